@@ -99,8 +99,9 @@ def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
     """Fields of a request in the order of the digests that stores keep, which differs from the declarations: with
     another order a repeat would look like another request."""
     scope: tuple[str, ...] = ("user_id", "session_id", "agent_id") if issubclass(kind, ScopedWriteParams) else ()
-    later = ("dry_run",) if kind is MergeParams else ()  # came later, and what writes nothing is not recorded
-    names = [name for name in kind.__struct_fields__ if name not in (*scope, *later, "op_id", "store")]
+    names = [name for name in kind.__struct_fields__ if name not in (*scope, "op_id", "store")]
+    if kind is MergeParams:
+        names.remove("dry_run")  # a dry run is not recorded
     place = len(names)
     if kind in (RememberParams, ExtractParams):
         place, scope = names.index("conversation_id") + 1, ("session_id", "user_id", "agent_id")

@@ -85,10 +85,10 @@ class Opposed(NamedTuple):
 def opposed(older: str, newer: str) -> Opposed | None:
     """Return the first two clauses of the texts that contradict each other."""
     these, others = list(islice(_read(older), MAX_PARTS)), list(islice(_read(newer), MAX_PARTS))
-    for clause, part in these:
-        for other_clause, its in others:
-            if _cannot_both_hold(part, its):
-                return Opposed(clause, other_clause)
+    for one in these:
+        for other in others:
+            if _cannot_both_hold(one, other):
+                return Opposed(one.clause, other.clause)
     return None
 
 
@@ -136,13 +136,24 @@ _STATE = "!"
 _STATES = frozenset(f"{word}{_STATE}" for word in ("on", "off", "an", "aus"))
 
 
-def _read(text: str) -> Iterator[tuple[str, _Part]]:
-    """Yield the parts of a text, each with the clause it is in."""
+class _Read(NamedTuple):
+    """A part with the clause it is in, the value that it gives, and the names: of a holder, an object, the only one."""
+
+    clause: str
+    part: _Part
+    said: _Said | None
+    named: tuple[_Named | None, ...]
+
+
+def _read(text: str) -> Iterator[_Read]:
+    """Yield the parts of a text."""
     for clause in clauses(text):
         if len(clause) <= MAX_LENGTH:
             for part in _SPLIT.split(clause):
                 if part.strip():
-                    yield clause, _part(part)
+                    read_part = _part(part)
+                    named = (_holder(read_part), _object(read_part), _sole(read_part))
+                    yield _Read(clause, read_part, _said(read_part), named)
 
 
 def _part(text: str) -> _Part:
@@ -178,14 +189,15 @@ def _stem(low: str) -> str:
     return index_term(base.removesuffix("in") if base.endswith("erin") else base) or base
 
 
-def _cannot_both_hold(one: _Part, other: _Part) -> bool:
+def _cannot_both_hold(this: _Read, that: _Read) -> bool:
+    one, other = this.part, that.part
     if one.han or other.han:
         return bool(one.han and other.han) and _opposed_chinese(one.han, other.han)
     if not one.stems or not other.stems:
         return False
     if one.denied != other.denied:
         return _denies(one, other) or _denies(other, one)
-    return _has_antonym(one.content, other.content) or _has_other_value(one, other) or _has_other_name(one, other)
+    return _has_antonym(one.content, other.content) or _has_other_value(this, that) or _has_other_name(this, that)
 
 
 # Denials and antonyms.
@@ -257,8 +269,8 @@ _DAY = regex(r"\d{1,2}(?:st|nd|rd|th)?\.?")
 _ORDINAL = regex(r"\d{1,2}(?:st|nd|rd|th)")
 
 
-def _has_other_value(one: _Part, other: _Part) -> bool:
-    said, its = _said(one), _said(other)
+def _has_other_value(one: _Read, other: _Read) -> bool:
+    said, its = one.said, other.said
     if said is None or its is None or said.subject != its.subject or said.relation != its.relation:
         return False
     if said.value.kind != its.value.kind or said.value.value == its.value.value:
@@ -362,9 +374,8 @@ def _tail(part: _Part, start: int) -> frozenset[str]:
 # Another name: of who has a role, where something is, or of the only one of its kind.
 
 
-def _has_other_name(one: _Part, other: _Part) -> bool:
-    for of in (_holder, _object, _sole):
-        mine, its = of(one), of(other)
+def _has_other_name(one: _Read, other: _Read) -> bool:
+    for mine, its in zip(one.named, other.named, strict=True):
         if mine is not None and its is not None and mine.of == its.of and not mine.name & its.name:
             return _may_go_together(mine.tail, its.tail)
     return False

@@ -30,7 +30,6 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
     forget_message,
-    merge_message,
     supersede_message,
 )
 
@@ -41,6 +40,11 @@ _LEFT_OUT: Final[Fields] = {
     "edges_created": {}, "causal_candidates": [], "redacted": [], "embed_error": None, "auto_pruned": 0,
     "redundancy": None, "substance": None, "trigger_type": None, "conflicts": [], "dry_run": False, "replayed": False,
 }  # fmt: skip
+
+
+def _merged(merged_id: str) -> str:
+    """The message of a merge by the rules of then, which could drop clauses."""
+    return f"it says what {merged_id} said as well, which is out of recall"
 
 
 def _remembered(old: Fields) -> Fields:
@@ -103,7 +107,7 @@ EARLIER: Final[dict[str, tuple[type, Callable[[Fields], Fields]]]] = {
     "Superseded": (SupersedeResult, _superseded),
     "Merged": (
         MergeResult,
-        lambda old: _quality(old) | {"status": "merged", "message": merge_message(old["merged_id"])},
+        lambda old: _quality(old) | {"status": "merged", "message": _merged(old["merged_id"])},
     ),
     "Restored": (RestoreResult, lambda old: old | {"status": "restored"}),
     "Undone": (UndoResult, lambda old: old | {"status": "undone"}),

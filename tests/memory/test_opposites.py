@@ -246,7 +246,7 @@ def test_a_text_never_contradicts_itself(text: str) -> None:
 @pytest.mark.parametrize("part", ["a ", "is 5 ", "中是五", "1.", "x, ", "由负责", "the lead is A "])
 def test_hostile_texts_take_a_moment(part: str) -> None:
     text = (part * 8000)[:8000]
-    started = time.perf_counter()
+    started = time.process_time()
     opposed(text, text[1:])
     opposed("; ".join([part * 40] * 500)[:8000], "; ".join([part * 41] * 500)[:8000])
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
