@@ -84,6 +84,8 @@ Sessions last 45 minutes | Sessions last 60 minutes
 The parser is maintained by Ana | The parser is maintained by Joe
 Kostenstelle ist 4711 | Kostenstelle ist 4712
 Das WLAN ist für Gäste kostenlos | Das WLAN ist für Gäste nicht kostenlos
+The audit is on 2026-05-03 | The audit is on 2026-06-10
+The audit is in March | The audit is in April
 """
 
 HOLD = """
@@ -210,6 +212,9 @@ The east door is open | The west door is closed
 The museum is closed on Mondays | The museum is open on Sundays
 The shop is open on Saturdays | The shop is closed in August
 Sara reports to Lin for project X | Sara reports to Omar for project Y
+Hamlet is | Hamlet is in
+缓存版本是第2号3个 | 缓存版本是第2号4号
+The official colour of the club is dark green | The official colour of the club is warm red
 """
 
 

@@ -13,7 +13,7 @@ from mnemond.text import resources
 from mnemond.text.resources import on_first_use, regex, warm_up
 
 COUNTED = """
-import msgspec.toml, mnemond.model.memory, re, Stemmer, tomllib
+import msgspec.toml, mnemond.config.settings, mnemond.model.memory, numpy.typing, re, Stemmer, tomllib
 compiled = []
 original = re._compiler.compile
 re._compiler.compile = lambda *args: compiled.append(args) or original(*args)
@@ -22,7 +22,7 @@ files = []
 read = resources.read
 resources.read = lambda name, kind: files.append(name) or read(name, kind)
 import mnemond.extract.rules, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
-import mnemond.text.causes, mnemond.text.secrets, mnemond.text.statements
+import mnemond.text.causes, mnemond.text.secrets, mnemond.text.statements, mnemond.memory.opposites
 at_import = len(compiled), len(files)
 resources.warm_up()
 print(*at_import, len(compiled), len(files))
