@@ -34,7 +34,7 @@ _ORDINAL = regex(r"\b\d{1,2}\.\Z")
 _AFTER_ORDINAL = regex(
     r"[ \t]+(?:[a-zäöü]|(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|(?:Stock|Etage|Klasse|Quartal|Woche)\b)"
 )
-"""What follows the dot of a German ordinal: "15. September", "im 3. Stock"."""
+"""Continuation behind the dot of a German ordinal: "15. September", "im 3. Stock"."""
 
 _ENDS = " \t\r\n.;,，。；、"
 _MARKS = regex(r"[-*+•>][ \t]+")

@@ -299,7 +299,7 @@ def _said(part: _Part) -> _Said | None:
 
 
 _SET: Final = ("is", "to")
-"""What is left of "is set to"."""
+"""The words that remain of "is set to"."""
 
 
 def _verb_at(part: _Part) -> int | None:
