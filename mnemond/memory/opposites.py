@@ -255,7 +255,7 @@ class _Value(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What a part says: subject, verb with the words up to the value, and the value."""
+    """The statement of a part: subject, verb with the words up to the value, and the value."""
 
     subject: frozenset[str]
     relation: tuple[str, ...]
@@ -382,7 +382,7 @@ def _has_other_name(one: _Read, other: _Read) -> bool:
 
 
 class _Named(NamedTuple):
-    """What is named, the words of the name, and the words after it."""
+    """The subject that is named, the words of the name, and the words after it."""
 
     of: object
     name: frozenset[str]
