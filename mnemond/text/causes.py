@@ -521,7 +521,10 @@ def _share(side: tuple[str, ...], subject: str, other: _Words, whole: _Words) ->
     least = ENOUGH if words[-1] < "\u2e80" else (ENOUGH[0], ENOUGH_CHINESE) if _runs(words, other) > 1 else ENOUGH[:1]
     enough = shared >= MIN_SHARED and any(share >= of_side and back >= of_other for of_side, of_other in least)
     enough = enough or (shared == len(words) == 1 and all(map(whole.has, other.all)))
-    return _Shared(share, enough)
+    own = side  # a subject in common belongs to both sides
+    if subject and other.has(subject):
+        own = tuple(word for word in side if word != subject) or side
+    return _Shared(sum(map(other.has, own)) / len(own), enough)
 
 
 def _runs(words: tuple[str, ...], other: _Words) -> int:

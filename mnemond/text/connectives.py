@@ -135,10 +135,6 @@ def _is_denn(before: str, after: str) -> bool:
     return _AT_CLAUSE_START.search(before) is not None
 
 
-def _is_damit(before: str, after: str) -> bool:
-    return _is_da(before, after)
-
-
 def _is_um(before: str, after: str) -> bool:
     return _AT_CLAUSE_START.search(before) is not None and _ZU.search(after) is not None
 
@@ -196,7 +192,7 @@ _CHECKS: Final = {
     "since": _is_since,
     "da": _is_da,
     "denn": _is_denn,
-    "damit": _is_damit,
+    "damit": _is_da,
     "um": _is_um,
     "durch": _is_durch,
     **dict.fromkeys(("meaning", "meaning that"), _is_meaning),
