@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemond.text.caches import text_cache
 from mnemond.text.connectives import is_connective
 from mnemond.text.cues import causal_cue
 from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
@@ -401,12 +402,17 @@ _NEGATED: Final = regex(
 )
 
 
+MAX_LOOKED_UP: Final = 512
+"""Words whose look-up one text caches."""
+
+
 class _Words:
     """The content words of a text, found by any form of theirs."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.all = tuple(words)
         self._exact = frozenset(self.all)
+        self._looked_up: dict[str, bool] = {}
         self._by_beginning: defaultdict[str, list[str]] = defaultdict(list)
         for word in self.all:
             if len(word) >= _BEGINNING:
@@ -414,12 +420,21 @@ class _Words:
 
     def has(self, word: str) -> bool:
         """True if a form of `word` occurs."""
-        if word in self._exact:
-            return True
-        bare = word[2:] if word.startswith("ge") and len(word) > 2 + _BEGINNING else ""
-        near = self._by_beginning.get(word[:_BEGINNING], []) if len(word) >= _BEGINNING else []
-        near = near + self._by_beginning.get(bare[:_BEGINNING], []) if bare else near
-        return any(_are_forms(word, other) or (bare and _are_forms(bare, other)) for other in near)
+        known = self._looked_up.get(word)
+        if known is None:
+            if len(self._looked_up) >= MAX_LOOKED_UP:
+                self._looked_up.clear()
+            known = self._looked_up[word] = word in self._exact or self._has_form(word)
+        return known
+
+    def _has_form(self, word: str) -> bool:
+        if len(word) < _BEGINNING:
+            return False
+        bare = word[2:] if word.startswith("ge") and len(word) > 2 + _BEGINNING else word
+        near = self._by_beginning.get(word[:_BEGINNING], ())
+        return any(_are_forms(word, other) for other in near) or (
+            bare != word and any(_are_forms(bare, other) for other in self._by_beginning.get(bare[:_BEGINNING], ()))
+        )
 
 
 def _are_forms(one: str, other: str) -> bool:
@@ -430,6 +445,26 @@ def _are_forms(one: str, other: str) -> bool:
     endings = _lists().endings
     rests = (one[shared:], other[shared:])
     return all(not rest or rest in endings for rest in rests)
+
+
+MAX_NOTE: Final = 512
+"""Characters of a text that is a note, not a page."""
+
+CACHED_NOTES: Final = 256
+"""Notes whose words are cached: a burst of writes is compared with the same few recent rows."""
+
+
+class _Read:
+    """A whole text as a clause, and its words to look up."""
+
+    def __init__(self, text: str) -> None:
+        self.clause = clause_of(_plain(text[:MAX_READ]))
+        self.words = _Words(self.clause.words)
+
+
+@text_cache(maxsize=CACHED_NOTES)
+def _read_note(text: str) -> _Read:
+    return _Read(text)
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -444,12 +479,11 @@ def role_of(stated: tuple[Claim, ...], text: str, *, likely: bool = False) -> Ma
     where two claims disagree. `likely`: half of a clause is a match, as for what is suggested to a reader."""
     if not stated:
         return None
-    read_ = clause_of(_plain(text[:MAX_READ]))
-    other = _Words(read_.words)
+    other = _read_note(text) if len(text) <= MAX_NOTE else _Read(text)
     wishes: bool | None = None
     decided: Match | None = None
     for claim in stated:
-        role = _matched(claim, read_, other, likely=likely)
+        role = _matched(claim, other, likely=likely)
         if role == "cause" and claim.signal in _lists().purpose and _NOW.search(text):
             continue  # a purpose that was reached may be the effect as well
         if role == "cause" and claim.reached:
@@ -474,57 +508,58 @@ def _states_wish(text: str) -> bool:
     )
 
 
-def _matched(claim: Claim, read_: Clause, other: _Words, *, likely: bool) -> Role | None:
-    whole = _Words((*claim.cause.words, *claim.effect.words))
-    cause = _share(claim.cause.words, "" if claim.is_noun else claim.subject, other, whole)
-    effect = _share(claim.effect.words, claim.subject, other, whole)
-    if abs(cause.share - effect.share) < MARGIN:
+def _matched(claim: Claim, other: _Read, *, likely: bool) -> Role | None:
+    cause = _share(claim.cause.words, claim.subject, other.words)
+    effect = _share(claim.effect.words, claim.subject, other.words)
+    if abs(cause - effect) < MARGIN or max(cause, effect) < LIKELY:
         return None
-    role: Role = "cause" if cause.share > effect.share else "effect"
-    better, clause = (cause, claim.cause) if role == "cause" else (effect, claim.effect)
-    if likely and better.share >= LIKELY:
+    role: Role = "cause" if cause > effect else "effect"
+    if likely:
         return role
-    return role if better.is_match and not _differ(clause, read_, other, claim.sub_type) else None
+    clause = claim.cause if role == "cause" else claim.effect
+    subject = "" if role == "cause" and claim.is_noun else claim.subject
+    is_repeated = _is_repeated(claim, clause.words, subject, other.words)
+    return role if is_repeated and not _differ(clause, other, claim.sub_type) else None
 
 
-def _differ(clause: Clause, read_: Clause, other: _Words, sub_type: SubType) -> bool:
+def _share(side: tuple[str, ...], subject: str, other: _Words) -> float:
+    """Return the share of a clause's words that another text has; a subject in common belongs to both clauses."""
+    own = side
+    if subject and other.has(subject):
+        own = tuple(word for word in side if word != subject) or side
+    return sum(map(other.has, own)) / len(own)
+
+
+def _is_repeated(claim: Claim, side: tuple[str, ...], subject: str, other: _Words) -> bool:
+    words = side if not subject or subject in side or not other.has(subject) else (subject, *side)
+    shared = sum(map(other.has, words))
+    if shared == len(words) == 1:
+        return all(map(_Words((*claim.cause.words, *claim.effect.words)).has, other.all))
+    if shared < MIN_SHARED:
+        return False
+    share, back = shared / len(words), sum(map(_Words(words).has, other.all)) / len(other.all)
+    least: tuple[tuple[float, float], ...] = ENOUGH
+    if words[-1] >= "\u2e80":
+        least = (ENOUGH[0], ENOUGH_CHINESE) if _runs(words, other) > 1 else ENOUGH[:1]
+    return any(share >= of_side and back >= of_other for of_side, of_other in least)
+
+
+def _differ(clause: Clause, other: _Read, sub_type: SubType) -> bool:
     """True if the clause and the other text say the contrary, or the same about another thing: each has a number or a
     name of its own next to the same word ("v1 API" and "v2 API", "Berlin office" and "Lisbon office")."""
-    if clause.is_negated != read_.is_negated and sub_type != "prevents":
+    if clause.is_negated != other.clause.is_negated and sub_type != "prevents":
         return True
-    here = _Words(clause.words)
+    sides = ((clause, other.words), (other.clause, _Words(clause.words)))
     own, others = (
         {
-            (neighbour, word.isdigit() or word not in known.names)
+            (neighbour, word not in known.names)
             for pair in pairwise(known.words)
             for word, neighbour in (pair, pair[::-1])
             if (word in known.names or any(map(str.isdigit, word))) and not lacking.has(word)
         }
-        for known, lacking in ((clause, other), (read_, here))
+        for known, lacking in sides
     )
     return not own.isdisjoint(others)
-
-
-class _Shared(msgspec.Struct, frozen=True):
-    share: float
-    is_match: bool
-
-
-def _share(side: tuple[str, ...], subject: str, other: _Words, whole: _Words) -> _Shared:
-    """Compare one side of a claim, with its subject, with another text. `whole` has the words of both sides: a side of
-    a single word counts if the other text has nothing that is not there."""
-    words = side if not subject or subject in side or not other.has(subject) else (subject, *side)
-    here = _Words(words)
-    shared = sum(map(other.has, words))
-    share = shared / len(words)
-    back = sum(map(here.has, other.all)) / len(other.all) if other.all else 0.0
-    least = ENOUGH if words[-1] < "\u2e80" else (ENOUGH[0], ENOUGH_CHINESE) if _runs(words, other) > 1 else ENOUGH[:1]
-    enough = shared >= MIN_SHARED and any(share >= of_side and back >= of_other for of_side, of_other in least)
-    enough = enough or (shared == len(words) == 1 and all(map(whole.has, other.all)))
-    own = side  # a subject in common belongs to both sides
-    if subject and other.has(subject):
-        own = tuple(word for word in side if word != subject) or side
-    return _Shared(sum(map(other.has, own)) / len(own), enough)
 
 
 def _runs(words: tuple[str, ...], other: _Words) -> int:
@@ -533,18 +568,13 @@ def _runs(words: tuple[str, ...], other: _Words) -> int:
     return sum(here and not before for before, here in pairwise([False, *shared]))
 
 
-MAX_BY_FORMS: Final = 512
-"""Characters of a text whose share of common words is computed by their forms: a note, not a page."""
-
-
 def share_of_forms(one: str, other: str) -> float:
     """Return the content words of the larger text that the other has in any form, as a share in [0, 1]; 0 for longer
-    texts than `MAX_BY_FORMS`, and where one has none."""
-    if max(len(one), len(other)) > MAX_BY_FORMS:
+    texts than `MAX_NOTE`, and where one has none."""
+    if max(len(one), len(other)) > MAX_NOTE:
         return 0.0
-    larger, smaller = sorted(map(content_words, (one, other)), key=len, reverse=True)
-    here = _Words(smaller)
-    return sum(map(here.has, larger)) / len(larger) if smaller else 0.0
+    smaller, larger = sorted((_read_note(one).words, _read_note(other).words), key=lambda words: len(words.all))
+    return sum(map(smaller.has, larger.all)) / len(larger.all) if smaller.all else 0.0
 
 
 class Decided(msgspec.Struct, frozen=True):
