@@ -115,7 +115,16 @@ def _is_for(before: str, after: str) -> bool:
     return before.rstrip().endswith((",", ";")) and _CLAUSE_AFTER.match(after) is not None
 
 
+_TIME_AFTER: Final = regex(
+    r"\s+(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday"
+    r"|thursday|friday|saturday|sunday|last|early|late|mid|then|yesterday|spring|summer|autumn|winter|\d)\b",
+    re.IGNORECASE,
+)
+
+
 def _is_since(before: str, after: str) -> bool:
+    if _TIME_AFTER.match(after):
+        return False
     return opens_reason(before.lower(), after.lower()) or (
         _CLAUSE_AFTER.match(after) is not None and not _HAS_PERFECT.search(before) and _PRESENT.match(after) is not None
     )

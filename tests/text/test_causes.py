@@ -136,6 +136,7 @@ def test_sub_type_and_signal(text: str, sub_type: str | None, signal: str | None
     [
         "We use Redis since 2019",
         "so much for the plan",
+        "It runs in Frankfurt since May and has 3 GB of memory",
         "as soon as the office opens",
         "The causes of the outage are unknown",
         "the blocked queue",
