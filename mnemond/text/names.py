@@ -36,7 +36,7 @@ _SAMPLE: Final = 400
 _MAX_WORD: Final = 64
 _SENTENCE_STARTS: Final = frozenset('.!?\n:;-*#>|"“”„(•[')
 _ENDS: Final = frozenset(".!?\n;")
-_HEADING: Final = 0.7
+_HEADING: Final = 0.85
 """Share of capitalised words from which a line of four or more words is a heading."""
 
 
@@ -144,9 +144,12 @@ class _Names:
         low = folded(word)
         if low in self._lists.not_names or (word.isupper() and len(word) > 1):
             return low in self._lists.given
-        if is_ordinary(word):
-            return False
+        if is_ordinary(word):  # "Rachel Green" in English alone, where a noun has no capital
+            return not self._is_german and at not in self._headings and not self._is_common(low)
         return not (self._is_german and low.endswith(tuple(self._lists.german_noun_endings.split())))
+
+    def _is_common(self, low: str) -> bool:
+        return low in FUNCTION_WORDS or low in self._lists.not_names_at_start or low in self._lists.organization_endings
 
     def _surnames(self, at: int, most: int = 4) -> int:
         """The place behind the surnames, middle names and initials that begin at `at`."""
@@ -275,7 +278,8 @@ class _Names:
         low = self._low[at]
         if low in FUNCTION_WORDS or low in self._lists.german_words or low in _WEEK:
             return False
-        return not (self._is_start(at) and low in self._lists.not_names_at_start)
+        is_named_so = self._at(at + 1) in self._lists.organization_endings  # "Chase Bank"
+        return not (self._is_start(at) and low in self._lists.not_names_at_start and not is_named_so)
 
     def _organization(self, at: int) -> int:
         lists = self._lists
@@ -373,6 +377,8 @@ class _Names:
                 return 0
             if is_place and self._is_surname(at + size) and key[0] in self._lists.given:
                 return 0
+            if size == 1 and not self._is_german and self._may_be_name(at + 1) and piece[0] == bare_name(piece[0]):
+                return 0  # "Cambridge Analytica" is not in Cambridge
             return self._add(at, at + size, "location" if is_place else "organization")
         return 0
 

@@ -25,7 +25,7 @@ _LONGEST: Final = 7
 _MAX_ORGANIZATION: Final = 10
 """Characters of an organisation's name before its end."""
 
-_BEHIND_TITLE: Final = ("的", "说", "要", "让", "同意", "和", "在", "不", "，")
+_BEHIND_TITLE: Final = ("的", "说", "要", "让", "同意", "和", "在", "不", "吃", "开", "谈", "见", "聊", "发")
 """What follows 总 as the title of a director; 总 begins words too (总结, 总部)."""
 
 _BLANKS: Final = 4
