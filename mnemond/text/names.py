@@ -320,12 +320,12 @@ class _Names:
 
     def _begun(self, at: int) -> int:
         """An organisation by its first word: "TU Dresden", "Banco Santander", "SC Freiburg"."""
-        following = folded(bare_name(self._words[at + 1]))
-        if (self._is_german and is_ordinary(following)) or following in self._lists.not_names:
+        low, following = self._low[at], folded(bare_name(self._words[at + 1]))
+        if following in self._lists.not_names or is_ordinary(following):
             return 0
-        if (following,) in named_places() or not (self._is_german or self._words[at + 1].isupper()):
-            return self._add(at, at + 2, "organization")
-        return 0
+        is_noun = following.endswith(tuple(self._lists.german_noun_endings.split()))
+        names_itself = low in _BANKS or (self._is_german and low in _GERMAN_FIRMS and not is_noun)
+        return self._add(at, at + 2, "organization") if names_itself or (following,) in named_places() else 0
 
     def _joined_institute(self, at: int) -> int:
         """A German compound: "Fraunhofer-Institut"."""
@@ -489,6 +489,13 @@ class _Names:
 
 
 _ORGANIZATION_PREPOSITIONS: Final = frozenset({"at", "from", "by", "for", "with", "joined", "bei", "to"})
+
+_BANKS: Final = frozenset({"banco", "banca", "banque"})
+_GERMAN_FIRMS: Final = frozenset({
+    *("bäckerei", "kita", "praxis", "kanzlei", "autohaus", "apotheke", "grundschule", "gymnasium", "metzgerei"),
+    *("hochschule", "universität", "klinikum", "stadtwerke", "sparkasse", "volksbank", "sc", "fc", "sv", "tsv"),
+})  # fmt: skip
+"""Beginnings of German names of organisations behind which any name may stand."""
 
 _CLIENTS: Final = frozenset({"client", "customer"})
 """Words that also describe a thing: "the client Portal"."""
