@@ -50,29 +50,29 @@ class NameLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verbs_behind_full_names: Words
     belongings: Words
     place_words: Words
-    settling: str
+    settling: Words
     persons: Words
-    place_prepositions: str
+    place_prepositions: Words
     work_words: Words
-    organization_cues: str
+    organization_cues: Words
     not_names: Words
     not_names_at_start: Words
     organization_endings: Words
     organization_beginnings: Words
     organization_of: Words
     place_endings: Words
-    place_beginnings: str
-    place_word_endings: str
+    place_beginnings: Words
+    place_word_endings: tuple[str, ...]
     german_words: Words
     english_words: Words
-    place_prepositions_german: str
+    place_prepositions_german: Words
     place_words_german: Words
     work_words_german: Words
-    german_noun_endings: str
+    german_noun_endings: tuple[str, ...]
     doubtful: Words
     generic: Words
     states_of_persons: Words
-    on_states: str
+    on_states: Words
     labels: Words
     chinese: Chinese
 

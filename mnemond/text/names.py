@@ -146,7 +146,7 @@ class _Names:
             return low in self._lists.given
         if is_ordinary(word):  # "Rachel Green" in English alone, where a noun has no capital
             return not self._is_german and at not in self._headings and not self._is_common(low)
-        return not (self._is_german and low.endswith(tuple(self._lists.german_noun_endings.split())))
+        return not (self._is_german and low.endswith(self._lists.german_noun_endings))
 
     def _is_common(self, low: str) -> bool:
         return low in FUNCTION_WORDS or low in self._lists.not_names_at_start or low in self._lists.organization_endings
@@ -241,7 +241,7 @@ class _Names:
             return False
         state = self._at(at + 1)
         if state == "on":
-            return self._at(at + 2) in self._lists.on_states.split()
+            return self._at(at + 2) in self._lists.on_states
         return state in self._lists.states_of_persons
 
     def _has_role(self, at: int) -> bool:
@@ -323,7 +323,7 @@ class _Names:
         low, following = self._low[at], folded(bare_name(self._words[at + 1]))
         if following in self._lists.not_names or is_ordinary(following):
             return 0
-        is_noun = following.endswith(tuple(self._lists.german_noun_endings.split()))
+        is_noun = following.endswith(self._lists.german_noun_endings)
         names_itself = low in _BANKS or (self._is_german and low in _GERMAN_FIRMS and not is_noun)
         return self._add(at, at + 2, "organization") if names_itself or (following,) in named_places() else 0
 
@@ -340,14 +340,14 @@ class _Names:
         """Streets, squares, bridges, lakes and the like."""
         lists = self._lists
         low = folded(bare_name(self._words[at]))
-        endings = tuple(lists.place_word_endings.split())
+        endings = lists.place_word_endings
         is_street = len(low) > _MIN_STREET and low.endswith(endings) and low not in _NO_STREETS
         is_square = not low.endswith("platz") or self._before(at) in ("am", "zum", "vom")
         if self._is_capital(at) and is_street and is_square:
             return self._add(at, at + 1, "location")
         if not self._is_part(at) or at in self._headings:
             return 0
-        if low in lists.place_beginnings.split() and self._is_capital(at + 1) and not is_ordinary(self._at(at + 1)):
+        if low in lists.place_beginnings and self._is_capital(at + 1) and not is_ordinary(self._at(at + 1)):
             return self._add(at, self._of_end(at + 1), "location")
         end = min(self._run_end(at), at + 4)
         for last in range(end, at + 1, -1):
@@ -398,8 +398,8 @@ class _Names:
         if word.isupper() and len(word) < 5:
             return True
         if is_place:
-            prepositions = self._lists.place_prepositions_german if self._is_german else "in to from near via"
-            return before in prepositions.split()
+            prepositions = self._lists.place_prepositions_german if self._is_german else self._lists.place_prepositions
+            return before in prepositions
         if self._is_start(at):
             return self._acts(at + 1) or (following.endswith("ed") and following.isalpha())
         if is_ordinary(word) and not self._acts(at + 1):
@@ -450,7 +450,7 @@ class _Names:
         if self._has_near(at, lists.place_words):
             return True
         is_person = at - self._person_until <= _LOOKED_BACK or self._has_near(at, lists.persons)
-        return is_person and self._has_near(at, frozenset(lists.settling.split()))
+        return is_person and self._has_near(at, lists.settling)
 
     def _unknown_german(self, at: int, end: int) -> str:
         before, lists = self._before(at), self._lists
@@ -459,7 +459,7 @@ class _Names:
             return "person"
         if end - at > 1 and before in lists.roles_german:
             return "person"
-        if end - at == 1 and folded(self._words[at]).endswith(tuple(lists.german_noun_endings.split())):
+        if end - at == 1 and folded(self._words[at]).endswith(lists.german_noun_endings):
             return ""
         if before in ("in", "nach", "aus") and self._has_near(at, lists.place_words_german):
             return "location"
@@ -470,12 +470,12 @@ class _Names:
         is_possessive = self._words[end - 1] != bare_name(self._words[end - 1])
         is_free = before not in ("the", "a", "an", "our", "my", "your", "their", "this", "each", "every", "-")
         is_work = self._has_near(at, lists.work_words)
-        is_place = before in lists.place_prepositions.split() and self._is_about_a_place(at)
+        is_place = before in lists.place_prepositions and self._is_about_a_place(at)
         if is_place and not (is_work and before in ("to", "at", "from")):
             return "location"
         if before in ("for", "at", "by", "with", "from", "joined", "joins") and is_work:
             return "organization"
-        if before in lists.organization_cues.split() and (self._before(at - 1) != "the" or before not in _CLIENTS):
+        if before in lists.organization_cues and (self._before(at - 1) != "the" or before not in _CLIENTS):
             return "organization"
         if before in lists.roles and end - at > 1 - (before not in _LOOSE_ROLES):
             return "person"
