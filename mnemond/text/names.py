@@ -212,11 +212,18 @@ class _Names:
             return 0
         if is_given and (not is_doubtful or first in lists.given_certain) and low not in _MONTHS:
             return self._add(at, end, "person")
+        if end > at + 1 and self._is_thing(at + 1):
+            return 0
         if end > at + 1 and not (self._is_start(at) and is_ordinary(word) and not self._acts(end)):
             return self._add(at, end, "person") if low not in _MONTHS or self._acts(end) else 0
         if end == at + 1 and low not in lists.not_names and self._acts_alone(at, end):
             return self._add(at, end, "person")
         return 0
+
+    def _is_thing(self, at: int) -> bool:
+        """True if the word behind an ambiguous given name makes both a thing: "Grace Period", "Max Retries"."""
+        low = self._low[at]
+        return is_ordinary(low) or low in _THINGS or low.endswith(_ENDINGS_OF_THINGS)
 
     def _acts(self, at: int) -> bool:
         return self._at(at) in self._lists.verbs_behind_full_names or self._at(at) in self._lists.verbs_of_persons
@@ -496,6 +503,9 @@ _GERMAN_FIRMS: Final = frozenset({
     *("hochschule", "universität", "klinikum", "stadtwerke", "sparkasse", "volksbank", "sc", "fc", "sv", "tsv"),
 })  # fmt: skip
 """Beginnings of German names of organisations behind which any name may stand."""
+
+_THINGS: Final = frozenset({"period", "investor", "party", "werte", "werten", "wert", "zahl", "director", "request"})
+_ENDINGS_OF_THINGS: Final = ("ment", "ments", "tion", "tions", "ies", "ity", "ness", "ing", "ings", "ers", "zeit")
 
 _CLIENTS: Final = frozenset({"client", "customer"})
 """Words that also describe a thing: "the client Portal"."""
