@@ -1,4 +1,4 @@
-"""Migration 8: rows of one name become one, and everything that referred to them refers to the one that stays."""
+"""Migration 7: rows of one name become one, and everything that referred to them refers to the one that stays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection, ConstraintError
 from tests.store.factories import engine_at, insight_id, open_at, remember
 
-VERSION = 8
+VERSION = 7
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
 
 ENTITIES = [
