@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -123,14 +123,16 @@ def chinese() -> Language:
 class Scene(msgspec.Struct, frozen=True):
     """The speaker and the time of a sentence. `name` replaces "I"; `named_last` returns the last name in the sentences
     before, of the same group, None if they name nothing; `person_last` the only person in the nearest sentence before
-    that names any, None if there are several; `corrected`: the sentence before says that something is wrong;
-    `itemised`: the sentence is in a list."""
+    that names any, None if there are several;
+    `said_last` the sentences before, the last one first; `corrected`: the sentence before says that
+    something is wrong; `itemised`: the sentence is in a list."""
 
     name: str
     by_agent: bool
     said_us: int
     named_last: Callable[[], str | None]
     person_last: Callable[[], str | None] = lambda: None
+    said_last: Callable[[], Sequence[str]] = tuple
     corrected: bool = False
     itemised: bool = False
 

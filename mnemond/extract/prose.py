@@ -88,11 +88,21 @@ _END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”
 _ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
     r"|inc|ltd"
-    r"|co|corp|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w./])(?-i:[A-Z]))\.$",
+    r"|co|corp|bzw|max|min|std|sek|nr|str|tel|evtl|inkl|zzgl|mio|mrd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w./])(?-i:[A-Z]))\.$",
     re.IGNORECASE,
 )
 _ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)
 """An abbreviation only before a number."""
+
+_UNIT_ENDS = regex(r"\b(?:min|max|std|sek|mio|mrd|str)\.$", re.IGNORECASE)
+"""An abbreviation that ends a sentence before a capital."""
+
+_GERMAN = regex(
+    r"(?<![^\W\d_])[a-zäöü]\.(?=\s?[A-Za-z]\.)|(?<!\w)\d{1,2}\.(?=\s(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August"
+    r"|September|Oktober|November|Dezember|Jan|Feb|Apr|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Stock|Etage|Klasse|Semester|Quartal"
+    r"|Platz|OG|Obergeschoss)\b)|(?<=[^\W\d_]\.\s)[A-Z]\.|(?<=[^\W\d_]\.)[A-Z]\."
+)
+"""Full stops of "z. B." and "3. August"."""
 
 _BEFORE = 12
 """Characters before a full stop in which an abbreviation lies."""
@@ -114,9 +124,13 @@ def sentences(text: str) -> list[str]:
 
 def _is_abbreviation(text: str, end: int) -> bool:
     """True if the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
+    if any((found := _GERMAN.match(text, max(0, end - size))) and found.end() == end for size in (2, 3)):
+        return True
     if _ABBREVIATION.search(text, max(0, end - _BEFORE), end) is None:
         return False
     following = text[end : end + 2].strip()
+    if _UNIT_ENDS.search(text, max(0, end - _BEFORE), end):
+        return following != "" and not following[0].isupper()
     return following != "" and (following.isdigit() or not _ENDS_ANYWAY.search(text, max(0, end - _BEFORE), end))
 
 

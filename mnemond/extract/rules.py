@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.extract import chinese, english
+from mnemond.extract import chinese, english, german
 from mnemond.extract.chinese import is_chinese
 from mnemond.extract.english import is_question, is_request, person_in
 from mnemond.extract.facts import (
@@ -73,6 +73,9 @@ MAX_BEFORE = 3
 
 MAX_BACK = 20
 """Sentences of earlier messages that are searched for the person that "he" or "she" stands for."""
+
+MAX_ANTECEDENTS = 6
+"""Sentences that are searched for the thing that a German pronoun stands for."""
 
 AGENT_DOUBT = 0.1
 """How much less the confidence in an agent's statement is."""
@@ -188,10 +191,13 @@ class _Reading:
             said_us=self._said_us(message),
             named_last=lambda: self._named_last(sentence.group),
             person_last=self._person_last,
+            said_last=self._said_last,
             corrected=self._is_corrected(sentence.group),
             itemised=sentence.itemised,
         )
-        return chinese.findings(text, scene) if is_chinese(text) else english.findings(text, scene)
+        if is_chinese(text):
+            return chinese.findings(text, scene)
+        return german.findings(text, scene) if german.is_german(text) else english.findings(text, scene)
 
     def _fact(self, new: Finding, message: Message) -> Fact | None:
         """The fact of a finding; None if it is a repetition, or not important enough."""
@@ -229,6 +235,11 @@ class _Reading:
             if named := named_last(sentence.text):
                 return named
         return None
+
+    def _said_last(self) -> list[str]:
+        """The sentences before this one, the last one first, also of a message before."""
+        found = (*self._said, *(each.text for each in self._before))
+        return [each[:MAX_SENTENCE] for each in reversed(found[-MAX_ANTECEDENTS:])]
 
     def _person_last(self) -> str | None:
         """The only person in the nearest sentence before that names any, also of a message before."""

@@ -1,0 +1,93 @@
+"""German sentences: facts of statements, rules and changes; questions, requests and hypotheticals are left."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemond.extract.facts import Context, Extraction, Message
+from mnemond.extract.german import about, is_german, third
+from mnemond.extract.prose import sentences
+from mnemond.extract.rules import RuleEngine
+
+NOON_US = 1_780_000_000_000_000
+
+
+def read(*texts: str, role: str = "user") -> Extraction:
+    return RuleEngine().extract([Message(role, each) for each in texts], Context(observed_us=NOON_US))
+
+
+def facts(*texts: str) -> list[str]:
+    return [each.content for each in read(*texts).facts]
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("Ich wohne in Graz.", "User wohnt in Graz"),
+        ("Meine Schwester heißt Lena.", "Users Schwester heißt Lena"),
+        ("Der Worker läuft auf Port 8081.", "Der Worker läuft auf Port 8081"),
+        ("Wir nutzen kein Jenkins mehr.", "Wir nutzen kein Jenkins mehr"),
+        ("Verwende keine Mocks.", "Verwende keine Mocks"),
+        ("Frag immer, bevor du Dateien löschst.", "Frag immer, bevor du Dateien löschst"),
+        ("Das Gateway verträgt max. 250 Anfragen/s.", "Das Gateway verträgt max. 250 Anfragen/s"),
+        ("Unser Konzert ist am 22. November in der Herderkirche.", "Unser Konzert ist am 22. November"),
+        ("Secrets liegen bei uns in Vault, z. B. der Stripe-Key unter kv/pay.", "z. B. der Stripe-Key unter kv/pay"),
+    ],
+)
+def test_a_statement_is_a_fact(text: str, fact: str) -> None:
+    assert any(fact in each for each in facts(text)), read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Kannst du den Importer prüfen?", "question"),
+        ("Schreib mir ein Gedicht über den Herbst.", "request"),
+        ("Wenn wir auf Kafka umsteigen würden, bräuchten wir drei Broker.", "hypothetical"),
+        ("Der Kunde schrieb: „Wir nutzen nur noch v1 und haben das Limit auf 10 gesetzt“", "quote"),
+        ("Vielleicht nutzen wir Redis 7.", "uncertain"),
+    ],
+)
+def test_another_sentence_is_left_with_a_reason(text: str, reason: str) -> None:
+    found = read(text)
+    assert not found.facts
+    assert {each.reason for each in found.dropped} == {reason}
+
+
+def test_a_request_beside_a_statement_is_left_alone() -> None:
+    found = read("Die Mindestversion ist Python 3.12, du darfst also die neue Syntax nehmen.")
+    assert [each.content for each in found.facts] == ["Die Mindestversion ist Python 3.12"]
+    assert [each.reason for each in found.dropped] == ["request"]
+
+
+def test_a_pronoun_stands_for_a_noun_or_a_name_before() -> None:
+    assert facts("Wir haben einen Dienst, er heißt Papagei.", "Er ist in Go 1.23 geschrieben.")[-1] == (
+        "Papagei ist in Go 1.23 geschrieben"
+    )
+    assert (
+        facts("Wir haben seit Mai einen Hund.", "Er verträgt kein Getreide.")[-1] == "Der Hund verträgt kein Getreide"
+    )
+
+
+def test_a_pronoun_without_an_antecedent_is_left() -> None:
+    assert [each.reason for each in read("Er läuft auf Port 80.").dropped] == ["unclear reference"]
+
+
+def test_the_first_person_becomes_the_third() -> None:
+    assert about("Ich arbeite bei Siemens und fahre Rad") == "User arbeitet bei Siemens und fährt Rad"
+    assert about("bin umgezogen nach Bonn") == "User ist umgezogen nach Bonn"
+    assert about("weil ich Ruhe brauche") == "weil User Ruhe braucht"
+    assert about("Mein Hund mag mich", "Max") == "Max' Hund mag Max"
+    assert [third(each) for each in ("arbeite", "esse", "gerne", "spiele")] == ["arbeitet", "isst", "gerne", "spielt"]
+
+
+def test_a_language_is_recognised_by_its_function_words() -> None:
+    assert is_german("Der Port ist 80.")
+    assert not is_german("The port of the service is 80.")
+    assert not is_german("We use Redis.")
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    assert len(sentences("Wir fliegen am 3. August nach Valencia, z. B. mit Iberia.")) == 1
+    assert len(sentences("Das Token läuft nach 30 Min. ab.")) == 1
+    assert len(sentences("Das dauert 30 Min. Danach ist Schluss.")) == 2
