@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from mnemond.extract import findings as shared
+from mnemond.extract.chinese_clauses import statements, without_requests
 from mnemond.extract.facts import UNKNOWN, is_hedged
 from mnemond.extract.findings import (
     Family,
     Finding,
     Judged,
+    Left,
     Scene,
     finding,
     identity,
@@ -66,8 +68,11 @@ _CLAUSES: Final = (
         regex(f"{_SELF}(?:在|就职于|任职于|供职于)(?P<x>[^，。在]{{2,20}}?)(?:工作|上班|任职|实习|做[^，。]{{2,12}})?"),
     ),
     ("lives_in", regex(f"{_SELF}(?:住在|家在|定居在?|搬到了?|居住在)(?P<x>[^，。]{{2,16}})")),
-    ("is", regex("我是(?:一?[个名位])?(?!说|指|想|要|在|不|否|觉得)(?P<x>[^，。]{2,24})")),
+    ("is", regex("我?是(?:一?[个名位])?(?!说|指|想|要|在|不|否|觉得)(?P<x>[^，。]{2,24})")),
 )
+_FINAL: Final = frozenset({"greeting", "uncertain", "names nothing"})
+"""Reasons that hold for every clause of a sentence."""
+
 _COMMAS: Final = regex("[，,。；;！!]")
 _SPEAKER: Final = regex("我(?!们)|本人")
 _WORK: Final = regex("工作|上班|任职|就职|供职|实习|做")
@@ -82,6 +87,40 @@ def is_chinese(sentence: str) -> bool:
 
 def findings(text: str, scene: Scene) -> Judged:
     """The findings of `text`, one sentence of at most `MAX_SENTENCE` characters, else the reason why there are none."""
+    own = without_requests(" ".join(text.split()))
+    judged = _of_families(own.stated[0].text, scene)
+    if own.left and not isinstance(judged, str):
+        return [*judged, *(Left(*each) for each in own.left)]
+    if scene.by_agent or not isinstance(judged, str) or judged in _FINAL:
+        return judged
+    return _plain(" ".join(text.split()), scene) or judged
+
+
+def _plain(sentence: str, scene: Scene) -> list[Finding | Left]:
+    """The plain statements of a sentence of no family, and the clauses left; empty without a statement."""
+    read = statements(sentence, scene.said_last())
+    if not read.stated:
+        return []
+    name = USER if scene.name == UNKNOWN else scene.name
+    found: list[Finding | Left] = [Left(*each) for each in read.left]
+    for each in read.stated:
+        content, _ = with_dates(about(name, each.text), scene.said_us)
+        rule = each.kind == "rule"
+        found.append(
+            Finding(
+                content=content,
+                family="rule" if rule else "statement",
+                intent="preference" if rule else "fact",
+                category="preference" if rule else "fact",
+                confidence=0.85 if rule else 0.75,
+                corrects=each.changed,
+            )
+        )
+    return found
+
+
+def _of_families(text: str, scene: Scene) -> Judged:
+    """The findings of the families of statements, or the reason why there are none."""
     sentence = " ".join(text.split())
     opening = _OPENING.match(sentence)
     sentence = sentence[opening.end() :] if opening else sentence
@@ -89,7 +128,10 @@ def findings(text: str, scene: Scene) -> Judged:
     sentence = sentence[reminder.end() :] if reminder else sentence
     name = USER if scene.name == UNKNOWN else scene.name
     if not scene.by_agent and (clauses := _about_speaker(sentence)):
-        return [_of_speaker(name, *each) for each in clauses]
+        described = {each[0] for each in clauses}
+        others = [each.strip(" 。.!！?？") for each in _COMMAS.split(sentence)]
+        left = [Left(each, "nothing lasting") for each in others if each and each not in described]
+        return [*(_of_speaker(name, *each) for each in clauses), *left]
     reason = _rejection(sentence, by_agent=scene.by_agent)
     if reason is not None:
         return reason

@@ -70,7 +70,9 @@ _UNSURE: Final = regex(
 _TRANSIENT: Final = regex(
     r"\b(?:gerade|grad|heute|eben|gleich|momentan|diesmal|dieses mal|erst mal|erstmal|noch nicht|morgen früh"
     r"|vorhin|kaputt"
-    r"|fehlgeschlagen|fehl|abgestürzt|nervös|dann|müde|gespannt|froh|genervt|hunger|fertig)\b",
+    r"|fehlgeschlagen|fehl|abgestürzt|nervös|dann|müde|(?:einen?|den|folgenden) fehler|(?:ist|sind) (?:rot|grün"
+    r"|da|weg|lang)|sieht|sehen|sitze|angehängt|hochgeladen|problem|crasht|abstürzt|gespannt|froh|genervt|hunger"
+    r"|fertig)\b",
     _I,
 )
 _RULE: Final = regex(
@@ -125,6 +127,8 @@ _APPOSITION: Final = regex(
     r"|unser\w{0,2}) (?:[a-zäöüß]{1,30} ){0,2}[A-ZÄÖÜ][\w-]{1,40}), ([^,]{2,40}), (?=[a-zäöüß])",
     _I,
 )
+_JOINING: Final = regex(r"^(?:und|aber|oder) ", _I)
+_WHENEVER: Final = regex(r"^(?:bevor|ehe|immer wenn|jedes mal,? wenn)\b", _I)
 _BEFORE: Final = regex(r"^(?:bevor|ehe|sobald|nachdem|solange|auch wenn) ", _I)
 _CONDITION: Final = regex(r"^(?:wenn|falls|sofern|ob|hättest|hätte|würde|wäre)\b", _I)
 
@@ -206,7 +210,8 @@ _VALUE_ADJECTIVE: Final = regex(
 _MOOD: Final = regex(
     r"\b(?:klingt|gefällt|freut|hoffe|hoffen|danke|finde|find|gute idee|egal|schade|toll|super|prima|geht so"
     r"|lohnt|passt|wundert"
-    r"|nervt|brauche (?:mal|deine|hilfe)|möchte|will|wollte|wollen|will ich|versuche|versuchen|suche|muss|müssen"
+    r"|nervt|meint|sagt|sagte|behauptet|findet (?!am|um|im|ab|\w+tags|.{1,60}statt)|brauche (?:mal|deine|hilfe)"
+    r"|möchte|will|wollte|wollen|will ich|versuche|versuchen|suche|muss|müssen"
     r"|habe? (?:eine )?frage|bekomme|kriege|sehe)\b",
     _I,
 )
@@ -337,7 +342,9 @@ def _collected(clauses: Iterable[_Clause], scene: Scene, *, corrects: bool) -> I
         if group:
             yield from _fact(group, scene, corrects=corrects)
         group = []
-        if clause.kind == "statement" and pending and _CONDITION.match(pending[0]):
+        if clause.reason == "request" and pending and _WHENEVER.match(pending[0]):
+            group = [*(_Clause(each, "continues") for each in pending), _Clause(clause.text, "rule")]
+        elif clause.kind == "statement" and pending and _CONDITION.match(pending[0]):
             yield Left(", ".join([*pending, clause.text]), "hypothetical")
         elif clause.kind is None:
             yield from (Left(each, "nothing lasting") for each in pending)
@@ -359,6 +366,7 @@ def _fact(group: list[_Clause], scene: Scene, *, corrects: bool) -> Iterable[Fin
         return
     content = resolved if is_rule else about(resolved, scene.name)
     content, _ = with_dates(content, scene.said_us)
+    content = _JOINING.sub("", content)
     content = content[:1].upper() + content[1:]
     decided = _CHOICE.search(content) is not None and not is_rule
     likes = is_rule or _LIKES.search(content) is not None

@@ -88,7 +88,8 @@ _END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”
 _ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
     r"|inc|ltd"
-    r"|co|corp|bzw|max|min|std|sek|nr|str|tel|evtl|inkl|zzgl|mio|mrd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w./])(?-i:[A-Z]))\.$",
+    r"|co|corp|bzw|max|min|std|sek|nr|str|tel|evtl|inkl|zzgl|mio|mrd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
+    r"|dec)|(?<![\w./])(?-i:[A-Z]))\.$",
     re.IGNORECASE,
 )
 _ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)
@@ -98,7 +99,8 @@ _UNIT_ENDS = regex(r"\b(?:min|max|std|sek|mio|mrd|str)\.$", re.IGNORECASE)
 """An abbreviation that ends a sentence before a capital."""
 
 _GERMAN = regex(
-    r"(?<![^\W\d_])[a-zäöü]\.(?=\s?[A-Za-z]\.)|(?<!\w)\d{1,2}\.(?=\s(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August"
+    r"(?<![^\W\d_])[a-zäöü]\.(?=\s?[A-Za-z]\.)|(?<!\w)\d{1,2}\.(?=\s(?:Januar|Jänner|Februar|März|April|Mai|Juni"
+    r"|Juli|August"
     r"|September|Oktober|November|Dezember|Jan|Feb|Apr|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Stock|Etage|Klasse|Semester|Quartal"
     r"|Platz|OG|Obergeschoss)\b)|(?<=[^\W\d_]\.\s)[A-Z]\.|(?<=[^\W\d_]\.)[A-Z]\."
 )
@@ -320,6 +322,8 @@ _WORK_ON_TEXT: Final = regex(
     rf" ){{0,3}}{_TEXT}\b"
     rf"|\b(?:a customer|a user|somebody|someone|he|she|they|my \w+|the \w+) (?:wrote|said|says|writes|replied"
     rf"|reported)\s?:"
+    r"|\b(?:übersetz|korrigier|lektorier)\w{0,3}\b|\bfass\w{0,2}\b.{1,60}\bzusammen\b|\bformulier\w{0,2}\b.{1,60}\bum\b"
+    "|总结一?下|概括|(?:通知|文章|邮件|消息|网页|文档|段话)[：:]"
     "|翻译|润色|改写|总结(?:一下)?(?:以下|下面|这)|校对)",
     re.IGNORECASE,
 )
