@@ -73,6 +73,8 @@ _CLAUSES: Final = (
 _FINAL: Final = frozenset({"greeting", "uncertain", "names nothing"})
 """Reasons that hold for every clause of a sentence."""
 
+_LATIN: Final = regex("[A-Za-z]{2}")
+
 _COMMAS: Final = regex("[，,。；;！!]")
 _SPEAKER: Final = regex("我(?!们)|本人")
 _WORK: Final = regex("工作|上班|任职|就职|供职|实习|做")
@@ -91,7 +93,11 @@ def findings(text: str, scene: Scene) -> Judged:
     judged = _of_families(own.stated[0].text, scene)
     if own.left and not isinstance(judged, str):
         return [*judged, *(Left(*each) for each in own.left)]
-    if scene.by_agent or not isinstance(judged, str) or judged in _FINAL:
+    if (
+        scene.by_agent
+        or not isinstance(judged, str)
+        or (judged in _FINAL and not (judged == "greeting" and _LATIN.search(text)))
+    ):
         return judged
     return _plain(" ".join(text.split()), scene) or judged
 

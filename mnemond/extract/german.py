@@ -71,7 +71,8 @@ _TRANSIENT: Final = regex(
     r"\b(?:gerade|grad|heute|eben|gleich|momentan|diesmal|dieses mal|erst mal|erstmal|noch nicht|morgen früh"
     r"|vorhin|kaputt"
     r"|fehlgeschlagen|fehl|abgestürzt|nervös|dann|müde|(?:einen?|den|folgenden) fehler|(?:ist|sind) (?:rot|grün"
-    r"|da|weg|lang)|sieht|sehen|sitze|angehängt|hochgeladen|problem|crasht|abstürzt|gespannt|froh|genervt|hunger"
+    r"|da|weg|lang)|sieht|sehen|sitze|zu (?:lange|langsam|groß|laut|teuer|viel)|funktioniert|gestern war"
+    r"|angehängt|hochgeladen|problem|crasht|abstürzt|gespannt|froh|genervt|hunger"
     r"|fertig)\b",
     _I,
 )
@@ -80,7 +81,8 @@ _RULE: Final = regex(
     r"|zukünftig|von nun an"
     r"|generell|prinzipiell|standardmäßig|weiterhin|ausschließlich|nicht mehr|kein\w{0,2}\b.{1,40}\bmehr|bevor du"
     r"|ehe du|jedes?m?r? mal|vor jede[mrn]"
-    r"|nach jede[mrn]|bei jede[mrn]|in diesem (?:repo|projekt|repository)|hier im (?:repo|projekt)|in jede[mrn]|jeweils"
+    r"|nach jede[mrn]|bei jede[mrn]|in diesem (?:repo|projekt|repository)|hier im (?:repo|projekt)|in jede[mrn]"
+    r"|jeweils|finger weg|die finger von"
     r"|sobald|wann immer|niemals|ausnahmslos|auf keinen fall|unter keinen umständen)\b",
     _I,
 )
@@ -152,7 +154,7 @@ _CORRECTION: Final = regex(
     _I,
 )
 _SPLIT: Final = regex(
-    r"\s*;\s+|,\s+(?!\d)|,\s+(?=\d+\s)|\s+[–—]\s+|\s+(?=(?:und|aber|oder) (?:ich|wir|mein\w{0,2}"
+    r"\s*;\s+|,\s+(?!\d)|,\s+(?=\d+\s)(?!\d+ Uhr)|\s+[–—]\s+|\s+(?=(?:und|aber|oder) (?:ich|wir|mein\w{0,2}"
     r"|unser\w{0,2}|er|sie|es|der|die|das)\b)"
 )
 _AND: Final = regex(r"\s+und\s+")
@@ -210,7 +212,9 @@ _VALUE_ADJECTIVE: Final = regex(
 _MOOD: Final = regex(
     r"\b(?:klingt|gefällt|freut|hoffe|hoffen|danke|finde|find|gute idee|egal|schade|toll|super|prima|geht so"
     r"|lohnt|passt|wundert"
-    r"|nervt|meint|sagt|sagte|behauptet|findet (?!am|um|im|ab|\w+tags|.{1,60}statt)|brauche (?:mal|deine|hilfe)"
+    r"|nervt|brauche eine?n?|hab.{1,60}(?:gelegt|geschickt|gepusht|committet|getestet|probiert|versucht|gelesen"
+    r"|gesehen|geändert|angepasst|hinzugefügt)|meint|sagt|sagte|behauptet|findet (?!am|um|im|ab|\w+tags"
+    r"|.{1,60}statt)|brauche (?:mal|deine|hilfe)"
     r"|möchte|will|wollte|wollen|will ich|versuche|versuchen|suche|muss|müssen"
     r"|habe? (?:eine )?frage|bekomme|kriege|sehe)\b",
     _I,
