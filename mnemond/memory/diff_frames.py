@@ -1,0 +1,478 @@
+"""Comparison of two texts by what their clauses say: another thing, the same thing changed, or a contradiction.
+
+Two clauses speak of one thing if neither has a word of a subject that the other lacks, and no identifier, environment
+or other qualifier differs. Of such clauses the newer replaces the older if it announces a change, denies the same words,
+or has another amount; if another value is given without a word of change, they contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+from mnemond.text.frames import (
+    AMOUNTS,
+    BE,
+    CALL,
+    CHANGE,
+    HAVE,
+    IDENTIFIER,
+    LOCATE,
+    NAMES,
+    NUMBER,
+    OTHER,
+    PLACE,
+    PREFER,
+    PRONOUN,
+    REPORT,
+    TIMES,
+    TOOL,
+    USE,
+    VERSION,
+    WORD,
+    WORK,
+    Frame,
+    Unit,
+    frames,
+    lists,
+)
+from mnemond.text.resources import words_of
+
+Relation = Literal["replaces", "contradicts", "other", ""]
+
+REPLACES: Final = "replaces"
+CONTRADICTS: Final = "contradicts"
+ANOTHER: Final = "other"
+NOTHING: Final = ""
+
+
+class ClausePair(NamedTuple):
+    """Two clauses and how the newer relates to the older: it replaces or contradicts it, or is about another thing.
+    `because`: a clause of a sentence, without any of the content."""
+
+    old: str
+    new: str
+    relation: Relation
+    because: str
+
+
+def clause_pairs(old: str, new: str) -> list[ClausePair]:
+    """Return the clauses of `new` that replace or contradict clauses of `old`, in order. Linear in each text; at most
+    `MAX_CLAUSES` squared pairs are compared."""
+    return [each for each in _pairs(old, new) if each.relation in (REPLACES, CONTRADICTS)]
+
+
+def _pairs(old: str, new: str) -> Iterable[ClausePair]:
+    for one in frames(old):
+        for other in frames(new):
+            relation, because = _related(one, other)
+            if relation:
+                yield ClausePair(one.text, other.text, relation, because)
+
+
+def judged(old: str, new: str) -> ClausePair | None:
+    """Return the pair of clauses that decides: a replacement, then a contradiction, then another thing; None if the
+    frames say nothing. A replacement that would lose another clause of the old text is a contradiction."""
+    found = {each.relation: each for each in reversed(list(_pairs(old, new)))}
+    if (pair := found.get(REPLACES)) is not None:
+        if _loses(old, new, pair):
+            return pair._replace(relation=CONTRADICTS, because=f"{pair.because}, but the old text says more")
+        return pair
+    return found.get(CONTRADICTS) or found.get(ANOTHER)
+
+
+MAX_LOST: Final = 2
+"""Content words of another clause that a replacement may lose: a reason or a remark."""
+
+
+def _loses(old: str, new: str, pair: ClausePair) -> bool:
+    known = {unit.key for frame in frames(new) for unit in frame.units}
+    return any(
+        len({unit.key for unit in frame.units} - known) > MAX_LOST
+        for frame in frames(old)
+        if frame.text != pair.old and not frame.inherited
+    )
+
+
+_Verdict = tuple[Relation, str]
+
+_ADDS: Final = (ANOTHER, "the new text adds to it")
+_SUBJECT: Final = (ANOTHER, "they are about different things")
+_QUALIFIER: Final = (ANOTHER, "they hold in different cases")
+_ATTRIBUTE: Final = (ANOTHER, "they are about different attributes")
+
+
+def _related(old: Frame, new: Frame) -> _Verdict:
+    if old.asks or new.asks or old.supposed or new.supposed or old.past or new.past:
+        return NOTHING, ""
+    pair = _Pair(old, new)
+    if not pair.shared and not pair.same_person():
+        return NOTHING, ""
+    if new.gone and (verdict := pair.takes_back()):
+        return verdict
+    if old.denies != new.denies:
+        other = pair.other_subject()
+        return pair.denied() if other is None or pair.denied()[0] == CONTRADICTS else other
+    if new.additive:
+        return _ADDS
+    if opposites := pair.opposites():
+        return pair.opposed(opposites)
+    return pair.other_subject() or pair.valued()
+
+
+class _Pair:
+    """Two frames and their differences.
+
+    `lacked`, `added`: units of one subject that the other clause has nowhere; `values`, `new_values`: the same of the
+    segments, each with its role. `shared`: keys of the words that say what both are about.
+    """
+
+    def __init__(self, old: Frame, new: Frame) -> None:
+        self.old, self.new = old, new
+        self._lists = lists()
+        keys, new_keys = _keys(old.units) | {old.verb}, _keys(new.units) | {new.verb}
+        self._gone = _keys(new.gone)
+        heavy, new_heavy = self._heavy(old), self._heavy(new)
+        self.shared = heavy & new_heavy
+        self.shortest = min(len(heavy), len(new_heavy))
+        self.lacked = _without(old.subject, new_keys | self._gone)
+        self.added = _without(new.subject, keys)
+        self.values = _valued(old, new_keys)
+        self.new_values = _valued(new, keys)
+
+    def _heavy(self, frame: Frame) -> frozenset[str]:
+        """Return the keys of words that say what a clause is about."""
+        units = (*frame.units, *frame.gone)
+        found = {unit.key for unit in units if unit.kind not in (PRONOUN, *AMOUNTS, *TIMES)}
+        if frame.verb.startswith("@"):
+            found.add(frame.verb)
+        return frozenset(found - self._lists.weak)
+
+    # ---- subjects and qualifiers
+
+    def same_person(self) -> bool:
+        one, other = _persons(self.old), _persons(self.new)
+        return bool(one) and bool(other) and _may_be_one(one, other)
+
+    def other_subject(self) -> _Verdict | None:
+        """Return why the clauses are about different things; None if they may be about one."""
+        old, new = self.old, self.new
+        if not _may_be_one(_persons(old), _persons(new)) or (self.lacked and self.added):
+            return _SUBJECT
+        if _numbered(old.subject) != _numbered(new.subject) and (self.lacked or self.added):
+            return _SUBJECT
+        if old.exchanged and new.exchanged and (self._of_a_group(old) or self._of_a_group(new)):
+            return _SUBJECT
+        if any(unit.raw in self._lists.apart for unit in (*self.lacked, *self.added)):
+            return _QUALIFIER
+        one, other = _attributes(old), _attributes(new)
+        return _ATTRIBUTE if one and other and one.isdisjoint(other) else None
+
+    def _of_a_group(self, frame: Frame) -> bool:
+        """Return True if the holder of a role is one of several alike: "Squad 7"."""
+        holder = _value_units(frame)
+        return bool(_numbered(holder)) or any(unit.raw in GROUPS for unit in holder)
+
+    def _other_case(self, spent: frozenset[str]) -> bool:
+        """Return True if segments beside the value differ, so that the clauses hold in different cases."""
+        rest = [(role, unit) for role, unit in self.values if unit.key not in spent]
+        new_rest = [(role, unit) for role, unit in self.new_values if unit.key not in spent]
+        roles, new_roles = {role for role, _ in rest}, {role for role, _ in new_rest}
+        if "if" in roles | new_roles or roles & new_roles:
+            return True
+        if not self.new.changes and not {"for", "time"}.isdisjoint(roles ^ new_roles):
+            return True
+        return any(role and unit.raw in self._lists.apart for role, unit in rest + new_rest)
+
+    # ---- what is no longer so
+
+    def takes_back(self) -> _Verdict | None:
+        """Return the verdict if the newer clause says that a value of the older one is no longer so."""
+        old, new = self.old, self.new
+        value, subject = _keys(_value_units(old)), _keys(old.subject)
+        known = value | subject | {old.verb}
+        matched = self._gone & known
+        special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS, *TIMES) or unit.raw.isascii()}
+        if not matched or len(matched) * 2 < len(self._gone) or (special and not special & known):
+            return None
+        if not matched & value and not {unit.key for unit in old.subject if unit.kind != PRONOUN} <= self._gone:
+            return None
+        if not _may_be_one(_persons(old), _persons(new)):
+            return _SUBJECT
+        lacked = [unit for unit in self.lacked if unit.key not in self._gone]
+        added = [unit for unit in self.added if unit.key not in self._gone and unit.kind not in NAMES]
+        if (lacked and added) or any(unit.raw in self._lists.apart for unit in (*lacked, *added)):
+            return _SUBJECT
+        purposes, new_purposes = _purposes(old) - self._gone, _purposes(new) - self._gone
+        if purposes and new_purposes and purposes.isdisjoint(new_purposes):
+            return _QUALIFIER
+        return REPLACES, "the new text says that it is no longer so"
+
+    def denied(self) -> _Verdict:
+        """Return the verdict on two clauses of which one denies."""
+        said = "one denies what the other says"
+        one, other = _content(self.old), _content(self.new)
+        both = len(one & other)
+        if not one or not other or not both:
+            return NOTHING, ""
+        if one == other:
+            return REPLACES, said
+        share = both / min(len(one), len(other))
+        if share == 1.0 and not (self.lacked or self.added):
+            return (CONTRADICTS if self._other_case(frozenset()) and not self.new.changes else REPLACES), said
+        if self.new.changes and both > 1 and share > TAKEN_BACK_SHARE:
+            return REPLACES, said
+        return (CONTRADICTS, said) if self._about_one() else (NOTHING, "")
+
+    def _about_one(self) -> bool:
+        """Return True if clauses of different wording are about one thing: their words are shared, and they are not one
+        sentence with other words in some places."""
+        if self._parallel() is not None or self._template():
+            return False
+        return len(self.shared) > 1 and len(self.shared) >= ABOUT_SHARE * self.shortest
+
+    def _template(self) -> bool:
+        """Return True if both clauses have the same words at the beginning or the end, and others in between."""
+        one, other = _sequence(self.old), _sequence(self.new)
+        return len(one) == len(other) and sum(map(str.__eq__, one, other)) * 2 >= len(one)
+
+    # ---- opposites
+
+    def opposites(self) -> list[tuple[Unit, Unit]]:
+        """Return the pairs of words that exclude each other."""
+        table = self._lists.opposites
+        return [
+            (one, other)
+            for one in self.old.words
+            for number, side in table.get(one.raw, ())
+            for other in self.new.words
+            if (number, 1 - side) in table.get(other.raw, ())
+        ]
+
+    def opposed(self, pairs: list[tuple[Unit, Unit]]) -> _Verdict:
+        old, new = self.old, self.new
+        if all(one in old.subject and other in new.subject for one, other in pairs):
+            return _QUALIFIER
+        if old.denies or new.denies:
+            return NOTHING, ""
+        spent = frozenset(unit.key for pair in pairs for unit in pair)
+        rest = [unit for _, unit in self.values if unit.key not in spent]
+        new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
+        if ((rest or self.lacked) and (new_rest or self.added)) and not self._about_one():
+            return NOTHING, ""
+        if new.changes and not (rest and new_rest):
+            return REPLACES, "the new text says that it changed"
+        return CONTRADICTS, "each says the opposite of the other"
+
+    def negative(self) -> bool:
+        """Return True if one clause says no in its words, and the other does not."""
+        no = self._lists.negative
+        one, other = (any(unit.raw in no for unit in frame.words) != frame.denies for frame in (self.old, self.new))
+        return one != other
+
+    # ---- values
+
+    def valued(self) -> _Verdict:
+        values, new_values = [unit for _, unit in self.values], [unit for _, unit in self.new_values]
+        if values and new_values:
+            for kinds in (AMOUNTS, TIMES):
+                one = [unit for unit in values if unit.kind in kinds]
+                other = [unit for unit in new_values if unit.kind in kinds]
+                if one and other:
+                    return self._amounts(one, other)
+        if self.new.changes:
+            return self._changed(values, new_values)
+        if self.negative() and self._about_one():
+            return CONTRADICTS, "one says no where the other does not"
+        return self._exclusive()
+
+    def _amounts(self, one: list[Unit], other: list[Unit]) -> _Verdict:
+        old, new = self.old, self.new
+        if not any(_comparable(first, second) for first in one for second in other) or not self._same_attribute():
+            return _ATTRIBUTE
+        spent = frozenset(unit.key for unit in (*one, *other))
+        rest = [unit for _, unit in self.values if unit.key not in spent]
+        new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
+        if (rest and new_rest) or (rest and self.added) or (new_rest and self.lacked) or self._other_case(spent):
+            return _QUALIFIER
+        if new.changes:
+            return REPLACES, "the new text says that it changed"
+        if len(one) > 1 or len(other) > 1 or rest or new_rest or self.lacked or self.added:
+            return CONTRADICTS, "the numbers differ"
+        if one[0].kind in AMOUNTS and other[0].kind in AMOUNTS:
+            return REPLACES, "the numbers differ"
+        if len(old.segments) > 1 or len(new.segments) > 1:
+            return _QUALIFIER
+        return CONTRADICTS, "the times differ"
+
+    def _same_attribute(self) -> bool:
+        """Return True if what is measured may be the same: a word is shared, and neither verb is another one."""
+        old, new = self.old, self.new
+        if not self.shared and not (self.same_person() and old.relation == new.relation):
+            return False
+        if new.changes or CHANGE in (old.relation, new.relation) or "" in (old.relation, new.relation):
+            return True
+        if old.relation == new.relation:
+            return old.relation != OTHER or old.verb == new.verb
+        return bool(_attributes(old) & _attributes(new)) or BE in (old.relation, new.relation)
+
+    def _changed(self, values: list[Unit], new_values: list[Unit]) -> _Verdict:
+        """Return the verdict where the newer clause announces a change and gives no amount."""
+        old, new = self.old, self.new
+        said = REPLACES, "the new text says that it changed"
+        if not new_values:
+            return NOTHING, ""
+        if not values:
+            value = _keys(_value_units(old)) - {new.verb}
+            renamed = bool(value) and value <= _keys(new.subject) and old.relation in (CALL, BE)
+            return said if renamed else (NOTHING, "")
+        if not self._in_one_place() or not _compatible(values[0], new_values[0]):
+            return NOTHING, ""
+        if old.relation in PERSONAL and new.relation in (old.relation, CHANGE) and self.same_person():
+            return said
+        if not self.shared or (old.relation in PERSONAL and new.relation in PERSONAL and old.relation != new.relation):
+            return NOTHING, ""
+        if new.relation in (old.relation, CHANGE, "") or BE in (old.relation, new.relation):
+            return said if old.verb_raw not in self._lists.several or new.strong else (NOTHING, "")
+        return (
+            said if self.shared & _keys(old.subject) and not _persons(old) and old.relation != HAVE else (NOTHING, "")
+        )
+
+    def _in_one_place(self) -> bool:
+        """Return True if the values stand in one place: behind the verb, or behind prepositions of one class."""
+        roles = {_PLACES.get(role, role) for role, _ in self.values}
+        new_roles = {_PLACES.get(role, role) for role, _ in self.new_values}
+        if roles.isdisjoint(new_roles) or (len(roles) > 1 and len(new_roles) > 1) or "if" in roles | new_roles:
+            return False
+        return not roles & new_roles <= {"for", "time"}
+
+    def _exclusive(self) -> _Verdict:
+        """Return the verdict where no change is announced: a contradiction if the thing has one such value."""
+        old, new = self.old, self.new
+        said = CONTRADICTS, "they give different values"
+        if old.indefinite or new.indefinite or self.lacked or self.added or old.relation != new.relation:
+            return NOTHING, ""
+        if not self.values or not self.new_values or not self._in_one_place():
+            return NOTHING, ""
+        one, other = [unit for _, unit in self.values], [unit for _, unit in self.new_values]
+        if max(len(one), len(other)) > MAX_VALUE or not _compatible(one[0], other[0]):
+            return NOTHING, ""
+        single = bool((self.shared | {old.verb}) & self._lists.single)
+        if old.exchanged or (single and old.relation in (BE, USE, "", OTHER, HAVE, PREFER)):
+            return said
+        verb = {old.verb_raw, *(unit.raw for unit in old.segments[0].units[:1])}
+        if not verb.isdisjoint(self._lists.several):
+            return NOTHING, ""
+        if old.relation == PREFER:
+            return said if self.shared - {old.verb} else (NOTHING, "")
+        if old.relation in (WORK, CALL, REPORT, LOCATE):
+            return said
+        if self._parallel() is None or not (self.shared or _persons(old)):
+            return NOTHING, ""
+        if any(unit.raw in self._lists.apart and role for role, unit in (*self.values, *self.new_values)):
+            return _QUALIFIER
+        if old.relation == BE and old.segments[0].role == "":
+            alike = one[0].kind == other[0].kind != WORD or one[0].raw[-SUFFIX:] == other[0].raw[-SUFFIX:]
+            return said if alike else (NOTHING, "")
+        return said
+
+    def _parallel(self) -> tuple[int, int] | None:
+        """Return where the words of two clauses differ, if they differ in one place only: first and last place in the
+        older one. None if they differ in several."""
+        one, other = _sequence(self.old), _sequence(self.new)
+        start = 0
+        while start < min(len(one), len(other)) and one[start] == other[start]:
+            start += 1
+        end = 0
+        while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
+            end += 1
+        middles = len(one) - start - end, len(other) - start - end
+        return (start, len(one) - end) if 0 < max(middles) <= MAX_VALUE and start + end >= MIN_SAME else None
+
+
+_PLACES: Final = {"to": "", "in": "", "with": "", "by": "", "from": ""}
+"""Classes of prepositions before a value that may as well stand behind the verb: "is in Oslo", "moved to Bergen"."""
+
+GROUPS: Final = words_of(
+    "team teams squad squads crew group gruppe abteilung department unit tribe guild 组 团队 小组 部门"
+)
+"""Words before the name of one of several groups."""
+
+MAX_VALUE: Final = 4
+"""Words of a value."""
+
+MIN_SAME: Final = 2
+"""Words that are the same in clauses that differ in one place."""
+
+SUFFIX: Final = 4
+"""Last letters that two adjectives of one kind share: "left-handed", "right-handed"."""
+
+TAKEN_BACK_SHARE: Final = 0.5
+"""Share of the words of the shorter clause that return in one that takes it back, more than which."""
+
+ABOUT_SHARE: Final = 0.5
+"""Share of the words of the shorter clause that two clauses about one thing have in common."""
+
+PERSONAL: Final = (LOCATE, WORK, CALL, REPORT)
+"""Relations in which a subject stands to one thing at a time."""
+
+
+def _keys(units: Iterable[Unit]) -> frozenset[str]:
+    return frozenset(unit.key for unit in units)
+
+
+def _without(units: Iterable[Unit], keys: frozenset[str]) -> list[Unit]:
+    return [unit for unit in units if unit.key not in keys and unit.kind != PRONOUN]
+
+
+def _valued(frame: Frame, keys: frozenset[str]) -> list[tuple[str, Unit]]:
+    return [(segment.role, unit) for segment in frame.segments for unit in _without(segment.units, keys)]
+
+
+def _value_units(frame: Frame) -> tuple[Unit, ...]:
+    return tuple(unit for segment in frame.segments for unit in segment.units)
+
+
+def _sequence(frame: Frame) -> list[str]:
+    return [unit.key for unit in frame.words]
+
+
+def _content(frame: Frame) -> frozenset[str]:
+    verb = frozenset({frame.verb}) if frame.relation not in ("", BE, CHANGE) else frozenset()
+    units = (*frame.units, *frame.gone)
+    return _keys(unit for unit in units if unit.kind != PRONOUN) | verb
+
+
+def _persons(frame: Frame) -> frozenset[str]:
+    """Return the pronouns before the verb."""
+    return frozenset() if frame.exchanged else _keys(unit for unit in frame.subject if unit.kind == PRONOUN)
+
+
+def _may_be_one(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return True if the subjects of two clauses may be one: of the same person, or one of them of none."""
+    return not one or not other or bool(one & other) or one | other <= {"i", "user"} or one | other <= {"we", "they"}
+
+
+def _numbered(units: Iterable[Unit]) -> frozenset[str]:
+    return frozenset(unit.key for unit in units if unit.kind in (NUMBER, IDENTIFIER, VERSION, *TIMES))
+
+
+def _attributes(frame: Frame) -> frozenset[str]:
+    return frozenset(key for key in (*_keys(frame.units), frame.verb) if key.startswith("@"))
+
+
+def _purposes(frame: Frame) -> frozenset[str]:
+    return _keys(unit for segment in frame.segments if segment.role == "for" for unit in segment.units)
+
+
+def _compatible(one: Unit, other: Unit) -> bool:
+    """Return True if one value may stand in place of the other."""
+    kinds = {one.kind, other.kind}
+    return len(kinds) == 1 or (kinds <= {WORD, *NAMES} and kinds != {PLACE, TOOL})
+
+
+def _comparable(one: Unit, other: Unit) -> bool:
+    """Return True if two amounts or times may be values of one attribute."""
+    if one.kind in TIMES or other.kind in TIMES:
+        return (one.kind in TIMES and other.kind in TIMES) or NUMBER in (one.kind, other.kind)
+    return not one.dimension or not other.dimension or one.dimension == other.dimension
