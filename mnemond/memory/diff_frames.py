@@ -106,16 +106,17 @@ def _related(old: Frame, new: Frame) -> _Verdict:
     if old.asks or new.asks or old.supposed or new.supposed or old.past or new.past:
         return NOTHING, ""
     pair = _Pair(old, new)
-    if not pair.shared and not pair.same_person():
+    if not pair.shared and not pair.same_person() and old.verb not in {unit.key for unit in new.gone}:
         return NOTHING, ""
     if new.gone and (verdict := pair.takes_back()):
         return verdict
-    if old.denies != new.denies:
+    opposites = pair.opposites()
+    if old.denies != new.denies and not opposites:
         other = pair.other_subject()
         return pair.denied() if other is None or pair.denied()[0] == CONTRADICTS else other
     if new.additive:
         return _ADDS
-    if opposites := pair.opposites():
+    if opposites:
         return pair.opposed(opposites)
     return pair.other_subject() or pair.valued()
 
@@ -132,21 +133,11 @@ class _Pair:
         self._lists = lists()
         keys, new_keys = _keys(old.units) | {old.verb}, _keys(new.units) | {new.verb}
         self._gone = _keys(new.gone)
-        heavy, new_heavy = self._heavy(old), self._heavy(new)
-        self.shared = heavy & new_heavy
-        self.shortest = min(len(heavy), len(new_heavy))
+        self.shared = _said(old) & _said(new)
         self.lacked = _without(old.subject, new_keys | self._gone)
         self.added = _without(new.subject, keys)
         self.values = _valued(old, new_keys)
         self.new_values = _valued(new, keys)
-
-    def _heavy(self, frame: Frame) -> frozenset[str]:
-        """Return the keys of words that say what a clause is about."""
-        units = (*frame.units, *frame.gone)
-        found = {unit.key for unit in units if unit.kind not in (PRONOUN, *AMOUNTS, *TIMES)}
-        if frame.verb.startswith("@"):
-            found.add(frame.verb)
-        return frozenset(found - self._lists.weak)
 
     # ---- subjects and qualifiers
 
@@ -160,6 +151,8 @@ class _Pair:
         if not _may_be_one(_persons(old), _persons(new)) or (self.lacked and self.added):
             return _SUBJECT
         if _numbered(old.subject) != _numbered(new.subject) and (self.lacked or self.added):
+            return _SUBJECT
+        if not old.relation and not new.relation and old.order[:1] != new.order[:1]:
             return _SUBJECT
         if old.exchanged and new.exchanged and (self._of_a_group(old) or self._of_a_group(new)):
             return _SUBJECT
@@ -192,12 +185,13 @@ class _Pair:
         value, subject = _keys(_value_units(old)), _keys(old.subject)
         known = value | subject | {old.verb}
         matched = self._gone & known
-        special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS, *TIMES) or unit.raw.isascii()}
+        special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS)}
         if not matched or len(matched) * 2 < len(self._gone) or (special and not special & known):
             return None
-        if not matched & value and not {unit.key for unit in old.subject if unit.kind != PRONOUN} <= self._gone:
+        ended = {unit.key for unit in old.subject if unit.kind != PRONOUN}
+        if not matched & value and len(ended - self._gone) * 2 > len(ended):
             return None
-        if not _may_be_one(_persons(old), _persons(new)):
+        if not _may_be_one(_persons(old), _persons(new)) and _persons(old) | _persons(new) > {"i", "we"}:
             return _SUBJECT
         lacked = [unit for unit in self.lacked if unit.key not in self._gone]
         added = [unit for unit in self.added if unit.key not in self._gone and unit.kind not in NAMES]
@@ -224,17 +218,24 @@ class _Pair:
             return REPLACES, said
         return (CONTRADICTS, said) if self._about_one() else (NOTHING, "")
 
-    def _about_one(self) -> bool:
+    def _about_one(self, *, by_subject: bool = False) -> bool:
         """Return True if clauses of different wording are about one thing: their words are shared, and they are not one
         sentence with other words in some places."""
         if self._parallel() is not None or self._template():
             return False
-        return len(self.shared) > 1 and len(self.shared) >= ABOUT_SHARE * self.shortest
+        weak = self._lists.weak
+        subject = _keys(unit for unit in self.old.subject if unit.kind != PRONOUN) - weak
+        if by_subject and subject and subject == _keys(unit for unit in self.new.subject if unit.kind != PRONOUN) - weak:
+            return True
+        one, other = _facts(self.old) - weak, _facts(self.new) - weak
+        shared = len(one & other)
+        return shared > 1 and shared >= ABOUT_SHARE * min(len(one), len(other))
 
     def _template(self) -> bool:
         """Return True if both clauses have the same words at the beginning or the end, and others in between."""
-        one, other = _sequence(self.old), _sequence(self.new)
-        return len(one) == len(other) and sum(map(str.__eq__, one, other)) * 2 >= len(one)
+        rest = iter(self.new.order)
+        same = sum(word in rest for word in self.old.order if word in self.new.order)
+        return same >= TEMPLATE_SHARE * max(len(self.old.order), len(self.new.order))
 
     # ---- opposites
 
@@ -253,12 +254,15 @@ class _Pair:
         old, new = self.old, self.new
         if all(one in old.subject and other in new.subject for one, other in pairs):
             return _QUALIFIER
-        if old.denies or new.denies:
+        classes = self._lists.classes
+        if (old.denies or new.denies) and all(
+            "not" not in (classes.get(one.raw), classes.get(other.raw)) for one, other in pairs
+        ):
             return NOTHING, ""
         spent = frozenset(unit.key for pair in pairs for unit in pair)
         rest = [unit for _, unit in self.values if unit.key not in spent]
         new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
-        if ((rest or self.lacked) and (new_rest or self.added)) and not self._about_one():
+        if ((rest or self.lacked) and (new_rest or self.added)) and not self._about_one(by_subject=True):
             return NOTHING, ""
         if new.changes and not (rest and new_rest):
             return REPLACES, "the new text says that it changed"
@@ -324,6 +328,8 @@ class _Pair:
             return NOTHING, ""
         if not values:
             value = _keys(_value_units(old)) - {new.verb}
+            if new.verb in _HANDING and any(role == "to" for role, _ in self.new_values) and self.shared:
+                return said
             renamed = bool(value) and value <= _keys(new.subject) and old.relation in (CALL, BE)
             return said if renamed else (NOTHING, "")
         if not self._in_one_place() or not _compatible(values[0], new_values[0]):
@@ -333,7 +339,7 @@ class _Pair:
         if not self.shared or (old.relation in PERSONAL and new.relation in PERSONAL and old.relation != new.relation):
             return NOTHING, ""
         if new.relation in (old.relation, CHANGE, "") or BE in (old.relation, new.relation):
-            return said if old.verb_raw not in self._lists.several or new.strong else (NOTHING, "")
+            return said if old.verb not in self._lists.several or new.strong else (NOTHING, "")
         return (
             said if self.shared & _keys(old.subject) and not _persons(old) and old.relation != HAVE else (NOTHING, "")
         )
@@ -342,7 +348,8 @@ class _Pair:
         """Return True if the values stand in one place: behind the verb, or behind prepositions of one class."""
         roles = {_PLACES.get(role, role) for role, _ in self.values}
         new_roles = {_PLACES.get(role, role) for role, _ in self.new_values}
-        if roles.isdisjoint(new_roles) or (len(roles) > 1 and len(new_roles) > 1) or "if" in roles | new_roles:
+        several = min(len({role for role, _ in each}) for each in (self.values, self.new_values)) > 1
+        if several or roles.isdisjoint(new_roles) or "if" in roles | new_roles:
             return False
         return not roles & new_roles <= {"for", "time"}
 
@@ -357,11 +364,16 @@ class _Pair:
         one, other = [unit for _, unit in self.values], [unit for _, unit in self.new_values]
         if max(len(one), len(other)) > MAX_VALUE or not _compatible(one[0], other[0]):
             return NOTHING, ""
-        single = bool((self.shared | {old.verb}) & self._lists.single)
+        single = bool(self.shared & self._lists.single)
         if old.exchanged or (single and old.relation in (BE, USE, "", OTHER, HAVE, PREFER)):
             return said
-        verb = {old.verb_raw, *(unit.raw for unit in old.segments[0].units[:1])}
-        if not verb.isdisjoint(self._lists.several):
+        if old.relation not in (BE, LOCATE, WORK, CALL, REPORT) and old.verb != new.verb:
+            return NOTHING, ""
+        if one[0].kind == other[0].kind == "language" and not _ANSWERING.isdisjoint(unit.raw for unit in old.words):
+            return said
+        verb = {old.verb, *(unit.key for unit in old.segments[0].units[:1])}
+        direct = {role for role, _ in self.values} <= {"", "to"}
+        if direct and (not verb.isdisjoint(self._lists.several) or self._behind_several()):
             return NOTHING, ""
         if old.relation == PREFER:
             return said if self.shared - {old.verb} else (NOTHING, "")
@@ -371,15 +383,23 @@ class _Pair:
             return NOTHING, ""
         if any(unit.raw in self._lists.apart and role for role, unit in (*self.values, *self.new_values)):
             return _QUALIFIER
-        if old.relation == BE and old.segments[0].role == "":
+        roles = {role for role, _ in self.values}
+        if roles != {role for role, _ in self.new_values}:
+            return NOTHING, ""
+        if old.relation == BE and "" in roles:
             alike = one[0].kind == other[0].kind != WORD or one[0].raw[-SUFFIX:] == other[0].raw[-SUFFIX:]
             return said if alike else (NOTHING, "")
         return said
 
+    def _behind_several(self) -> bool:
+        """Return True if the place where the clauses differ stands behind a verb that may have several objects."""
+        place = self._parallel()
+        return place is not None and place[0] > 0 and self.old.order[place[0] - 1] in self._lists.several
+
     def _parallel(self) -> tuple[int, int] | None:
         """Return where the words of two clauses differ, if they differ in one place only: first and last place in the
         older one. None if they differ in several."""
-        one, other = _sequence(self.old), _sequence(self.new)
+        one, other = self.old.order, self.new.order
         start = 0
         while start < min(len(one), len(other)) and one[start] == other[start]:
             start += 1
@@ -392,6 +412,12 @@ class _Pair:
 
 _PLACES: Final = {"to": "", "in": "", "with": "", "by": "", "from": ""}
 """Classes of prepositions before a value that may as well stand behind the verb: "is in Oslo", "moved to Bergen"."""
+
+_ANSWERING: Final = words_of("answer answers reply replies respond responds write writes antworte antwortet schreib schreibe 回答 回复 写")
+"""Words beside the language in which the user wants to be answered."""
+
+_HANDING: Final = words_of("handed passed transferred reassigned abgegeben übergeben 交给 移交给")
+"""Verbs that give a role to another holder."""
 
 GROUPS: Final = words_of(
     "team teams squad squads crew group gruppe abteilung department unit tribe guild 组 团队 小组 部门"
@@ -410,6 +436,10 @@ SUFFIX: Final = 4
 TAKEN_BACK_SHARE: Final = 0.5
 """Share of the words of the shorter clause that return in one that takes it back, more than which."""
 
+TEMPLATE_SHARE: Final = 0.6
+"""Share of the words of the longer clause that come in the other in their order, of two that are one sentence with
+other words in some places."""
+
 ABOUT_SHARE: Final = 0.5
 """Share of the words of the shorter clause that two clauses about one thing have in common."""
 
@@ -422,7 +452,18 @@ def _keys(units: Iterable[Unit]) -> frozenset[str]:
 
 
 def _without(units: Iterable[Unit], keys: frozenset[str]) -> list[Unit]:
-    return [unit for unit in units if unit.key not in keys and unit.kind != PRONOUN]
+    weak = lists().weak
+    return [unit for unit in units if unit.key not in keys and unit.kind != PRONOUN and not (unit.kind == WORD and unit.key in weak)]
+
+
+def _said(frame: Frame) -> frozenset[str]:
+    """Return the keys of words that say what a clause is about."""
+    found = {unit.key for unit in (*frame.units, *frame.gone) if unit.kind not in (PRONOUN, *AMOUNTS, *TIMES)}
+    return frozenset(found | {frame.verb}) if frame.verb.startswith("@") else frozenset(found)
+
+
+def _facts(frame: Frame) -> frozenset[str]:
+    return _keys(unit for unit in (*frame.units, *frame.gone) if unit.kind != PRONOUN)
 
 
 def _valued(frame: Frame, keys: frozenset[str]) -> list[tuple[str, Unit]]:
@@ -431,10 +472,6 @@ def _valued(frame: Frame, keys: frozenset[str]) -> list[tuple[str, Unit]]:
 
 def _value_units(frame: Frame) -> tuple[Unit, ...]:
     return tuple(unit for segment in frame.segments for unit in segment.units)
-
-
-def _sequence(frame: Frame) -> list[str]:
-    return [unit.key for unit in frame.words]
 
 
 def _content(frame: Frame) -> frozenset[str]:
@@ -474,5 +511,5 @@ def _compatible(one: Unit, other: Unit) -> bool:
 def _comparable(one: Unit, other: Unit) -> bool:
     """Return True if two amounts or times may be values of one attribute."""
     if one.kind in TIMES or other.kind in TIMES:
-        return (one.kind in TIMES and other.kind in TIMES) or NUMBER in (one.kind, other.kind)
+        return {one.kind, other.kind} <= {NUMBER, *TIMES} and not one.dimension and not other.dimension
     return not one.dimension or not other.dimension or one.dimension == other.dimension

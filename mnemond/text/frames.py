@@ -94,7 +94,9 @@ class Frame(msgspec.Struct, frozen=True):
     inherited: bool = False
     exchanged: bool = False
     verb_raw: str = ""
+    definite: bool = False
     words: tuple[Unit, ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -122,6 +124,7 @@ class _Single(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     filler: frozenset[str]
     chinese_filler: str
+    chinese_adverbs: tuple[str, ...]
     additive: frozenset[str]
     chinese_additive: tuple[str, ...]
     supposing: frozenset[str]
@@ -145,6 +148,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cue: _Cues
     lists: _Words
     phrase: dict[str, str]
+    lists_of: dict[str, tuple[str, ...]]
     kind: dict[str, tuple[str, ...] | str]
     unit: dict[str, tuple[str, ...] | str]
 
@@ -165,6 +169,7 @@ class Lists(msgspec.Struct, frozen=True):
     weak: frozenset[str]
     opposites: dict[str, tuple[tuple[int, int], ...]]
     apart: dict[str, str]
+    same: dict[str, str]
     kinds: dict[str, str]
     units: dict[str, str]
 
@@ -172,7 +177,8 @@ class Lists(msgspec.Struct, frozen=True):
         """What a folded word is compared by: its group, else its stem."""
         if name := self.attributes.get(word):
             return f"@{name}"
-        return self.apart.get(word) or index_term(word) or word
+        word = self.same.get(word, word)
+        return self.apart.get(word) or (word if _HAN.search(word) else index_term(word)) or word
 
 
 @on_first_use
@@ -182,6 +188,7 @@ def lists() -> Lists:
     words, cue = file.lists, file.cue
     attributes, kinds, units = (_by_word(each) for each in (file.attribute, file.kind, file.unit))
     apart = {word: group[0] for group in map(_folded, words.apart) for word in group}
+    same = {word: group[0] for group in map(_folded, file.lists_of["same"]) for word in group}
     opposites: dict[str, list[tuple[int, int]]] = {}
     for number, pair in enumerate(words.opposite):
         for which, side in enumerate(pair.split("|")):
@@ -205,11 +212,12 @@ def lists() -> Lists:
             first, *rest = _folded(phrase)
             if rest:
                 phrases.setdefault(first, []).append((tuple(rest), f"word {word}"))
-    chinese = dict.fromkeys((word for table in (attributes, kinds, units, apart, opposites) for word in table), "word")
+    chinese = dict.fromkeys((word for table in (attributes, kinds, units, apart, opposites, same) for word in table), "word")
+    chinese |= dict.fromkeys((*words.several, *words.chinese_negative), "word")
     chinese |= {word: f"relation {name}" for name, each in file.chinese_relation.items() for word in each}
     for name, each in (
-        ("filler", words.chinese_filler), ("not", _CHINESE_NOT), ("preposition", _CHINESE_PREPOSITIONS),
-        ("word", words.chinese_negative), ("supposing", words.chinese_supposing), ("additive", words.chinese_additive), ("now", cue.chinese_now),
+        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT), ("preposition", _CHINESE_PREPOSITIONS),
+        ("supposing", words.chinese_supposing), ("additive", words.chinese_additive), ("now", cue.chinese_now),
         ("change", cue.chinese_change), ("end", cue.chinese_end),
     ):  # fmt: skip
         chinese |= dict.fromkeys(each, name)
@@ -223,11 +231,12 @@ def lists() -> Lists:
         relations=_by_word(file.relation),
         attributes=attributes,
         single=frozenset(),
-        several=frozenset(fold(word) for word in words.several),
+        several=frozenset(index_term(fold(word)) or fold(word) for word in words.several),
         negative=frozenset(fold(word) for word in (*words.negative, *words.chinese_negative)),
         weak=frozenset(index_term(word) or word for word in words.weak),
         opposites={word: tuple(each) for word, each in opposites.items()},
         apart=apart,
+        same=same,
         kinds=kinds,
         units=units,
     )
@@ -334,12 +343,22 @@ _SECONDS: Final = {
 # ---------------------------------------------------------------- clauses
 
 _END: Final = regex(r"([!?;。！？；\n]+|\.+(?=\s|$))")
+def _beginning() -> Iterable[str]:
+    """Verbs that begin a clause behind "and"."""
+    known = lists()
+    verbs = {word for word, name in known.relations.items() if name in (BE, LOCATE, WORK, CALL, USE)}
+    return {word for word in verbs | {word for word, form in known.classes.items() if form in ("change", "end")} if word.isalpha()}
+
+
 _CLAUSE: Final = regex(
-    r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he|she|the ))\s+"
+    lambda: (
+        rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{'|'.join(map(re.escape, sorted(_beginning())))})\b)|"
+        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he|she|the ))\s+"
     r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt)\b)"
     r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
     r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
-    r"|因为|由于|所以|但是?(?=[\u3400-\u9fff])",
+    r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
+    ),
     re.IGNORECASE,
 )
 _TOKEN: Final = regex(
@@ -350,6 +369,7 @@ _TOKEN: Final = regex(
         r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
         r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)"
         r"|(?P<version>v\d+(?:\.\w+)*(?![\w-])|\d+(?:\.\d+){2,}(?:-\w+)*(?!\w))"
+        r"|(?P<float>\d+(?:\.\d+)?e[+-]?\d+)(?!\w)"
         r"|(?P<number>[$€£¥]?\d+(?:[.,_']\d+)*)(?:\s?(?P<unit>%|°c)|(?P<ordinal>st|nd|rd|th)(?!\w)"
         r"|(?P<glued>[a-zµ]{1,4}(?:/[a-z]{1,4})?)(?![\w-]))?(?![\w-])"
         rf"|(?P<zh>{'|'.join(map(re.escape, sorted(lists().chinese, key=len, reverse=True)))})"
@@ -360,8 +380,16 @@ _TOKEN: Final = regex(
     ),
     re.IGNORECASE,
 )
-_REGION: Final = regex(r"[a-z]{2}-[a-z]{4,9}(?:-\d)?[a-z]?|(?:eu|us|ap|uk|cn)-?\d")
-_LABEL: Final = regex(r"[A-Z]|[IVX]{1,4}")
+_REGION: Final = regex(r"(?:eu|us|ap|sa|ca|me|af|cn|uk|asia|europe)-(?:[a-z]{4,9}(?:-?\d)?[a-z]?|\d)")
+_INTRO: Final = regex(
+    r"(?:since|as of|after|starting|effective|from|following|due to|seit|ab|nach|wegen)\s[^,]{2,80},\s", re.IGNORECASE
+)
+"""A beginning that only dates what follows."""
+
+_YEAR: Final = regex(r"(?:19|20)\d\d$")
+_BUT: Final = regex(r"\bbut\b|\bsondern\b|而是", re.IGNORECASE)
+_VERB: Final = regex(r"[a-z]{2,20}(?<![suiao])s|[a-z]{2,20}ed")
+_GERMAN_ONLY: Final = words_of("an am um als ab des bis mit für von zu")
 _DETERMINERS: Final = words_of(
     "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser unsere mein",
     "meine jeder jede jedes no any some new kein keine",
@@ -386,11 +414,19 @@ _TAKING: Final = frozenset(
     {"took over", "takes over", "taken over", "inherited", "übernommen", "übernimmt", "übernahm", "taking over"}
 )
 _NOUN_LIKE: Final = words_of(
-    "changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates rose updated"
+    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates rose updated"
 )
 """Forms that are verbs of change only before a goal."""
 
 _LEADING: Final = words_of("to from into by 到")
+_NO_LONGER: Final = frozenset({"no longer", "nicht mehr", "不再", "已经不", "no more"})
+_MEASURES: Final = "个個杯次天周月年台人名位份条條张張本件元块塊点點层層楼樓小分秒倍项項家轮輪"
+"""Characters behind a Chinese numeral that counts."""
+
+_SWITCHED: Final = {"on": "enabled", "off": "disabled", "an": "aktiviert", "aus": "deaktiviert"}
+"""Last words of "is on", "ist aus"."""
+
+_SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "von", "from today"})
 _BARE_ENDS: Final = ("instead", "stattdessen", "statt dessen")
 _NOT_TAIL: Final = regex(r"(?:and |und )?(?:not|nicht|不是|并非)\s*(?!\w*ing\b)", re.IGNORECASE)
 _PASSIVE_BACK: Final = 4
@@ -422,7 +458,7 @@ def frames(text: str) -> tuple[Frame, ...]:
                 gone = (*before.gone, *(unit for unit in frame.units if unit not in before.units))
                 found[-1] = msgspec.structs.replace(before, gone=gone, changes=True)
             continue
-        if before is not None and before.denies and frame.inherited and not before.gone:
+        if before is not None and before.denies and frame.inherited and not before.gone and _BUT.search(text):
             gone = tuple(unit for segment in before.segments for unit in segment.units)
             frame = msgspec.structs.replace(frame, gone=gone, changes=True)
             found.pop()
@@ -437,10 +473,33 @@ def _clauses(text: str) -> Iterator[tuple[str, bool, bool]]:
     parts = [*_END.split(text), ""]
     for sentence, end in zip(parts[::2], parts[1::2], strict=False):
         first = True
-        for clause in _CLAUSE.split(sentence):
-            if clause and clause.strip():
-                yield clause.strip(), first, end[:1] in ("?", "？") and bool(end)
-                first = False
+        for part in _CLAUSE.split(sentence):
+            for clause in _at_commas(part) if part else ():
+                if clause.strip():
+                    yield clause.strip(), first, end[:1] in ("?", "？") and bool(end)
+                    first = False
+
+
+def _at_commas(text: str) -> Iterator[str]:
+    """Yield the parts of a text between commas that have a verb each; the others belong to the part before them. What
+    only dates the rest ("Since the move in May, …") is yielded with it."""
+    clause = ""
+    for part in text.split(", "):
+        if clause and _has_verb(part) and _has_verb(clause):
+            yield clause
+            clause = part
+        else:
+            clause = f"{clause}, {part}" if clause else part
+    yield clause
+
+
+def _has_verb(text: str) -> bool:
+    known = lists()
+    return any(
+        word in known.relations or known.classes.get(word) in ("change", "end")
+        for word in fold(text).split()
+        if word.isalpha()
+    )
 
 
 class _Clause:
@@ -450,6 +509,11 @@ class _Clause:
         self._text = text
         self._before = before
         self._lists = lists()
+        self._inherited_gone: tuple[Unit, ...] = ()
+        dated = _INTRO.match(text)
+        self._announced = dated is not None and not _has_verb(dated[0])
+        if dated is not None and self._announced:
+            text = text[dated.end() :]
         tokens = [(found.lastgroup or "", found) for found in _TOKEN.finditer(text)][:MAX_ITEMS]
         words = [fold(found[0]) for _, found in tokens]
         self._german = not _GERMAN.isdisjoint(words)
@@ -476,6 +540,9 @@ class _Clause:
                 continue
             items.append(self._item(group, found, words[place], place == 0, words[place + 1 : place + 4]))
             place += 1
+        if len(items) > 1 and items[-1].raw in _SWITCHED and items[-2].form in ("relation", "filler", "now", "not"):
+            word = _SWITCHED[items[-1].raw]
+            items[-1] = self._word(word, word, first=False)
         return _with_dimensions(items, self._lists)
 
     def _phrase(self, words: list[str], place: int) -> tuple[int, str] | None:
@@ -487,9 +554,9 @@ class _Clause:
     def _item(self, group: str, found: re.Match[str], word: str, first: bool, behind: list[str]) -> _Item:
         if group in ("number", "unit", "glued", "ordinal", "zh_number"):
             return self._number(found, word)
-        if group in ("date", "clock", "version", "address"):
+        if group in ("date", "clock", "version", "address", "float"):
             key = _clock(word) if group == "clock" else word.removeprefix("v") if group == VERSION else word
-            unit = Unit(f"{group}:{key}", group if group != "address" else IDENTIFIER, word)
+            unit = Unit(f"{group}:{key}", {"address": IDENTIFIER, "float": VERSION}.get(group, group), word)
             return _Item("unit", unit.key, word, unit)
         if group == "mark":
             if word == ":":
@@ -498,7 +565,15 @@ class _Clause:
                 return _Item("preposition", "to", word, Unit(word, WORD, word))
             return _Item("unit", word, word, Unit(word, "mark", word))
         if group == "zh":
+            at = found.start()
+            if word == "别" and at and _HAN.match(self._text[at - 1]) and self._text[at - 1] not in "请万就":
+                return _Item("unit", word, word, Unit(word, WORD, word))
             return self._chinese(word)
+        if group in ("han", "zh") and word in _NUMERALS and behind and behind[0][:1] in "号組组队線线室栋期":
+            return _Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
+        if group == "han" and word in _NUMERALS and behind and behind[0][:1] in _MEASURES:
+            unit = Unit(f"number:{_NUMERALS[word]}", NUMBER, word)
+            return _Item("unit", unit.key, word, unit)
         if group == "han":
             return _Item("unit", word, word, Unit(word, WORD, word))
         return self._word(word, found[0], first, behind)
@@ -533,6 +608,8 @@ class _Clause:
         return _Item("unit" if name == "word" else name, unit.key if name == "word" else word, word, unit)
 
     def _word(self, word: str, cased: str, first: bool, behind: Sequence[str] = ()) -> _Item:
+        if len(cased) == 1 and cased.isupper() and cased != "I" and not first:
+            return _Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
         bare = word.removesuffix("'s")
         unit = self._unit(bare, cased, first)
         if cased[:1].isupper() and not first and not self._german and unit.kind in (NAME, PLACE, TOOL, ORGANISATION):
@@ -541,11 +618,13 @@ class _Clause:
         if unit.kind in (WEEKDAY, MONTH, NUMBER, PRONOUN):
             return _Item("unit", unit.key, word, unit)
         form = self._lists.classes.get(word)
+        if word == "too" and behind:
+            form = "filler"
         if form == "change" and word in _NOUN_LIKE and _LEADING.isdisjoint(behind):
             form = None
         if form is not None and form != "filler":
             return _Item(form, word, word, unit)
-        if (role := _PREPOSITIONS.get(word)) is not None:
+        if (role := _PREPOSITIONS.get(word)) is not None and (self._german or word not in _GERMAN_ONLY):
             return _Item("preposition", role, word, unit)
         if unit.key in _HOLDING and word in _HOLDING_VERBS:
             return _Item("relation", OTHER, word, unit)
@@ -584,10 +663,14 @@ class _Clause:
         items = self._items
         forms = {item.form for item in items}
         gone, spent = self._gone()
+        gone = gone or self._inherited_gone
+        spent |= self._since()
         pivot = self._pivot()
         subject = self._units(items[:pivot] if pivot is not None else (), spent, 0)
         relation, verb, begin = self._relation(pivot)
-        segments = self._segments(begin, spent)
+        segments = self._segments(begin, spent, relation)
+        if len(subject) > 1 and subject[0].kind == NUMBER and subject[1].raw.isascii() and not _YEAR.match(subject[0].raw):  # "two approvals are needed"
+            subject, segments = subject[1:], (Segment("", subject[:1]), *segments)
         inherited = False
         if pivot is None and self._before is not None:
             subject, relation, verb = self._before.subject, self._before.relation, self._before.verb
@@ -605,8 +688,8 @@ class _Clause:
                 verb=verb,
                 segments=segments,
                 gone=gone,
-                denies=sum(item.form == "not" for item in items) % 2 == 1,
-                changes=bool(change_words) or "now" in forms,
+                denies=sum(item.form == "not" or item.raw in _NO_LONGER for item in items) % 2 == 1,
+                changes=bool(change_words) or "now" in forms or self._announced or self._perfect(pivot),
                 strong=bool(change_words),
                 supposed="supposing" in forms,
                 past=_PAST.search(self._text) is not None and not change_words and "now" not in forms,
@@ -615,10 +698,32 @@ class _Clause:
                 indefinite=bool(items) and items[0].raw in _INDEFINITE and items[0].raw != "one",
                 inherited=inherited,
                 verb_raw="" if pivot is None else items[pivot].raw,
+                definite=pivot is not None and any(
+                    word in _DEFINITE for word in _words_behind(self._text, items[pivot].raw)
+                ),
                 words=tuple(item.unit for item in items),
+                order=tuple(
+                    item.unit.key if item.form != "preposition" else f"…{item.key}"
+                    for item in items
+                    if item.form in ("unit", "relation", "preposition")
+                ),
             ),
             self._lists,
         )
+
+    def _since(self) -> frozenset[int]:
+        """Places of the time behind a word like "since", which is part of the announcement."""
+        found: set[int] = set()
+        for place, item in enumerate(self._items):
+            if item.raw not in _SINCE:
+                continue
+            for at in range(place + 1, min(place + 4, len(self._items))):
+                after = self._items[at]
+                if after.form == "unit" and after.unit.kind in (*TIMES, NUMBER) and not after.unit.dimension:
+                    found.add(at)
+                elif after.form not in ("filler", "preposition"):
+                    break
+        return frozenset(found)
 
     def _pivot(self) -> int | None:
         """The place of the verb between subject and values; None if none is known."""
@@ -635,10 +740,43 @@ class _Clause:
             follows = items[place + 1] if place + 1 < len(items) else None
             if follows is not None and follows.form == "relation" and item.key not in (BE, HAVE) and item.raw.isascii():
                 continue
-            if place == 0 and any(each.form == "relation" and each.key == BE for each in items[1:4]):
+            if place == 0 and item.key not in (BE, HAVE) and any(each.form == "relation" and each.key == BE for each in items[1:4]):
                 continue
+            if item.key == OTHER and not item.raw.isascii() and _HAN.search(item.raw):
+                rest = items[place + 1 :]
+                if any(each.form == "relation" and each.key != OTHER and _HAN.search(each.raw) for each in rest):
+                    continue
             return place
-        return last
+        return last if last is not None else self._unknown_verb()
+
+    def _perfect(self, pivot: int | None) -> bool:
+        """True of "have disabled", "has been closed": what was done is so now."""
+        items = self._items
+        if self._german or pivot is None or items[pivot].raw not in ("have", "has", "'ve", "we've"):
+            return False
+        behind = [item for item in items[pivot + 1 : pivot + 4] if item.form not in ("filler", "not")]
+        return any(item.form in ("unit", "relation") and item.raw.endswith("ed") for item in behind[:2])
+
+    def _unknown_verb(self) -> int | None:
+        """The place of an English word that looks like a verb behind its subject."""
+        items = self._items
+        if self._german:
+            return None
+        for place in range(1, len(items)):
+            item = items[place]
+            before = next(
+                (each for each in items[place - 1 :: -1] if each.form not in ("not", "now", "additive", "filler")), item
+            )
+            if (
+                item.form == "unit"
+                and item.unit.kind == WORD
+                and before.form == "unit"
+                and (_VERB.fullmatch(item.raw) or before.unit.kind == PRONOUN)
+                and before.raw not in _DETERMINERS
+                and (before.unit.kind != NUMBER or (place > 1 and items[place - 2].form == "unit"))
+            ):
+                return place
+        return None
 
     def _relation(self, pivot: int | None) -> tuple[str, str, int]:
         """Relation, key of the verb and the place behind it."""
@@ -646,9 +784,14 @@ class _Clause:
         if pivot is None:
             return "", "", 0
         item = items[pivot]
+        if item.form == "unit":
+            return OTHER, item.unit.key, pivot + 1
         if item.form in ("change", "end"):
             return CHANGE, item.raw, pivot + 1
         name, verb, begin = item.key, item.unit.key, pivot + 1
+        late = [each.raw for each in items[begin:] if each.form in ("change", "end") and each.raw not in _BARE_ENDS]
+        if self._german and name in (BE, HAVE) and late:
+            return CHANGE, late[-1], begin
         if name in (BE, HAVE):
             for place in range(pivot + 1, min(pivot + 4, len(items))):
                 after = items[place]
@@ -656,6 +799,9 @@ class _Clause:
                     return CHANGE, after.raw, pivot + 1
                 if after.form == "relation" and after.key not in (BE, HAVE) and place + 1 < len(items):
                     return after.key, after.unit.key, place + 1
+                if after.form == "relation" and after.key == BE:
+                    begin = place + 1
+                    continue
                 if after.form not in ("filler", "now", "not", "additive"):
                     break
         return name, verb, begin
@@ -667,13 +813,13 @@ class _Clause:
             if place not in spent and item.form in ("unit", "relation") and item.raw != ":"
         )
 
-    def _segments(self, begin: int, spent: frozenset[int]) -> tuple[Segment, ...]:
+    def _segments(self, begin: int, spent: frozenset[int], relation: str) -> tuple[Segment, ...]:
         found: list[tuple[str, list[Unit]]] = [("", [])]
         for place in range(begin, len(self._items)):
             item = self._items[place]
             if item.form == "preposition" and item.key not in ("of", "than"):
-                found.append((item.key, []))
-            elif place not in spent and item.form in ("unit", "relation") and item.raw != ":":
+                found.append(("in" if relation == WORK and item.key == "for" else item.key, []))
+            elif place not in spent and item.form in ("unit", "relation") and item.key != BE:
                 found[-1][1].append(item.unit)
         return tuple(Segment(role, tuple(units)) for role, units in found if units)
 
@@ -706,7 +852,9 @@ class _Clause:
         if item.raw in _REPLACE and not passive:
             return self._run(place + 1) or self._run_before(place)
         if passive:
-            return self._before_verb(place) or self._run(place + 1)
+            if not (found := self._before_verb(place)) and self._before is not None:
+                self._inherited_gone = self._before.subject
+            return found
         found = self._run(place + 1)
         return found if found or item.raw.isascii() and not self._german else self._run_before(place, verbs=True)
 
@@ -725,7 +873,8 @@ class _Clause:
             if item.form == "unit" and item.unit.kind != PRONOUN:
                 found.append(place)
             elif item.form == "preposition":
-                if item.key == "of" or (not found and item.key in ("in", "for", "from", "with")):
+                vague = all(self._items[at].unit.key.startswith("@") for at in found)
+                if item.key == "of" or (vague and item.key in ("in", "for", "from", "with")):
                     continue
                 break
             elif item.form in ("change", "end", "now") and found:
@@ -809,6 +958,16 @@ def _clock(word: str) -> str:
 _HOLDING: Final = ("@lead", "@owner", "@oncall")
 """Attributes whose verb has the holder before it: "Ana leads the team"."""
 
+_DEFINITE: Final = words_of("the our my their your der die das unser unsere mein meine")
+
+
+def _words_behind(text: str, verb: str) -> list[str]:
+    """The two words behind a verb."""
+    words = fold(text).split()
+    at = words.index(verb) if verb in words else len(words)
+    return words[at + 1 : at + 3]
+
+
 _HOLDING_VERBS: Final = words_of(
     "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs gehört führt"
 )
@@ -830,7 +989,12 @@ def _exchanged(frame: Frame, known: Lists) -> Frame:
     value = frame.segments[0]
     roles = [unit for unit in value.units if unit.key in known.single]
     valued = names or [unit for unit in frame.subject if unit.kind in known.kinds.values()]
-    if valued and len(valued) == len(frame.subject) and roles and value.units[0].kind not in NAMES:
+    one_word = frame.definite and len(frame.subject) == 1 and frame.subject[0].kind != PRONOUN
+    if (
+        ((valued and len(valued) == len(frame.subject) and (roles or frame.definite)) or (one_word and roles))
+        and value.units[0].kind not in NAMES
+        and not (roles and any(unit.key in known.single for unit in frame.subject))
+    ):
         rest = tuple(unit for segment in frame.segments[1:] for unit in segment.units)
         return msgspec.structs.replace(
             frame, subject=value.units + rest, segments=(Segment("", frame.subject),), exchanged=True
