@@ -12,12 +12,9 @@ from mnemond.embed import registry
 from mnemond.embed.calibration import scaled, shipped
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
-from mnemond.memory.diff import DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
+from mnemond.memory.diff import LITERAL, DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
 from mnemond.model.changes import Vector
 from mnemond.text.entities import extract
-
-LITERAL = Safeguards(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
-"""The published decision table, without additions."""
 
 LEXICAL = "words alone"
 

@@ -16,19 +16,9 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.config.settings import DiffSettings
-from mnemond.memory.diff_rules import (
-    is_part,
-    negates,
-    other_beginning,
-    other_names,
-    other_occasion,
-    other_statement,
-    other_subject,
-    other_times,
-    plain_words,
-    says_otherwise,
-)
-from mnemond.text.contrast import change_cues, labels, numbers, polarity
+from mnemond.memory.diff_frames import ANOTHER, CONTRADICTS, REPLACES, SILENT, ClausePair, judged
+from mnemond.memory.diff_rules import is_part, other_occasion, other_subject, plain_words, says_otherwise
+from mnemond.text.contrast import change_cues, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
 
@@ -56,6 +46,7 @@ class Safeguards(msgspec.Struct, frozen=True):
     must make up for either (half of it for a correction). `cosine_evidence`: minimum token similarity for the cosine to
     count. `raise_override`: the cosine override rises for an embedder that cannot tell a paraphrase from a
     contradiction. `subjects`: a text about something else (sprint 13, not sprint 12; another name) replaces nothing.
+    `frames`: what contradicts is decided by what the clauses say (docs/decisions/0028), not by the words they share.
     """
 
     cover: float = 0.90
@@ -64,9 +55,15 @@ class Safeguards(msgspec.Struct, frozen=True):
     cosine_evidence: float = 0.50
     raise_override: bool = True
     subjects: bool = True
+    frames: bool = True
 
 
 SAFEGUARDS: Final = Safeguards()
+
+LITERAL: Final = Safeguards(
+    cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False, frames=False
+)
+"""The published decision table, without additions."""
 
 
 class CosineThresholds(msgspec.Struct, frozen=True):
@@ -125,7 +122,6 @@ LONGEST = 1.5
 """Maximum ratio of lengths, in tokens, of a duplicate found by its cosine to the old memory."""
 
 _DIGIT = re.compile(r"\d")
-_NUMERALS = re.compile(r"\d+|[一二两兩三四五六七八九十]+")
 
 
 class Side(msgspec.Struct, frozen=True, gc=False):
@@ -149,7 +145,8 @@ class Verdict(msgspec.Struct, frozen=True):
     `suggestion` is the result of the table, `action` the final one: milder where the table would lose something.
     `similarity` decides; it is the token similarity or, where the cosine counts, the cosine on the reference scale;
     `cosine` itself is the embedder's own. `related`: both stay because their categories differ, and are linked.
-    `reason` is a sentence without any of the content.
+    `contradicts`: both stay although they contradict each other, so that the older one is named. `clauses`: the older
+    and the newer clause that decided, if frames did. `reason` is a sentence without any of the content.
     """
 
     action: Action
@@ -162,10 +159,12 @@ class Verdict(msgspec.Struct, frozen=True):
     polarity_flip: bool
     number_change: bool
     reason: str
+    contradicts: bool = False
+    clauses: tuple[str, str] | None = None
 
     @property
     def held_back(self) -> bool:
-        """True if both stay against the suggestion, so that the older one needs review."""
+        """True if both stay against the suggestion."""
         return self.action == "ADD" != self.suggestion
 
 
@@ -216,18 +215,20 @@ def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdi
     """
     pair = _compared(old, new, cosine, rules)
     suggestion, why = _suggested(pair, rules)
-    action, objection = _taken(pair, rules, suggestion)
+    taken = _taken(pair, rules, suggestion)
     return Verdict(
-        action=action,
+        action=taken.action,
         suggestion=suggestion,
         related=suggestion == "ADD" and pair.similarity >= rules.settings.update,
+        contradicts=taken.contradicts,
+        clauses=taken.clauses,
         similarity=pair.similarity,
         token_similarity=pair.shared.lexical,
         cosine=cosine,
         novelty=pair.shared.novelty,
         polarity_flip=pair.polarity_flip,
         number_change=pair.number_change,
-        reason=why + objection,
+        reason=why + taken.objection,
     )
 
 
@@ -282,35 +283,74 @@ def _suggested(pair: _Pair, rules: DiffRules) -> tuple[Action, str]:
     return "UPDATE", f"{alike}, and neither contradicts the other"
 
 
-def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> tuple[Action, str]:
-    """Return the action for a suggestion and the objection to following it; "" if none."""
-    old, new = pair.old, pair.new
-    if (
-        suggestion != "ADD"
-        and rules.safeguards.subjects
-        and (other := other_occasion(old.text, new.text, old.said_on, new.said_on))
-    ):
-        return "ADD", f"; but {other}, so both stay"
-    if suggestion == "ADD":
-        return suggestion, ""
-    objection, words, new_words = "", plain_words(old.text), plain_words(new.text)
+class _Taken(msgspec.Struct, frozen=True):
+    """The action for a suggestion; `objection`: what is added to the reason. `contradicts`, `clauses`: as in `Verdict`."""
+
+    action: Action
+    objection: str = ""
+    contradicts: bool = False
+    clauses: tuple[str, str] | None = None
+
+
+def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> _Taken:
+    """Return what is done about a suggestion: what the clauses say of each other goes before what their words share."""
+    old, new, guards = pair.old, pair.new, rules.safeguards
+    occasion = other_occasion(old.text, new.text, old.said_on, new.said_on) if guards.subjects else ""
+    if occasion:
+        return _Taken("ADD", f"; but {occasion}, so both stay" if suggestion != "ADD" else "")
+    words, new_words = plain_words(old.text), plain_words(new.text)
     if old.normalised == new.normalised:
-        differing = rules.safeguards.verbatim and words != new_words
-        return ("ADD", "; but a mark differs, so both stay") if differing else (suggestion, "")
+        differing = guards.verbatim and words != new_words
+        return _Taken("ADD", "; but a mark differs, so both stay") if differing else _Taken(suggestion)
+    said = judged(old.text, new.text) if guards.frames else SILENT
+    clauses = (said.old, said.new) if said.relation else None
+    if said.relation == REPLACES and not (guards.subjects and _given_apart(old, new)):
+        return _Taken("CONFLICT", f"; {said.because}", clauses=clauses)
+    if said.relation == CONTRADICTS:
+        return _Taken("ADD", f"; {said.because}, so both stay", contradicts=True, clauses=clauses)
+    return _by_words(pair, rules, suggestion, said, words, new_words)
+
+
+def _by_words(
+    pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePair, words: list[str], new_words: list[str]
+) -> _Taken:
+    """Return what is done about a suggestion where no clause contradicts another: nothing is dropped but a repetition,
+    nothing replaced but what the new text covers."""
+    guards, objection = rules.safeguards, ""
+    if suggestion == "ADD":
+        return _Taken("ADD")
     if suggestion == "DUPLICATE":
-        if not rules.safeguards.verbatim or (pair.shared.of_old >= rules.safeguards.part and is_part(new_words, words)):
-            return suggestion, ""
+        if not guards.verbatim or (pair.shared.of_old >= guards.part and is_part(new_words, words)):
+            return _Taken("DUPLICATE")
         objection = "; but it is not there word for word"
-    action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
-    if rules.safeguards.subjects and (other := _something_else(pair, words, new_words)):
-        return "ADD", f"{objection}; but {other}, so both stay"
-    if _replaces(pair, rules, contrast=action == "CONFLICT"):
-        return action, objection
+    another = said.relation == ANOTHER and not (pair.heard and suggestion != "CONFLICT")
+    if guards.frames and (another or (suggestion == "CONFLICT" and not _adds(pair))):
+        because = said.because or "no clause says that the other does not hold"
+        return _Taken("ADD", f"{objection}; but {because}, so both stay", contradicts=pair.heard and not said.relation)
+    if guards.subjects and (other := _something_else(pair, words, new_words)):
+        return _Taken("ADD", f"{objection}; but {other}, so both stay")
+    if _replaces(pair, rules):
+        return _Taken("CONFLICT" if suggestion == "CONFLICT" else "UPDATE", objection)
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
-    return "ADD", (
-        f"{objection}; but each says something of its own ({of_old:.0%} of the old words are in the new text,"
-        f" {of_new:.0%} of the new ones in the old), so both stay"
+    return _Taken(
+        "ADD",
+        (
+            f"{objection}; but each says something of its own ({of_old:.0%} of the old words are in the new text,"
+            f" {of_new:.0%} of the new ones in the old), so both stay"
+        ),
     )
+
+
+def _given_apart(old: Side, new: Side) -> bool:
+    """Return True if both memories were given entities that their texts do not name, and none in common."""
+    named = frozenset(name for name in old.entities if name not in old.normalised)
+    renamed = frozenset(name for name in new.entities if name not in new.normalised)
+    return bool(named) and bool(renamed) and old.entities.isdisjoint(new.entities)
+
+
+def _adds(pair: _Pair) -> bool:
+    """Return True if a contrast by the table only adds to the old text: "step 3 and 4", after "step 3"."""
+    return not pair.polarity_flip and pair.old.numbers <= pair.new.numbers
 
 
 def _contrast(pair: _Pair) -> str:
@@ -333,89 +373,28 @@ def _nothing_new(pair: _Pair, rules: DiffRules) -> bool:
 def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
     """Return why the new text is about something else than the old one; "" if it may be about the same.
 
-    A number that names something is not corrected by another: sprint 12 is not sprint 13. Nor is a number where a word
-    has been exchanged besides: the bump of one package says nothing about that of another. Names that have nothing in
-    common speak of two things, unless a change from one to the other is announced.
+    Names that have nothing in common speak of two things, unless a change from one to the other is announced.
     """
-    old, new = pair.old, pair.new
-    if _numbered_apart(old.text, new.text):
-        return "they are about things with different numbers"
-    named, renamed = _without_digits(old.entities), _without_digits(new.entities)
+    named, renamed = _without_digits(pair.old.entities), _without_digits(pair.new.entities)
     plain = not pair.announced and not pair.heard
     if plain and named and renamed and named.isdisjoint(renamed):
         return "they name different things"
-    if other := _exchanged(pair) or other_subject(words, new_words):
-        return other
-    if plain and pair.number_change and _words(old) - _words(new) and _words(new) - _words(old):
-        return "another word differs besides the number"
-    contrast = pair.number_change or pair.polarity_flip
-    return says_otherwise(words, new_words, denies=pair.polarity_flip, contrast=contrast) if plain else ""
+    return other_subject(words, new_words) or (says_otherwise(words, new_words) if plain else "")
 
 
-def _exchanged(pair: _Pair) -> str:
-    """Return why a contrast is not a correction, because more than the corrected part differs; "" if it may be one."""
-    old, new = pair.old, pair.new
-    if pair.number_change or pair.polarity_flip:
-        if other_names(old.text, new.text):
-            return "a name differs"
-        if not pair.announced and other_times(old.text, new.text, old.numbers, new.numbers):
-            return "they speak of different times"
-    if pair.number_change and not pair.announced and len(old.numbers - new.numbers) > 1:
-        return "several numbers differ"
-    if (pair.polarity_flip or negates(new.change_cues - old.change_cues)) and other_statement(old.text, new.text):
-        return "more than a denial differs"
-    if pair.announced and other_beginning(old.text, new.text):
-        return "they begin with different words"
-    return ""
-
-
-def _numbered_apart(old: str, new: str) -> bool:
-    """Return True if `old` has a label with a noun of `new`'s labels that `new` lacks."""
-    if _NUMERALS.findall(old) == _NUMERALS.findall(new):
-        return False
-    named = labels(new)
-    nouns = {label.rpartition(" ")[0] for label in named}
-    return any(label.rpartition(" ")[0] in nouns for label in labels(old) - named)
-
-
-def _replaces(pair: _Pair, rules: DiffRules, contrast: bool) -> bool:
+def _replaces(pair: _Pair, rules: DiffRules) -> bool:
     """Return True if the new text covers the old one, so that no more than one statement is retired with it.
 
     A cosine that counts is sufficient. Otherwise nearly all the old words return, in their order or with little beside
-    them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the miracles in
-    Mark" are not those in Luke); with one, half that part is enough, and there are other signs.
+    them, and make up a good part of the new text, and no word is exchanged for another ("the miracles in Mark" are not
+    those in Luke).
     """
     if pair.heard or not rules.safeguards.cover:
         return True
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
-    if of_new < (rules.safeguards.part / 2 if contrast else rules.safeguards.part):
+    if of_new < rules.safeguards.part or (of_old < 1.0 and of_new < 1.0):
         return False
-    if not contrast and of_old < 1.0 and of_new < 1.0:
-        return False
-    if of_old >= rules.safeguards.cover and (of_new >= rules.settings.update or _in_order(pair.old.text, pair.new)):
-        return True
-    return contrast and _corrects(pair, rules)
-
-
-def _corrects(pair: _Pair, rules: DiffRules) -> bool:
-    """Return True if a contrast is about the same thing.
-
-    Most of the old words return where the new text announces a change; most words of each are the other's where one
-    of them negates; and where numbers differ, nearly all the other words are alike ("bump a to 1.2" says nothing
-    about "bump b to 1.3").
-    """
-    of_old, of_new = pair.shared.of_old, pair.shared.of_new
-    if of_old < rules.settings.update:
-        return False
-    if pair.announced:
-        return True
-    if pair.polarity_flip:
-        return of_new >= rules.settings.update
-    return overlap(_words(pair.old), _words(pair.new), rules.settings.min_tokens).overlap >= rules.safeguards.cover
-
-
-def _words(one: Side) -> frozenset[str]:
-    return _without_digits(one.tokens)
+    return of_old >= rules.safeguards.cover and (of_new >= rules.settings.update or _in_order(pair.old.text, pair.new))
 
 
 def _without_digits(words: frozenset[str]) -> frozenset[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from mnemond.text.frames import (
+from mnemond.text.frame_words import (
+    ADDRESS,
     AMOUNTS,
     BE,
     CALL,
@@ -31,11 +32,10 @@ from mnemond.text.frames import (
     VERSION,
     WORD,
     WORK,
-    Frame,
     Unit,
-    frames,
     lists,
 )
+from mnemond.text.frames import Frame, frames
 from mnemond.text.resources import words_of
 
 Relation = Literal["replaces", "contradicts", "other", ""]
@@ -56,6 +56,10 @@ class ClausePair(NamedTuple):
     because: str
 
 
+SILENT: Final = ClausePair("", "", NOTHING, "")
+"""The frames of two texts say nothing of each other."""
+
+
 def clause_pairs(old: str, new: str) -> list[ClausePair]:
     """Return the clauses of `new` that replace or contradict clauses of `old`, in order. Linear in each text; at most
     `MAX_CLAUSES` squared pairs are compared."""
@@ -70,15 +74,15 @@ def _pairs(old: str, new: str) -> Iterable[ClausePair]:
                 yield ClausePair(one.text, other.text, relation, because)
 
 
-def judged(old: str, new: str) -> ClausePair | None:
-    """Return the pair of clauses that decides: a replacement, then a contradiction, then another thing; None if the
-    frames say nothing. A replacement that would lose another clause of the old text is a contradiction."""
+def judged(old: str, new: str) -> ClausePair:
+    """Return the pair of clauses that decides: a replacement, then a contradiction, then another thing; one without a
+    relation if the frames say nothing. A replacement that would lose another clause of the old text is a contradiction."""
     found = {each.relation: each for each in reversed(list(_pairs(old, new)))}
     if (pair := found.get(REPLACES)) is not None:
         if _loses(old, new, pair):
             return pair._replace(relation=CONTRADICTS, because=f"{pair.because}, but the old text says more")
         return pair
-    return found.get(CONTRADICTS) or found.get(ANOTHER)
+    return found.get(CONTRADICTS) or found.get(ANOTHER) or SILENT
 
 
 MAX_LOST: Final = 2
@@ -150,7 +154,10 @@ class _Pair:
         old, new = self.old, self.new
         if not _may_be_one(_persons(old), _persons(new)) or (self.lacked and self.added):
             return _SUBJECT
-        if _numbered(old.subject) != _numbered(new.subject) and (self.lacked or self.added):
+        if self._labelled_apart():
+            return _SUBJECT
+        numbered, of_new = _numbered(old.subject), _numbered(new.subject)
+        if numbered != of_new and (self.lacked or (self.added and not numbered <= of_new)):
             return _SUBJECT
         if not old.relation and not new.relation and old.order[:1] != new.order[:1]:
             return _SUBJECT
@@ -160,6 +167,14 @@ class _Pair:
             return _QUALIFIER
         one, other = _attributes(old), _attributes(new)
         return _ATTRIBUTE if one and other and one.isdisjoint(other) else None
+
+    def _labelled_apart(self) -> bool:
+        """Return True if a noun has other numbers behind it, which name things: sprint 12 is not sprint 13. What is said
+        to have changed may be the number itself: "we are in sprint 13 now"."""
+        old, new = self.old, self.new
+        nouns = {label.rpartition(" ")[0] for label in new.labels}
+        apart = any(label.rpartition(" ")[0] in nouns for label in old.labels - new.labels)
+        return apart and not (new.changes and self.values and self.new_values and not (self.lacked or self.added))
 
     def _of_a_group(self, frame: Frame) -> bool:
         """Return True if the holder of a role is one of several alike: "Squad 7"."""
@@ -184,9 +199,10 @@ class _Pair:
         old, new = self.old, self.new
         value, subject = _keys(_value_units(old)), _keys(old.subject)
         known = value | subject | {old.verb}
-        matched = self._gone & known
+        gone = self._gone - self._lists.weak
+        matched = gone & known
         special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS)}
-        if not matched or len(matched) * 2 < len(self._gone) or (special and not special & known):
+        if not matched or len(matched) * 2 < len(gone) or (special and not special & known):
             return None
         ended = {unit.key for unit in old.subject if unit.kind != PRONOUN}
         if not matched & value and len(ended - self._gone) * 2 > len(ended):
@@ -213,8 +229,8 @@ class _Pair:
             return REPLACES, said
         share = both / min(len(one), len(other))
         if share == 1.0 and not (self.lacked or self.added):
-            return (CONTRADICTS if self._other_case(frozenset()) and not self.new.changes else REPLACES), said
-        if self.new.changes and both > 1 and share > TAKEN_BACK_SHARE:
+            return (REPLACES if self.new.changes else CONTRADICTS), said
+        if self.new.changes and both > 1 and share > TAKEN_BACK_SHARE and not self._template():
             return REPLACES, said
         return (CONTRADICTS, said) if self._about_one() else (NOTHING, "")
 
@@ -225,7 +241,11 @@ class _Pair:
             return False
         weak = self._lists.weak
         subject = _keys(unit for unit in self.old.subject if unit.kind != PRONOUN) - weak
-        if by_subject and subject and subject == _keys(unit for unit in self.new.subject if unit.kind != PRONOUN) - weak:
+        if (
+            by_subject
+            and subject
+            and subject == _keys(unit for unit in self.new.subject if unit.kind != PRONOUN) - weak
+        ):
             return True
         one, other = _facts(self.old) - weak, _facts(self.new) - weak
         shared = len(one & other)
@@ -294,6 +314,8 @@ class _Pair:
         old, new = self.old, self.new
         if not any(_comparable(first, second) for first in one for second in other) or not self._same_attribute():
             return _ATTRIBUTE
+        if old.event and new.event and not new.changes and any(unit.kind in TIMES for unit in one):
+            return _QUALIFIER
         spent = frozenset(unit.key for unit in (*one, *other))
         rest = [unit for _, unit in self.values if unit.key not in spent]
         new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
@@ -334,6 +356,8 @@ class _Pair:
             return said if renamed else (NOTHING, "")
         if not self._in_one_place() or not _compatible(values[0], new_values[0]):
             return NOTHING, ""
+        if old.relation == LOCATE and new.relation == CHANGE and not self._moved_on():
+            return NOTHING, ""
         if old.relation in PERSONAL and new.relation in (old.relation, CHANGE) and self.same_person():
             return said
         if not self.shared or (old.relation in PERSONAL and new.relation in PERSONAL and old.relation != new.relation):
@@ -343,6 +367,14 @@ class _Pair:
         return (
             said if self.shared & _keys(old.subject) and not _persons(old) and old.relation != HAVE else (NOTHING, "")
         )
+
+    def _moved_on(self) -> bool:
+        """Return True if the newer clause tells a move to another place."""
+        to = [unit for _, unit in self.new_values]
+        if TOOL in {unit.kind for _, unit in self.values}:
+            return True
+        goal = GROUPS.isdisjoint(unit.raw for unit in self.new.words) and all(unit.kind != TOOL for unit in to)
+        return self.new.verb in _MOVING and goal
 
     def _in_one_place(self) -> bool:
         """Return True if the values stand in one place: behind the verb, or behind prepositions of one class."""
@@ -357,6 +389,8 @@ class _Pair:
         """Return the verdict where no change is announced: a contradiction if the thing has one such value."""
         old, new = self.old, self.new
         said = CONTRADICTS, "they give different values"
+        if not self._lists.many.isdisjoint(unit.raw for unit in (*old.words, *new.words)):
+            return NOTHING, ""
         if old.indefinite or new.indefinite or self.lacked or self.added or old.relation != new.relation:
             return NOTHING, ""
         if not self.values or not self.new_values or not self._in_one_place():
@@ -413,11 +447,19 @@ class _Pair:
 _PLACES: Final = {"to": "", "in": "", "with": "", "by": "", "from": ""}
 """Classes of prepositions before a value that may as well stand behind the verb: "is in Oslo", "moved to Bergen"."""
 
-_ANSWERING: Final = words_of("answer answers reply replies respond responds write writes antworte antwortet schreib schreibe 回答 回复 写")
+_ANSWERING: Final = words_of(
+    "answer answers reply replies respond responds write writes antworte antwortet schreib schreibe 回答 回复 写"
+)
 """Words beside the language in which the user wants to be answered."""
 
 _HANDING: Final = words_of("handed passed transferred reassigned abgegeben übergeben 交给 移交给")
 """Verbs that give a role to another holder."""
+
+_MOVING: Final = words_of(
+    "moved moves moving relocated relocates migrated shifted transferred umgezogen zog gezogen verlegt verschoben umgestellt"
+    " 搬到 搬去 搬进 搬家 迁到 迁至 迁移到 移到 挪到 调到 转到 改到 改在"
+)
+"""Verbs of a change of place."""
 
 GROUPS: Final = words_of(
     "team teams squad squads crew group gruppe abteilung department unit tribe guild 组 团队 小组 部门"
@@ -453,7 +495,11 @@ def _keys(units: Iterable[Unit]) -> frozenset[str]:
 
 def _without(units: Iterable[Unit], keys: frozenset[str]) -> list[Unit]:
     weak = lists().weak
-    return [unit for unit in units if unit.key not in keys and unit.kind != PRONOUN and not (unit.kind == WORD and unit.key in weak)]
+    return [
+        unit
+        for unit in units
+        if unit.key not in keys and unit.kind != PRONOUN and not (unit.kind == WORD and unit.key in weak)
+    ]
 
 
 def _said(frame: Frame) -> frozenset[str]:
@@ -491,7 +537,7 @@ def _may_be_one(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _numbered(units: Iterable[Unit]) -> frozenset[str]:
-    return frozenset(unit.key for unit in units if unit.kind in (NUMBER, IDENTIFIER, VERSION, *TIMES))
+    return frozenset(unit.key for unit in units if unit.kind in (NUMBER, IDENTIFIER, VERSION, ADDRESS, *TIMES))
 
 
 def _attributes(frame: Frame) -> frozenset[str]:

@@ -100,18 +100,15 @@ def is_part(new: Sequence[str], old: Sequence[str]) -> bool:
     return False
 
 
-def says_otherwise(old: Sequence[str], new: Sequence[str], *, denies: bool, contrast: bool) -> str:
-    """Return why `new` says something else than `old`, although their words are alike; "" if it may be the same.
-
-    `contrast`: a number or a denial is expected to differ; `denies`: it is the denial, and words may then go with it.
-    """
+def says_otherwise(old: Sequence[str], new: Sequence[str]) -> str:
+    """Return why `new` says something else than `old`, although their words are alike; "" if it may be the same."""
     changes = changes_between(old, new)
     for gone, come in changes:
-        if gone and come and not _stand_for_each_other(gone, come, denies=denies):
+        if gone and come and not _stand_for_each_other(gone, come):
             return "a word is exchanged that says something else"
-        if gone and not come and not contrast and not RESTRICTING.isdisjoint(gone):
+        if gone and not come and not RESTRICTING.isdisjoint(gone):
             return "what restricts the old text is gone"
-    return "words change places" if not denies and _moved(changes) else ""
+    return "words change places" if _moved(changes) else ""
 
 
 def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
@@ -153,19 +150,13 @@ def _in_common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]
     return found
 
 
-def _stand_for_each_other(gone: Sequence[str], come: Sequence[str], *, denies: bool) -> bool:
-    """Return True if only a number, a denial or a verb form is exchanged."""
-    if polarity(" ".join(gone)) != polarity(" ".join(come)):
-        return True
+def _stand_for_each_other(gone: Sequence[str], come: Sequence[str]) -> bool:
+    """Return True if only a number or a verb form is exchanged."""
     if _differ_in_brackets(gone, come):
         return False
     one = [word for word in gone if word not in _VERB_FORMS and not _DIGIT.search(word)]
     other = [word for word in come if word not in _VERB_FORMS and not _DIGIT.search(word)]
-    if not one or not other:
-        return True
-    if denies and any(_is_content(word) for word in one + other):
-        return True  # a statement and its denial are compared clause by clause (`other_statement`)
-    return list(map(_stem, one)) == list(map(_stem, other))
+    return not one or not other or list(map(_stem, one)) == list(map(_stem, other))
 
 
 def _differ_in_brackets(gone: Sequence[str], come: Sequence[str]) -> bool:

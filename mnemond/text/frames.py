@@ -15,10 +15,31 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.text.caches import text_cache
-from mnemond.text.contrast import label_nouns
-from mnemond.text.entity_shapes import kind_of
-from mnemond.text.resources import on_first_use, read, regex, words_of
-from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
+from mnemond.text.contrast import labels
+from mnemond.text.frame_words import (
+    BE,
+    CALL,
+    CHANGE,
+    HAN,
+    HAVE,
+    HOLDING,
+    LOCATE,
+    NAMES,
+    NUMBER,
+    OTHER,
+    PRONOUN,
+    TIMES,
+    USE,
+    WORD,
+    WORK,
+    Item,
+    Lists,
+    Unit,
+    lists,
+    words_in,
+)
+from mnemond.text.resources import regex, words_of
+from mnemond.text.tokens import fold
 
 MAX_TEXT: Final = 900
 """Characters of a text that are read: a note of some ten sentences."""
@@ -26,38 +47,9 @@ MAX_TEXT: Final = 900
 MAX_CLAUSES: Final = 14
 """Clauses of a text that are read, the first ones."""
 
-MAX_ITEMS: Final = 60
-"""Words of a clause that are read."""
 
 CACHED_TEXTS: Final = 4_096
 """Texts whose frames are cached: the memories that a burst of writes is compared with, some 2 kilobytes each."""
-
-BE, HAVE, USE, LOCATE, WORK, CALL, REPORT, PREFER, SCHEDULE, COST, CHANGE, OTHER = (
-    "be", "have", "use", "locate", "work", "call", "report", "prefer", "schedule", "cost", "change", "other",
-)  # fmt: skip
-"""Relations; `OTHER` ones are compared by their verb."""
-
-NUMBER, CLOCK, WEEKDAY, MONTH, DATE, VERSION = "number", "clock", "weekday", "month", "date", "version"
-NAME, PLACE, TOOL, ORGANISATION, WORD, PRONOUN, IDENTIFIER = (
-    "name", "place", "tool", "organisation", "word", "pronoun", "identifier",
-)  # fmt: skip
-"""Kinds of units; other kinds are those of `[kind]` in the list."""
-
-AMOUNTS: Final = frozenset({NUMBER, CLOCK, DATE, VERSION})
-"""Kinds of quantities: of another one, said of the same thing, the newer holds."""
-
-TIMES: Final = frozenset({CLOCK, WEEKDAY, MONTH, DATE})
-NAMES: Final = frozenset({NAME, PLACE, TOOL, ORGANISATION})
-
-
-class Unit(NamedTuple):
-    """A word of a clause. `key`: what it is compared by; `raw`: the folded word; `dimension`: of a number, "" if
-    unknown."""
-
-    key: str
-    kind: str
-    raw: str
-    dimension: str = ""
 
 
 class Segment(NamedTuple):
@@ -95,7 +87,9 @@ class Frame(msgspec.Struct, frozen=True):
     exchanged: bool = False
     verb_raw: str = ""
     definite: bool = False
+    event: bool = False
     words: tuple[Unit, ...] = ()
+    labels: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
 
     @property
@@ -107,280 +101,33 @@ class Frame(msgspec.Struct, frozen=True):
 # ---------------------------------------------------------------- lists
 
 
-class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    now: tuple[str, ...]
-    change: tuple[str, ...]
-    end: tuple[str, ...]
-    chinese_now: tuple[str, ...]
-    chinese_change: tuple[str, ...]
-    chinese_end: tuple[str, ...]
-
-
-class _Single(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    attributes: frozenset[str]
-    nouns: frozenset[str]
-
-
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    filler: frozenset[str]
-    chinese_filler: str
-    chinese_adverbs: tuple[str, ...]
-    additive: frozenset[str]
-    chinese_additive: tuple[str, ...]
-    supposing: frozenset[str]
-    chinese_supposing: tuple[str, ...]
-    negation: frozenset[str]
-    several: frozenset[str]
-    negative: frozenset[str]
-    chinese_negative: tuple[str, ...]
-    weak: frozenset[str]
-    opposite: tuple[str, ...]
-    apart: tuple[str, ...]
-
-
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """data/frames.toml"""
-
-    relation: dict[str, tuple[str, ...] | str]
-    chinese_relation: dict[str, tuple[str, ...]]
-    attribute: dict[str, tuple[str, ...] | str]
-    single: _Single
-    cue: _Cues
-    lists: _Words
-    phrase: dict[str, str]
-    lists_of: dict[str, tuple[str, ...]]
-    kind: dict[str, tuple[str, ...] | str]
-    unit: dict[str, tuple[str, ...] | str]
-
-
-class Lists(msgspec.Struct, frozen=True):
-    """The lists, by folded word. `classes`: of words that are neither subject nor value; `phrases`: of the first word of
-    a phrase of several, the others and the class, the longest first; `chinese`: class of a Chinese phrase; `single`:
-    keys of attributes that have one value."""
-
-    classes: dict[str, str]
-    phrases: dict[str, tuple[tuple[tuple[str, ...], str], ...]]
-    chinese: dict[str, str]
-    relations: dict[str, str]
-    attributes: dict[str, str]
-    single: frozenset[str]
-    several: frozenset[str]
-    negative: frozenset[str]
-    weak: frozenset[str]
-    opposites: dict[str, tuple[tuple[int, int], ...]]
-    apart: dict[str, str]
-    same: dict[str, str]
-    kinds: dict[str, str]
-    units: dict[str, str]
-
-    def key(self, word: str) -> str:
-        """What a folded word is compared by: its group, else its stem."""
-        if name := self.attributes.get(word):
-            return f"@{name}"
-        word = self.same.get(word, word)
-        return self.apart.get(word) or (word if _HAN.search(word) else index_term(word)) or word
-
-
-@on_first_use
-def lists() -> Lists:
-    """The lists of data/frames.toml."""
-    file = read("frames", _File)
-    words, cue = file.lists, file.cue
-    attributes, kinds, units = (_by_word(each) for each in (file.attribute, file.kind, file.unit))
-    apart = {word: group[0] for group in map(_folded, words.apart) for word in group}
-    same = {word: group[0] for group in map(_folded, file.lists_of["same"]) for word in group}
-    opposites: dict[str, list[tuple[int, int]]] = {}
-    for number, pair in enumerate(words.opposite):
-        for which, side in enumerate(pair.split("|")):
-            for word in _folded(side):
-                opposites.setdefault(word, []).append((number, which))
-    of_class = {
-        "not": words.negation, "end": cue.end, "change": cue.change, "now": cue.now, "additive": words.additive,
-        "supposing": words.supposing, "filler": words.filler,
-    }  # fmt: skip
-    classes: dict[str, str] = {}
-    phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for name, each in of_class.items():
-        for phrase in each:
-            first, *rest = _folded(phrase)
-            if rest:
-                phrases.setdefault(first, []).append((tuple(rest), name))
-            else:
-                classes.setdefault(first, name)
-    for word, of_it in file.phrase.items():
-        for phrase in of_it.split(","):
-            first, *rest = _folded(phrase)
-            if rest:
-                phrases.setdefault(first, []).append((tuple(rest), f"word {word}"))
-    chinese = dict.fromkeys((word for table in (attributes, kinds, units, apart, opposites, same) for word in table), "word")
-    chinese |= dict.fromkeys((*words.several, *words.chinese_negative), "word")
-    chinese |= {word: f"relation {name}" for name, each in file.chinese_relation.items() for word in each}
-    for name, each in (
-        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT), ("preposition", _CHINESE_PREPOSITIONS),
-        ("supposing", words.chinese_supposing), ("additive", words.chinese_additive), ("now", cue.chinese_now),
-        ("change", cue.chinese_change), ("end", cue.chinese_end),
-    ):  # fmt: skip
-        chinese |= dict.fromkeys(each, name)
-    chinese |= dict.fromkeys((word for table in (PRONOUNS, _DAYS, _MONTHS) for word in table), "word")
-    for word in opposites:
-        chinese[word] = "word"
-    found = Lists(
-        classes=classes,
-        phrases={first: tuple(sorted(each, key=lambda one: -len(one[0]))) for first, each in phrases.items()},
-        chinese={word: name for word, name in chinese.items() if _HAN.search(word)},
-        relations=_by_word(file.relation),
-        attributes=attributes,
-        single=frozenset(),
-        several=frozenset(index_term(fold(word)) or fold(word) for word in words.several),
-        negative=frozenset(fold(word) for word in (*words.negative, *words.chinese_negative)),
-        weak=frozenset(index_term(word) or word for word in words.weak),
-        opposites={word: tuple(each) for word, each in opposites.items()},
-        apart=apart,
-        same=same,
-        kinds=kinds,
-        units=units,
-    )
-    single = {f"@{name}" for name in file.single.attributes} | {found.key(fold(each)) for each in file.single.nouns}
-    return msgspec.structs.replace(found, single=frozenset(single))
-
-
-def _folded(words: str) -> list[str]:
-    return [fold(word) for word in words.split()]
-
-
-def _by_word(groups: dict[str, tuple[str, ...] | str]) -> dict[str, str]:
-    return {
-        fold(word): name
-        for name, words in groups.items()
-        for word in (words.split() if isinstance(words, str) else words)
-    }
-
-
-_CHINESE_NOT: Final = "不没沒别未"
-_HAN: Final = regex("[\u3400-\u9fff]")
-
-_PREPOSITIONS: Final = {
-    word: role
-    for role, words in {
-        "in": "in at on inside within under near above below bei im an am auf unter neben",
-        "to": "to into onto nach zu zum zur →",
-        "from": "from aus off von vom out",
-        "for": "for as für als toward towards regarding about",
-        "with": "with via through using mit per über",
-        "by": "by durch",
-        "of": "of",
-        "time": "since until till before after during between by-the seit bis ab während um every each jeden jede",
-        "if": "if when whenever unless while except only wenn falls sobald sofern außer nur where once without ohne",
-        "than": "than over against als",
-    }.items()
-    for word in words.split()
-}
-_CHINESE_PREPOSITIONS: Final = {
-    "从": "from", "由": "by", "到": "to", "至": "to", "给": "for", "对": "for", "用于": "for", "作为": "for", "做": "for",
-    "当": "if", "于": "in", "里": "in", "上": "in", "中": "in", "在": "in", "成": "to", "只有": "if", "除了": "if", "每": "time",
-}  # fmt: skip
-
-PRONOUNS: Final = {
-    word: key
-    for key, words in {
-        "i": "i my me mine i'm i've myself ich mein meine meinem meinen meiner mir mich 我",
-        "we": "we our us we're we've ours ourselves wir unser unsere unserem unseren unserer uns 我们 咱们 our",
-        "you": "you your yours du dein deine 你 您",
-        "he": "he his him er ihm ihn 他",
-        "she": "she her hers 她",
-        "they": "they their them theirs 他们 她们",
-        "it": "it its it's 它",
-        "user": "user user's nutzer nutzerin benutzer 用户",
-    }.items()
-    for word in words.split()
-}
-
-_DAYS: Final = {
-    form: number
-    for number, forms in enumerate(
-        (
-            "monday mondays mon montag montags montage 周一 星期一 礼拜一", "tuesday tuesdays tue tues dienstag dienstags 周二 星期二 礼拜二",
-            "wednesday wednesdays wed mittwoch mittwochs 周三 星期三 礼拜三",
-            "thursday thursdays thu thurs donnerstag donnerstags 周四 星期四 礼拜四",
-            "friday fridays fri freitag freitags 周五 星期五 礼拜五",
-            "saturday saturdays sat samstag samstags sonnabend 周六 星期六 礼拜六",
-            "sunday sundays sun sonntag sonntags 周日 周天 星期日 星期天 礼拜天",
-        )
-    )
-    for form in forms.split()
-}  # fmt: skip
-_MONTHS: Final = {
-    form: number
-    for number, forms in enumerate(
-        (
-            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月", "mai 五月", "june jun juni 六月",
-            "july jul juli 七月", "august aug 八月", "september sep sept 九月", "october oct oktober 十月", "november nov 十一月",
-            "december dec dezember 十二月",
-        )
-    )
-    for form in forms.split()
-}  # fmt: skip
-_NUMERALS: Final = {
-    form: str(number)
-    for number, forms in enumerate(
-        (
-            "zero null 零", "one 一", "two zwei 两 二 兩", "three drei 三", "four vier 四", "five fünf 五", "six sechs 六",
-            "seven sieben 七", "eight acht 八", "nine neun 九", "ten zehn 十", "eleven elf", "twelve zwölf",
-        )
-    )
-    for form in forms.split()
-} | {"twenty": "20", "thirty": "30", "fifteen": "15", "fifty": "50", "hundred": "100", "half": "0.5", "dozen": "12"}  # fmt: skip
-_SECONDS: Final = {
-    "ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "毫秒": 1e-3,
-    **dict.fromkeys(words_of("s sec secs second seconds sekunde sekunden 秒 秒钟"), 1.0),
-    **dict.fromkeys(words_of("min mins minute minutes minuten 分钟 分"), 60.0),
-    **dict.fromkeys(words_of("h hr hrs hour hours stunde stunden 小时 个小时"), 3_600.0),
-    **dict.fromkeys(words_of("d day days tag tage tagen 天 日"), 86_400.0),
-    **dict.fromkeys(words_of("w week weeks woche wochen 周 星期"), 604_800.0),
-}  # fmt: skip
-"""Seconds of the units of time that have a fixed length."""
-
 # ---------------------------------------------------------------- clauses
 
 _END: Final = regex(r"([!?;。！？；\n]+|\.+(?=\s|$))")
+
+
 def _beginning() -> Iterable[str]:
     """Verbs that begin a clause behind "and"."""
     known = lists()
     verbs = {word for word, name in known.relations.items() if name in (BE, LOCATE, WORK, CALL, USE)}
-    return {word for word in verbs | {word for word, form in known.classes.items() if form in ("change", "end")} if word.isalpha()}
+    return {
+        word
+        for word in verbs | {word for word, form in known.classes.items() if form in ("change", "end")}
+        if word.isalpha()
+    }
 
 
 _CLAUSE: Final = regex(
     lambda: (
         rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{'|'.join(map(re.escape, sorted(_beginning())))})\b)|"
         r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he|she|the ))\s+"
-    r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt)\b)"
-    r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
-    r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
-    r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
+        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt)\b)"
+        r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
+        r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
+        r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
     ),
     re.IGNORECASE,
 )
-_TOKEN: Final = regex(
-    lambda: (
-        r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
-        r"|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/]))"
-        r"|(?P<clock>\d{1,2}:\d\d(?:\s?[ap]\.?m\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
-        r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
-        r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)"
-        r"|(?P<version>v\d+(?:\.\w+)*(?![\w-])|\d+(?:\.\d+){2,}(?:-\w+)*(?!\w))"
-        r"|(?P<float>\d+(?:\.\d+)?e[+-]?\d+)(?!\w)"
-        r"|(?P<number>[$€£¥]?\d+(?:[.,_']\d+)*)(?:\s?(?P<unit>%|°c)|(?P<ordinal>st|nd|rd|th)(?!\w)"
-        r"|(?P<glued>[a-zµ]{1,4}(?:/[a-z]{1,4})?)(?![\w-]))?(?![\w-])"
-        rf"|(?P<zh>{'|'.join(map(re.escape, sorted(lists().chinese, key=len, reverse=True)))})"
-        r"|(?P<zh_number>\d+)(?=[\u3400-\u9fff])"
-        r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff])"
-        r"|(?P<word>[^\W_\u3040-\u30ff\u3400-\u9fff](?:[^\W\u3040-\u30ff\u3400-\u9fff]|['.+#@&/-](?=\w))*[+#]{0,2}|[~./@_-]+\w[\w./@-]*)"
-        r"|(?P<mark>->|→|<-|[<>=!]=?|:(?=\s|$))"
-    ),
-    re.IGNORECASE,
-)
-_REGION: Final = regex(r"(?:eu|us|ap|sa|ca|me|af|cn|uk|asia|europe)-(?:[a-z]{4,9}(?:-?\d)?[a-z]?|\d)")
 _INTRO: Final = regex(
     r"(?:since|as of|after|starting|effective|from|following|due to|seit|ab|nach|wegen)\s[^,]{2,80},\s", re.IGNORECASE
 )
@@ -388,17 +135,17 @@ _INTRO: Final = regex(
 
 _YEAR: Final = regex(r"(?:19|20)\d\d$")
 _BUT: Final = regex(r"\bbut\b|\bsondern\b|而是", re.IGNORECASE)
+_EVENT: Final = regex(
+    r"[a-z]{2,20}ed|found|made|sold|sent|gave|took|went|came|ran|wrote|met|paid|said|saw|bought|brought|lost|won|broke|spent"
+)
+"""Verbs in the past."""
+
 _VERB: Final = regex(r"[a-z]{2,20}(?<![suiao])s|[a-z]{2,20}ed")
-_GERMAN_ONLY: Final = words_of("an am um als ab des bis mit für von zu")
 _DETERMINERS: Final = words_of(
     "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser unsere mein",
     "meine jeder jede jedes no any some new kein keine",
 )
 _INDEFINITE: Final = words_of("a an another one some ein eine einen")
-_GERMAN: Final = words_of(
-    "der die das ist sind wir ich und nicht wurde wird auf mit für ein eine im zum zur von bei vom den dem unser unsere mein",
-    "meine kein keine nutzt nutzen hat haben seit jetzt nun liegt läuft heißt",
-)
 _PAST: Final = regex(
     r"\b(?:yesterday|last (?:week|month|year|night|sprint|quarter)|ago|back then|at the time|originally|initially"
     r"|in (?:19|20)\d\d|gestern|letzte[nsr]? (?:woche|monat|jahr)|damals|ursprünglich|anfangs)\b"
@@ -406,41 +153,22 @@ _PAST: Final = regex(
     re.IGNORECASE,
 )
 _REPLACE: Final = words_of(
-    "replaced replaces replacing superseded supersedes succeeds succeeded 取代 替代 代替 替换 ersetzt abgelöst"
+    "replace replaced replaces replacing superseded supersedes succeeds succeeded 取代 替代 代替 替换 ersetzt abgelöst"
 )
 _INSTEAD: Final = ("instead of", "rather than", "in place of", "statt", "anstatt", "anstelle", "anstelle von", "而不是")
 _FAVOUR: Final = ("in favour of", "in favor of")
 _TAKING: Final = frozenset(
     {"took over", "takes over", "taken over", "inherited", "übernommen", "übernimmt", "übernahm", "taking over"}
 )
-_NOUN_LIKE: Final = words_of(
-    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates rose updated"
-)
-"""Forms that are verbs of change only before a goal."""
 
-_LEADING: Final = words_of("to from into by 到")
 _NO_LONGER: Final = frozenset({"no longer", "nicht mehr", "不再", "已经不", "no more"})
-_MEASURES: Final = "个個杯次天周月年台人名位份条條张張本件元块塊点點层層楼樓小分秒倍项項家轮輪"
-"""Characters behind a Chinese numeral that counts."""
 
-_SWITCHED: Final = {"on": "enabled", "off": "disabled", "an": "aktiviert", "aus": "deaktiviert"}
-"""Last words of "is on", "ist aus"."""
 
 _SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "von", "from today"})
 _BARE_ENDS: Final = ("instead", "stattdessen", "statt dessen")
 _NOT_TAIL: Final = regex(r"(?:and |und )?(?:not|nicht|不是|并非)\s*(?!\w*ing\b)", re.IGNORECASE)
 _PASSIVE_BACK: Final = 4
 """Words between a form of "be" and its participle."""
-
-
-class _Item(NamedTuple):
-    """A word of a clause. `form`: its class: a cue, "not", "filler", "preposition", "relation", "unit"; `key`: of a
-    preposition its role, of a relation its name."""
-
-    form: str
-    key: str
-    raw: str
-    unit: Unit
 
 
 @text_cache(maxsize=CACHED_TEXTS)
@@ -514,147 +242,7 @@ class _Clause:
         self._announced = dated is not None and not _has_verb(dated[0])
         if dated is not None and self._announced:
             text = text[dated.end() :]
-        tokens = [(found.lastgroup or "", found) for found in _TOKEN.finditer(text)][:MAX_ITEMS]
-        words = [fold(found[0]) for _, found in tokens]
-        self._german = not _GERMAN.isdisjoint(words)
-        self._items = self._read(tokens, words)
-
-    # ---- words
-
-    def _read(self, tokens: list[tuple[str, re.Match[str]]], words: list[str]) -> list[_Item]:
-        items: list[_Item] = []
-        place = 0
-        while place < len(tokens):
-            group, found = tokens[place]
-            phrase = self._phrase(words, place) if group == "word" else None
-            if phrase is not None:
-                size, form = phrase
-                if form.startswith("word "):
-                    word = form.removeprefix("word ")
-                    items.append(self._word(word, word, first=False))
-                    place += size
-                    continue
-                raw = " ".join(words[place : place + size])
-                items.append(_Item(form, raw, raw, Unit(raw, WORD, raw)))
-                place += size
-                continue
-            items.append(self._item(group, found, words[place], place == 0, words[place + 1 : place + 4]))
-            place += 1
-        if len(items) > 1 and items[-1].raw in _SWITCHED and items[-2].form in ("relation", "filler", "now", "not"):
-            word = _SWITCHED[items[-1].raw]
-            items[-1] = self._word(word, word, first=False)
-        return _with_dimensions(items, self._lists)
-
-    def _phrase(self, words: list[str], place: int) -> tuple[int, str] | None:
-        for rest, form in self._lists.phrases.get(words[place], ()):
-            if tuple(words[place + 1 : place + 1 + len(rest)]) == rest:
-                return 1 + len(rest), form
-        return None
-
-    def _item(self, group: str, found: re.Match[str], word: str, first: bool, behind: list[str]) -> _Item:
-        if group in ("number", "unit", "glued", "ordinal", "zh_number"):
-            return self._number(found, word)
-        if group in ("date", "clock", "version", "address", "float"):
-            key = _clock(word) if group == "clock" else word.removeprefix("v") if group == VERSION else word
-            unit = Unit(f"{group}:{key}", {"address": IDENTIFIER, "float": VERSION}.get(group, group), word)
-            return _Item("unit", unit.key, word, unit)
-        if group == "mark":
-            if word == ":":
-                return _Item("relation", BE, word, Unit(word, WORD, word))
-            if word in ("->", "→"):
-                return _Item("preposition", "to", word, Unit(word, WORD, word))
-            return _Item("unit", word, word, Unit(word, "mark", word))
-        if group == "zh":
-            at = found.start()
-            if word == "别" and at and _HAN.match(self._text[at - 1]) and self._text[at - 1] not in "请万就":
-                return _Item("unit", word, word, Unit(word, WORD, word))
-            return self._chinese(word)
-        if group in ("han", "zh") and word in _NUMERALS and behind and behind[0][:1] in "号組组队線线室栋期":
-            return _Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
-        if group == "han" and word in _NUMERALS and behind and behind[0][:1] in _MEASURES:
-            unit = Unit(f"number:{_NUMERALS[word]}", NUMBER, word)
-            return _Item("unit", unit.key, word, unit)
-        if group == "han":
-            return _Item("unit", word, word, Unit(word, WORD, word))
-        return self._word(word, found[0], first, behind)
-
-    def _number(self, found: re.Match[str], word: str) -> _Item:
-        digits = (found["number"] or found["zh_number"]).replace(",", "").replace("_", "").replace("'", "")
-        dimension = "money" if digits[0] in "$€£¥" else "share" if found["unit"] == "%" else ""
-        amount = digits.lstrip("$€£¥")
-        amount = amount.lstrip("0") or "0"
-        glued = fold(found["glued"] or "")
-        if glued:
-            if (name := self._lists.units.get(glued)) is not None:
-                unit = _amount(amount, glued, name)
-                return _Item("unit", unit.key, word, unit)
-            if glued in ("k", "m", "bn"):
-                unit = Unit(f"number:{amount}{glued}", NUMBER, word, dimension)
-                return _Item("unit", unit.key, word, unit)
-            return _Item("unit", word, word, Unit(word, WORD, word))
-        if found["ordinal"]:
-            return _Item("unit", f"ordinal:{amount}", word, Unit(f"ordinal:{amount}", IDENTIFIER, word))
-        unit = Unit(f"number:{amount}", NUMBER, word, dimension)
-        return _Item("unit", unit.key, word, unit)
-
-    def _chinese(self, word: str) -> _Item:
-        form = self._lists.chinese[word]
-        name, _, relation = form.partition(" ")
-        unit = self._unit(word, word, first=False)
-        if name == "relation":
-            return _Item("relation", relation, word, unit)
-        if name == "preposition":
-            return _Item("preposition", _CHINESE_PREPOSITIONS[word], word, unit)
-        return _Item("unit" if name == "word" else name, unit.key if name == "word" else word, word, unit)
-
-    def _word(self, word: str, cased: str, first: bool, behind: Sequence[str] = ()) -> _Item:
-        if len(cased) == 1 and cased.isupper() and cased != "I" and not first:
-            return _Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
-        bare = word.removesuffix("'s")
-        unit = self._unit(bare, cased, first)
-        if cased[:1].isupper() and not first and not self._german and unit.kind in (NAME, PLACE, TOOL, ORGANISATION):
-            if bare not in self._lists.classes or cased.isupper():
-                return _Item("unit", unit.key, word, unit)
-        if unit.kind in (WEEKDAY, MONTH, NUMBER, PRONOUN):
-            return _Item("unit", unit.key, word, unit)
-        form = self._lists.classes.get(word)
-        if word == "too" and behind:
-            form = "filler"
-        if form == "change" and word in _NOUN_LIKE and _LEADING.isdisjoint(behind):
-            form = None
-        if form is not None and form != "filler":
-            return _Item(form, word, word, unit)
-        if (role := _PREPOSITIONS.get(word)) is not None and (self._german or word not in _GERMAN_ONLY):
-            return _Item("preposition", role, word, unit)
-        if unit.key in _HOLDING and word in _HOLDING_VERBS:
-            return _Item("relation", OTHER, word, unit)
-        if (relation := self._lists.relations.get(word)) is not None:
-            return _Item("relation", relation, word, unit)
-        return _Item("filler" if form == "filler" else "unit", unit.key, word, unit)
-
-    def _unit(self, word: str, cased: str, first: bool) -> Unit:
-        if word in PRONOUNS:
-            return Unit(PRONOUNS[word], PRONOUN, word)
-        if word in _DAYS:
-            return Unit(f"day:{_DAYS[word]}", WEEKDAY, word)
-        if word in _MONTHS and (word not in ("may", "mar", "mai") or cased[:1].isupper()):
-            return Unit(f"month:{_MONTHS[word]}", MONTH, word)
-        if word in _NUMERALS:
-            return Unit(f"number:{_NUMERALS[word]}", NUMBER, word)
-        return Unit(self._lists.key(word), self._kind(word, cased, first), word)
-
-    def _kind(self, word: str, cased: str, first: bool) -> str:
-        if (kind := self._lists.kinds.get(word)) is not None:
-            return kind
-        if _REGION.fullmatch(word):
-            return PLACE
-        if word in self._lists.attributes or word in self._lists.apart:
-            return WORD
-        of_name = kind_of(cased.removesuffix("'s"))
-        if of_name in ("tool", "location", "organization"):
-            return {"tool": TOOL, "location": PLACE}.get(of_name, ORGANISATION)
-        capital = cased[:1].isupper() and not self._german
-        return NAME if capital and (not first or word not in FUNCTION_WORDS) else WORD
+        self._items, self._german = words_in(text)
 
     # ---- the frame
 
@@ -669,7 +257,19 @@ class _Clause:
         subject = self._units(items[:pivot] if pivot is not None else (), spent, 0)
         relation, verb, begin = self._relation(pivot)
         segments = self._segments(begin, spent, relation)
-        if len(subject) > 1 and subject[0].kind == NUMBER and subject[1].raw.isascii() and not _YEAR.match(subject[0].raw):  # "two approvals are needed"
+        if (
+            relation == CHANGE
+            and len(segments) > 1
+            and segments[0].role == ""
+            and {"to", "with"} & {each.role for each in segments}
+        ):
+            subject, segments = (*subject, *segments[0].units), segments[1:]  # "we raised the limit to 10"
+        if (
+            len(subject) > 1
+            and subject[0].kind == NUMBER
+            and subject[1].raw.isascii()
+            and not _YEAR.match(subject[0].raw)
+        ):  # "two approvals are needed"
             subject, segments = subject[1:], (Segment("", subject[:1]), *segments)
         inherited = False
         if pivot is None and self._before is not None:
@@ -689,7 +289,7 @@ class _Clause:
                 segments=segments,
                 gone=gone,
                 denies=sum(item.form == "not" or item.raw in _NO_LONGER for item in items) % 2 == 1,
-                changes=bool(change_words) or "now" in forms or self._announced or self._perfect(pivot),
+                changes=bool(change_words) or "now" in forms or self._more() or self._announced or self._perfect(pivot),
                 strong=bool(change_words),
                 supposed="supposing" in forms,
                 past=_PAST.search(self._text) is not None and not change_words and "now" not in forms,
@@ -698,10 +298,11 @@ class _Clause:
                 indefinite=bool(items) and items[0].raw in _INDEFINITE and items[0].raw != "one",
                 inherited=inherited,
                 verb_raw="" if pivot is None else items[pivot].raw,
-                definite=pivot is not None and any(
-                    word in _DEFINITE for word in _words_behind(self._text, items[pivot].raw)
-                ),
+                event=relation == OTHER and pivot is not None and _EVENT.fullmatch(items[pivot].raw) is not None,
+                definite=pivot is not None
+                and any(word in _DEFINITE for word in _words_behind(self._text, items[pivot].raw)),
                 words=tuple(item.unit for item in items),
+                labels=labels(self._text),
                 order=tuple(
                     item.unit.key if item.form != "preposition" else f"…{item.key}"
                     for item in items
@@ -734,20 +335,35 @@ class _Clause:
                 return place if last is None else last
             if item.form != "relation":
                 continue
+            if item.raw == ":" and any(each.form in ("relation", "change", "end") for each in items[place + 1 : -1]):
+                continue
             before = items[place - 1] if place else None
             if before is not None and (before.raw in _DETERMINERS or before.form == "preposition") and item.raw != ":":
                 continue
             follows = items[place + 1] if place + 1 < len(items) else None
-            if follows is not None and follows.form == "relation" and item.key not in (BE, HAVE) and item.raw.isascii():
+            if (
+                follows is not None
+                and follows.form in ("relation", "change", "end")
+                and item.key not in (BE, HAVE)
+                and item.raw.isascii()
+            ):
                 continue
-            if place == 0 and item.key not in (BE, HAVE) and any(each.form == "relation" and each.key == BE for each in items[1:4]):
+            if (
+                place == 0
+                and item.key not in (BE, HAVE)
+                and any(each.form == "relation" and each.key == BE for each in items[1:4])
+            ):
                 continue
-            if item.key == OTHER and not item.raw.isascii() and _HAN.search(item.raw):
+            if item.key == OTHER and not item.raw.isascii() and HAN.search(item.raw):
                 rest = items[place + 1 :]
-                if any(each.form == "relation" and each.key != OTHER and _HAN.search(each.raw) for each in rest):
+                if any(each.form == "relation" and each.key != OTHER and HAN.search(each.raw) for each in rest):
                     continue
             return place
         return last if last is not None else self._unknown_verb()
+
+    def _more(self) -> bool:
+        """True of "kein … mehr"."""
+        return any(item.raw == "mehr" for item in self._items) and any(item.form == "not" for item in self._items)
 
     def _perfect(self, pivot: int | None) -> bool:
         """True of "have disabled", "has been closed": what was done is so now."""
@@ -806,7 +422,7 @@ class _Clause:
                     break
         return name, verb, begin
 
-    def _units(self, items: Sequence[_Item], spent: frozenset[int], offset: int) -> tuple[Unit, ...]:
+    def _units(self, items: Sequence[Item], spent: frozenset[int], offset: int) -> tuple[Unit, ...]:
         return tuple(
             item.unit
             for place, item in enumerate(items, offset)
@@ -840,9 +456,9 @@ class _Clause:
             return tuple(items[each].unit for each in spent), frozenset(spent)
         return (), frozenset()
 
-    def _ended(self, place: int, item: _Item) -> list[int]:
+    def _ended(self, place: int, item: Item) -> list[int]:
         passive = any(
-            each.form == "relation" and each.key == BE or each.raw in ("been", "被", "being", "wurde", "worden")
+            (each.form == "relation" and each.key == BE) or each.raw in ("been", "被", "being", "wurde", "worden")
             for each in self._items[max(0, place - _PASSIVE_BACK) : place]
         )
         if item.raw in _FAVOUR:
@@ -856,7 +472,7 @@ class _Clause:
                 self._inherited_gone = self._before.subject
             return found
         found = self._run(place + 1)
-        return found if found or item.raw.isascii() and not self._german else self._run_before(place, verbs=True)
+        return found if found or (item.raw.isascii() and not self._german) else self._run_before(place, verbs=True)
 
     def _taken_back(self, place: int) -> list[int]:
         after = self._run(place + 1)
@@ -920,44 +536,6 @@ def _LATIN_OR_HAN(raw: str) -> bool:  # noqa: N802
     return bool(raw)
 
 
-def _with_dimensions(items: list[_Item], known: Lists) -> list[_Item]:
-    """Join each number with the unit behind it."""
-    joined: list[_Item] = []
-    for item in items:
-        before = joined[-1] if joined else None
-        if before is not None and {before.unit.kind, item.unit.kind} in ({NUMBER, MONTH}, {IDENTIFIER, MONTH}):
-            day, month = (before, item) if item.unit.kind == MONTH else (item, before)
-            if day.unit.key.partition(":")[2].isdigit():
-                key = f"date:{month.unit.key.partition(':')[2]}-{day.unit.key.partition(':')[2]}"
-                joined[-1] = _Item("unit", key, f"{before.raw} {item.raw}", Unit(key, DATE, f"{before.raw} {item.raw}"))
-                continue
-        if before is not None and before.unit.kind == NUMBER and before.form == "unit" and not before.unit.dimension:
-            name = known.units.get(item.raw)
-            if name is not None:
-                unit = _amount(before.unit.key.removeprefix("number:"), item.raw, name)
-                joined[-1] = _Item("unit", unit.key, f"{before.raw} {item.raw}", unit)
-                continue
-        joined.append(item)
-    return joined
-
-
-def _amount(amount: str, raw: str, name: str) -> Unit:
-    seconds = _SECONDS.get(raw)
-    if seconds is not None:
-        try:
-            return Unit(f"number:{float(amount) * seconds:g}s", NUMBER, f"{amount} {raw}", name)
-        except ValueError:
-            pass
-    return Unit(f"number:{amount}{raw if seconds is None and name == 'bytes' else ''}", NUMBER, f"{amount} {raw}", name)
-
-
-def _clock(word: str) -> str:
-    return re.sub(r"\s+", "", word)
-
-
-_HOLDING: Final = ("@lead", "@owner", "@oncall")
-"""Attributes whose verb has the holder before it: "Ana leads the team"."""
-
 _DEFINITE: Final = words_of("the our my their your der die das unser unsere mein meine")
 
 
@@ -968,9 +546,6 @@ def _words_behind(text: str, verb: str) -> list[str]:
     return words[at + 1 : at + 3]
 
 
-_HOLDING_VERBS: Final = words_of(
-    "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs gehört führt"
-)
 _HELD: Final = words_of("belongs gehört 归 归属")
 """Verbs that have the holder behind them."""
 
@@ -978,7 +553,7 @@ _HELD: Final = words_of("belongs gehört 归 归属")
 def _exchanged(frame: Frame, known: Lists) -> Frame:
     """Turn "Ana is the team lead" and "Ana leads the team" round: the role is the subject, the name its value."""
     names = [unit for unit in frame.subject if unit.kind in NAMES]
-    if frame.verb in _HOLDING and frame.subject and frame.verb_raw not in _HELD:
+    if frame.verb in HOLDING and frame.subject and frame.verb_raw not in _HELD:
         role = Unit(frame.verb, WORD, frame.verb_raw)
         rest = tuple(unit for segment in frame.segments for unit in segment.units)
         return msgspec.structs.replace(

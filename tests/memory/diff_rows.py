@@ -5,10 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import LITERAL as OFF
 from mnemond.memory.diff import DiffRules, Safeguards, Side, cosine_thresholds, side
-
-OFF = Safeguards(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
-"""The table to the letter."""
 
 REFERENCE = cosine_thresholds("", DiffSettings(), float, OFF)
 """An embedder that is the reference embedder."""
