@@ -12,7 +12,7 @@ from mnemond.embed import registry
 from mnemond.embed.calibration import scaled, shipped
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
-from mnemond.memory.diff import LITERAL, DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
+from mnemond.memory.diff import DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
 from mnemond.model.changes import Vector
 from mnemond.text.entities import extract
 

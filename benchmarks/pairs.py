@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
+from benchmarks.diff_paths import DiffPath, paths, prepared
 from benchmarks.report import Cell, percentile, say, table
 from mnemond.embed import registry
 from mnemond.embed.calibration import unrelated_pairs
-from mnemond.memory.diff import SAFEGUARDS, Side, Verdict
+from mnemond.memory.diff import LITERAL, SAFEGUARDS, Side, Verdict
 from mnemond.model.changes import Vector
 from mnemond.text.similarity import token_set
 

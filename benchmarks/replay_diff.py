@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.bench_files import BenchFile, load, remember_params
-from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
+from benchmarks.diff_paths import DiffPath, paths, prepared
 from benchmarks.report import Cell, say, table
 from benchmarks.wire import Json
 from mnemond.embed import registry
-from mnemond.memory.diff import SAFEGUARDS, Match, Side, Verdict, overall
+from mnemond.memory.diff import LITERAL, SAFEGUARDS, Match, Side, Verdict, overall
 from mnemond.model.changes import Vector
 
 SHOWN = 400

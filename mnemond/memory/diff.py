@@ -228,7 +228,7 @@ def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdi
         novelty=pair.shared.novelty,
         polarity_flip=pair.polarity_flip,
         number_change=pair.number_change,
-        reason=why + taken.objection,
+        reason=taken.reason or why + taken.objection,
     )
 
 
@@ -284,10 +284,12 @@ def _suggested(pair: _Pair, rules: DiffRules) -> tuple[Action, str]:
 
 
 class _Taken(msgspec.Struct, frozen=True):
-    """The action for a suggestion; `objection`: what is added to the reason. `contradicts`, `clauses`: as in `Verdict`."""
+    """The action for a suggestion. `objection`: what is added to the reason of the table; `reason`: what stands in its
+    place. `contradicts`, `clauses`: as in `Verdict`."""
 
     action: Action
     objection: str = ""
+    reason: str = ""
     contradicts: bool = False
     clauses: tuple[str, str] | None = None
 
@@ -305,9 +307,10 @@ def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> _Taken:
     said = judged(old.text, new.text) if guards.frames else SILENT
     clauses = (said.old, said.new) if said.relation else None
     if said.relation == REPLACES and not (guards.subjects and _given_apart(old, new)):
-        return _Taken("CONFLICT", f"; {said.because}", clauses=clauses)
-    if said.relation == CONTRADICTS:
-        return _Taken("ADD", f"; {said.because}, so both stay", contradicts=True, clauses=clauses)
+        return _Taken("CONFLICT", reason=f"{_alike(pair, rules)}, and {said.because}", clauses=clauses)
+    if said.relation in (CONTRADICTS, REPLACES):
+        reason = f"{_alike(pair, rules)}, and {said.because}, so both stay"
+        return _Taken("ADD", reason=reason, contradicts=True, clauses=clauses)
     return _by_words(pair, rules, suggestion, said, words, new_words)
 
 
@@ -323,8 +326,7 @@ def _by_words(
         if not guards.verbatim or (pair.shared.of_old >= guards.part and is_part(new_words, words)):
             return _Taken("DUPLICATE")
         objection = "; but it is not there word for word"
-    another = said.relation == ANOTHER and not (pair.heard and suggestion != "CONFLICT")
-    if guards.frames and (another or (suggestion == "CONFLICT" and not _adds(pair))):
+    if guards.frames and suggestion == "CONFLICT" and (said.relation == ANOTHER or not _adds(pair)):
         because = said.because or "no clause says that the other does not hold"
         return _Taken("ADD", f"{objection}; but {because}, so both stay", contradicts=pair.heard and not said.relation)
     if guards.subjects and (other := _something_else(pair, words, new_words)):

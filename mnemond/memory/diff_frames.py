@@ -37,13 +37,14 @@ from mnemond.text.frame_words import (
 )
 from mnemond.text.frames import Frame, frames
 from mnemond.text.resources import words_of
+from mnemond.text.tokens import index_terms
 
 Relation = Literal["replaces", "contradicts", "other", ""]
 
-REPLACES: Final = "replaces"
-CONTRADICTS: Final = "contradicts"
-ANOTHER: Final = "other"
-NOTHING: Final = ""
+REPLACES: Final[Relation] = "replaces"
+CONTRADICTS: Final[Relation] = "contradicts"
+ANOTHER: Final[Relation] = "other"
+NOTHING: Final[Relation] = ""
 
 
 class ClausePair(NamedTuple):
@@ -64,6 +65,27 @@ def clause_pairs(old: str, new: str) -> list[ClausePair]:
     """Return the clauses of `new` that replace or contradict clauses of `old`, in order. Linear in each text; at most
     `MAX_CLAUSES` squared pairs are compared."""
     return [each for each in _pairs(old, new) if each.relation in (REPLACES, CONTRADICTS)]
+
+
+_FORMER: Final = {
+    LOCATE: words_of("live lives living based located hosted reside sit wohne wohnt lebe steht liegt 住在 位于 在"),
+    WORK: words_of("work works working job employed arbeite arbeitet 工作 就职 任职"),
+}
+"""Words of the state that a change of place or of employer ends."""
+
+_LEAVING: Final = words_of("left leaves quit joined joins resigned hired gekündigt verlassen gewechselt 离职 离开 加入 跳槽到 辞职")
+
+
+def former_terms(text: str) -> frozenset[str]:
+    """Return index terms of statements that a change in `text` may end although they share no word with it: "I live in
+    Lisbon", before "I moved to Porto". Empty if it announces no such change."""
+    found: set[str] = set()
+    for frame in frames(text):
+        if frame.changes and frame.relation in (CHANGE, LOCATE, WORK) and frame.verb_raw:
+            state = WORK if frame.verb_raw in _LEAVING or frame.relation == WORK else LOCATE
+            if state == WORK or frame.verb_raw in _MOVING or frame.relation == LOCATE:
+                found.update(term for word in _FORMER[state] for term in index_terms(word))
+    return frozenset(found)
 
 
 def _pairs(old: str, new: str) -> Iterable[ClausePair]:
@@ -100,14 +122,15 @@ def _loses(old: str, new: str, pair: ClausePair) -> bool:
 
 _Verdict = tuple[Relation, str]
 
-_ADDS: Final = (ANOTHER, "the new text adds to it")
-_SUBJECT: Final = (ANOTHER, "they are about different things")
-_QUALIFIER: Final = (ANOTHER, "they hold in different cases")
-_ATTRIBUTE: Final = (ANOTHER, "they are about different attributes")
+_ADDS: Final[_Verdict] = (ANOTHER, "the new text adds to it")
+_SUBJECT: Final[_Verdict] = (ANOTHER, "they are about different things")
+_NUMBERED: Final[_Verdict] = (ANOTHER, "they are about things with different numbers")
+_QUALIFIER: Final[_Verdict] = (ANOTHER, "they hold in different cases")
+_ATTRIBUTE: Final[_Verdict] = (ANOTHER, "they are about different attributes")
 
 
 def _related(old: Frame, new: Frame) -> _Verdict:
-    if old.asks or new.asks or old.supposed or new.supposed or old.past or new.past:
+    if old.asks or new.asks or old.supposed or new.supposed or old.past != new.past:
         return NOTHING, ""
     pair = _Pair(old, new)
     if not pair.shared and not pair.same_person() and old.verb not in {unit.key for unit in new.gone}:
@@ -152,12 +175,11 @@ class _Pair:
     def other_subject(self) -> _Verdict | None:
         """Return why the clauses are about different things; None if they may be about one."""
         old, new = self.old, self.new
-        if not _may_be_one(_persons(old), _persons(new)) or (self.lacked and self.added):
-            return _SUBJECT
-        if self._labelled_apart():
-            return _SUBJECT
         numbered, of_new = _numbered(old.subject), _numbered(new.subject)
-        if numbered != of_new and (self.lacked or (self.added and not numbered <= of_new)):
+        apart = numbered != of_new and (self.lacked or (self.added and not numbered <= of_new))
+        if apart or self._labelled_apart():
+            return _NUMBERED
+        if not _may_be_one(_persons(old), _persons(new)) or (self.lacked and self.added):
             return _SUBJECT
         if not old.relation and not new.relation and old.order[:1] != new.order[:1]:
             return _SUBJECT
@@ -345,7 +367,7 @@ class _Pair:
     def _changed(self, values: list[Unit], new_values: list[Unit]) -> _Verdict:
         """Return the verdict where the newer clause announces a change and gives no amount."""
         old, new = self.old, self.new
-        said = REPLACES, "the new text says that it changed"
+        said: _Verdict = REPLACES, "the new text says that it changed"
         if not new_values:
             return NOTHING, ""
         if not values:
@@ -388,7 +410,7 @@ class _Pair:
     def _exclusive(self) -> _Verdict:
         """Return the verdict where no change is announced: a contradiction if the thing has one such value."""
         old, new = self.old, self.new
-        said = CONTRADICTS, "they give different values"
+        said: _Verdict = CONTRADICTS, "they give different values"
         if not self._lists.many.isdisjoint(unit.raw for unit in (*old.words, *new.words)):
             return NOTHING, ""
         if old.indefinite or new.indefinite or self.lacked or self.added or old.relation != new.relation:

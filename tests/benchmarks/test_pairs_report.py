@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks import pairs, replay_diff
 from benchmarks.bench_files import load
-from benchmarks.diff_paths import LEXICAL, LITERAL, cosine, paths, prepared
+from benchmarks.diff_paths import LEXICAL, cosine, paths, prepared
 from mnemond.embed import registry
-from mnemond.memory.diff import SAFEGUARDS
+from mnemond.memory.diff import LITERAL, SAFEGUARDS
 
 STATIC = registry.DEFAULT
 LINES = (

@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.config.settings import DiffSettings
-from mnemond.memory.diff import LITERAL as OFF
+from mnemond.memory import diff
 from mnemond.memory.diff import DiffRules, Safeguards, Side, cosine_thresholds, side
+
+OFF = diff.LITERAL
+"""The table to the letter."""
 
 REFERENCE = cosine_thresholds("", DiffSettings(), float, OFF)
 """An embedder that is the reference embedder."""

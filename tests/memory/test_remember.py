@@ -49,7 +49,8 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     assert outcome.replaced_id == (name(1) if outcome.action == "replaced" else None)
     assert outcome.duplicate_of == (name(1) if outcome.action == "skipped" else None)
     assert outcome.id == (name(1) if outcome.action == "skipped" else name(2))
-    assert outcome.conflicts == []
+    named = [(name(1), "CONFLICT")] if row.new == "The office is in Munich" else []  # two cities of one office
+    assert [(each.id, each.suggestion) for each in outcome.conflicts] == named
 
 
 def test_two_statements_of_different_kinds_stay_and_are_related() -> None:
@@ -287,7 +288,8 @@ def test_whose_memory_repeats_whose(old: Scope, new: Scope, text: str, action: s
 
 def test_a_thorough_comparison_judges_every_row_and_decides_the_same() -> None:
     over = Memories()
-    for text in (OLD, "API keys rotate and the rate limit stays", "API rate limit is 150 req/s per client"):
+    others = [f"The limit of store {number} is what the API of depot {number} names" for number in range(8)]
+    for text in (OLD, "API keys rotate and the rate limit stays", "API rate limit is 150 req/s per client", *others):
         over.remember(text, no_diff=True)
     new = over.prepared(NEW, NOW_US).reading.side
     assert new is not None
