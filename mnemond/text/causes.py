@@ -43,7 +43,7 @@ MAX_SENTENCES: Final = 64
 MAX_CLAIMS: Final = 16
 """Connectives of a text that are read, which limits the time for a text of nothing but "because"."""
 
-ENOUGH: Final = ((0.8, 0.0), (0.7, 0.5), (0.5, 0.7))
+ENOUGH: Final = ((0.8, 0.0), (0.7, 0.7), (0.5, 0.85))
 """Pairs of shares: of the clause's words that the other text has, and of its words that the clause has. One pair must
 be reached: a subject in common, with another predicate, reaches none. They were chosen on pairs of sentences in three
 languages (docs/decisions/0030)."""
