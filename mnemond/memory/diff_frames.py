@@ -73,7 +73,9 @@ _FORMER: Final = {
 }
 """Words of the state that a change of place or of employer ends."""
 
-_LEAVING: Final = words_of("left leaves quit joined joins resigned hired gekündigt verlassen gewechselt 离职 离开 加入 跳槽到 辞职")
+_LEAVING: Final = words_of(
+    "left leaves quit joined joins resigned hired gekündigt verlassen gewechselt 离职 离开 加入 跳槽到 辞职"
+)
 
 
 def former_terms(text: str) -> frozenset[str]:

@@ -35,7 +35,7 @@ $ mnemonctl extract "I work at Globex now."
   in place of 00000002: it gives another value of what can have only one
   undo: mnemonctl undo 0000000a
 $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
-1. 00000002  fact/4  score .72
+1. 00000002  fact/3  score .72
    Ana works at Acme
 """,
     "an agent's report": """\
