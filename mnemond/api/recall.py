@@ -250,6 +250,7 @@ def recall_hit(hit: Hit, intent: str) -> RecallHit:
         hit.explanation,
         None if hit.first_score is None else six(hit.first_score),
         hit.wordings,
+        hit.contradicts,
     )
 
 

@@ -106,6 +106,8 @@ def _explained(hit: RecallHit) -> Iterator[str]:
         yield f"reached {' '.join(steps)} here"
     if hit.first_score is not None:
         yield f"score {fraction(hit.first_score)} before the second look"
+    if hit.contradicts:
+        yield f"may contradict {', '.join(map(short_id, hit.contradicts))}"
     if hit.also:
         yield f"the same {'in other words' if hit.wordings > 1 else 'text'}: {', '.join(map(short_id, hit.also))}"
     if hit.explanation is not None:

@@ -73,9 +73,11 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
     """Return memories for a prompt, best first, in at most `most` characters. Empty if not even one fits."""
     head = f"mnemond remembers something about this. Between the marks stands {DATA}.\n"
     page = _Page(most - units(head) - _fence_units(nonce))
-    refs = references([hit.insight.id for hit in hits])
-    for ref, hit in zip(refs, hits, strict=True):
-        page.add(_marks(ref, hit.insight, hit.confidence), hit.insight, MAX_IN_PROMPT)
+    ids = [hit.insight.id for hit in hits]
+    refs = dict(zip(ids, references(ids), strict=True))
+    for hit in hits:
+        against = [refs[other] for other in hit.contradicts if other in refs]
+        page.add(_marks(refs[hit.insight.id], hit.insight, hit.confidence, against), hit.insight, MAX_IN_PROMPT)
     return PromptText(head + fenced(page.lines, nonce) if page.lines else "", page.shown, page.whole)
 
 
@@ -136,9 +138,11 @@ def _fence_units(nonce: str) -> int:
     return units(fenced([], nonce)) + 1
 
 
-def _marks(ref: str, it: InsightView, confidence: str = "") -> str:
+def _marks(ref: str, it: InsightView, confidence: str = "", against: Sequence[str] = ()) -> str:
+    """The marks of a memory; `against`: references of others that it may contradict."""
     tag = next((f"#{_name(tag)}" for tag in it.tags), "")
-    words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag]
+    contradicts = f"may contradict {' '.join(f'ref:{other}' for other in against)}" if against else ""
+    words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag, contradicts]
     return f"<{' '.join(filter(None, words))}> "
 
 

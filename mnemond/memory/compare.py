@@ -123,8 +123,8 @@ def _diff_match(snapshot: Snapshot, match: Match) -> DiffMatch:
 
 
 def to_review(compared: Compared, apart_from: Collection[str], most: int) -> list[Conflict]:
-    """Return at most `most` rows, other than `apart_from`, that the new text contradicts or would replace or repeat, but
-    that stay as they are, for review."""
+    """Return at most `most` rows, other than `apart_from`, that the new text contradicts or would replace or
+    repeat, but that stay as they are, for review."""
     found = [
         Conflict(match.id, _named_as(match.verdict), round(match.verdict.similarity, 6), match.verdict.reason)
         for match in compared.matches

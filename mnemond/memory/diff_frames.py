@@ -1,8 +1,8 @@
 """Comparison of two texts by what their clauses say: another thing, the same thing changed, or a contradiction.
 
 Two clauses speak of one thing if neither has a word of a subject that the other lacks, and no identifier, environment
-or other qualifier differs. Of such clauses the newer replaces the older if it announces a change, denies the same words,
-or has another amount; if another value is given without a word of change, they contradict each other.
+or other qualifier differs. Of such clauses the newer replaces the older if it announces a change, denies the
+same words, or has another amount; if another value is given without a word of change, they contradict each other.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def _pairs(old: str, new: str) -> Iterable[ClausePair]:
 
 def judged(old: str, new: str) -> ClausePair:
     """Return the pair of clauses that decides: a replacement, then a contradiction, then another thing; one without a
-    relation if the frames say nothing. A replacement that would lose another clause of the old text is a contradiction."""
+    relation if the frames say nothing. A replacement that would lose another clause of the old text is a
+    contradiction."""
     found = {each.relation: each for each in reversed(list(_pairs(old, new)))}
     if (pair := found.get(REPLACES)) is not None:
         if _loses(old, new, pair):
@@ -193,8 +194,8 @@ class _Pair:
         return _ATTRIBUTE if one and other and one.isdisjoint(other) else None
 
     def _labelled_apart(self) -> bool:
-        """Return True if a noun has other numbers behind it, which name things: sprint 12 is not sprint 13. What is said
-        to have changed may be the number itself: "we are in sprint 13 now"."""
+        """Return True if a noun has other numbers behind it, which name things: sprint 12 is not sprint 13.
+        What is said to have changed may be the number itself: "we are in sprint 13 now"."""
         old, new = self.old, self.new
         nouns = {label.rpartition(" ")[0] for label in new.labels}
         apart = any(label.rpartition(" ")[0] in nouns for label in old.labels - new.labels)
@@ -480,7 +481,8 @@ _HANDING: Final = words_of("handed passed transferred reassigned abgegeben über
 """Verbs that give a role to another holder."""
 
 _MOVING: Final = words_of(
-    "moved moves moving relocated relocates migrated shifted transferred umgezogen zog gezogen verlegt verschoben umgestellt"
+    "moved moves moving relocated relocates migrated shifted transferred umgezogen zog gezogen verlegt "
+    "verschoben umgestellt"
     " 搬到 搬去 搬进 搬家 迁到 迁至 迁移到 移到 挪到 调到 转到 改到 改在"
 )
 """Verbs of a change of place."""

@@ -49,6 +49,7 @@ from mnemond.model.changes import (
     RetireInsight,
     Vector,
 )
+from mnemond.model.contradictions import noting
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_importance, format_us, parse_rfc3339
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
@@ -321,7 +322,7 @@ class _Decision:
         return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._config.commitment.redundancy)
 
     def _added(self, compared: Compared) -> ChangeSet:
-        insight = self._newcomer()
+        insight = self._newcomer(compared)
         paired = self._paired(insight)
         leaving = None if paired.redundancy is None else paired.redundancy.retired
         left = () if leaving is None else (leaving,)
@@ -349,12 +350,13 @@ class _Decision:
         return pair(self._snapshot, insight, self._similarity, self._likeness, settings, now_us)
 
     def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
-        old, insight = self._insight(best.id), self._newcomer()
+        old, insight = self._insight(best.id), self._newcomer(compared, apart_from=best.id)
         around = Neighbourhood(self._snapshot, insight, self._similarity, [self._row(best.id)])
         built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         unpaired = parted(self._snapshot, old)
         retired = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
-        changes, alike = self._inserted(insight, built, ())
+        related = _related(compared, insight.id, self._diff.settings.limit, apart_from=old.id)
+        changes, alike = self._inserted(insight, built, related)
         changes += [*unpaired, retired]
         outcome = self._stored(
             compared,
@@ -363,13 +365,14 @@ class _Decision:
             action="replaced",
             diff_suggestion=best.verdict.suggestion,
             replaced_id=old.id,
-            edges_created=built.links,
+            edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if related else built.links,
             conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
         )
         spare = {change.insight.id for change in unpaired if isinstance(change, PutInsight)} | {old.id}
         return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
 
-    def _newcomer(self) -> Insight:
+    def _newcomer(self, compared: Compared, apart_from: str = "") -> Insight:
+        """Return the new memory, with what it contradicts noted."""
         draft, created = self._draft, format_us(self._prepared.said_us)
         bare = Insight(
             id=self._identity.id,
@@ -386,7 +389,9 @@ class _Decision:
             valid_from=created,
             metadata=self._prepared.clean.metadata,
         )
-        return with_reading(bare, self._prepared.reading, self._snapshot)
+        read_in = with_reading(bare, self._prepared.reading, self._snapshot)
+        named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]
+        return msgspec.structs.replace(read_in, metadata=noting(read_in.metadata, named))
 
     def _inserted(self, insight: Insight, built: Built, more: Sequence[Change]) -> tuple[list[Change], set[str]]:
         """Return the changes that add a memory and its links, and the ids at the ends of its semantic links."""
@@ -445,18 +450,30 @@ def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
     return snapshot.likeness(terms) if terms else None
 
 
-def _related(compared: Compared, insight_id: str, most: int) -> list[Change]:
-    """Return semantic links to similar rows that stay because their categories differ."""
+def _contradicted(compared: Compared, most: int) -> list[Match]:
+    return [match for match in compared.matches if match.verdict.contradicts][:most]
+
+
+def _related(compared: Compared, insight_id: str, most: int, apart_from: str = "") -> list[Change]:
+    """Return semantic links to rows that stay although they contradict the new memory, and to similar ones that stay
+    because their categories differ."""
+    kinds = {match.id: (match, RELATED) for match in compared.matches[:most] if match.verdict.related}
+    kinds |= {match.id: (match, CONTRADICTS) for match in _contradicted(compared, most)}
+    kinds.pop(apart_from, None)
     changes: list[Change] = []
-    for match in compared.matches[:most]:
-        if match.verdict.related:
-            weight = min(1.0, round(match.verdict.similarity, 6))
-            ends = ((insight_id, match.id), (match.id, insight_id))
-            changes += [AddEdge(Edge(source, target, "semantic", weight, RELATED)) for source, target in ends]
+    for match, kind in kinds.values():
+        weight = min(1.0, max(LEAST_WEIGHT, round(match.verdict.similarity, 6)))
+        ends = ((insight_id, match.id), (match.id, insight_id))
+        changes += [AddEdge(Edge(source, target, "semantic", weight, kind)) for source, target in ends]
     return changes
 
 
 RELATED = '{"sub_type":"related"}'
+CONTRADICTS = '{"sub_type":"contradicts"}'
+
+LEAST_WEIGHT = 0.5
+"""Weight of a link between memories that contradict each other in few common words: that of a pair (spec of Mnemosyne).
+"""
 
 
 def _match_fields(match: Match) -> dict[str, object]:

@@ -168,7 +168,8 @@ class Explanation(msgspec.Struct, frozen=True, gc=False):
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
     """One result. `via` names the signal that found it, "hybrid" when several did (`via_all`), "graph" or the type of a
     link when only links led to it. `also`: other memories of the very same text, or of another of the `wordings` of
-    this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it."""
+    this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it.
+    `contradicts`: other results that this one may contradict; the newer one comes first."""
 
     insight: InsightView
     score: float
@@ -182,6 +183,7 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     explanation: Explanation | None = None
     first_score: float | None = None
     wordings: int = 1
+    contradicts: tuple[str, ...] = ()
 
 
 class RerankMeta(msgspec.Struct, frozen=True):

@@ -226,7 +226,8 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result: the insight, its final score, and the signals that found it.
 
     `path`: the links that led to it. `also`: other memories of the same text, or of another of the `wordings` of this
-    statement, represented by this one. `first_score`: the score before reranking, if it was reranked.
+    statement, represented by this one. `first_score`: the score before reranking, if it was reranked. `contradicts`:
+    other results that this one may contradict.
     """
 
     insight: Insight
@@ -239,6 +240,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     explanation: Explanation | None = None
     first_score: float | None = None
     wordings: int = 1
+    contradicts: tuple[str, ...] = ()
 
 
 class Window(msgspec.Struct, frozen=True):

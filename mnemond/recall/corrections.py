@@ -19,6 +19,7 @@ import numpy as np
 
 from mnemond.index.arrays import Floats, Rows
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.contradictions import among
 from mnemond.model.memory import Category, Insight
 from mnemond.recall.ranking import Updating
 from mnemond.text.caches import text_cache
@@ -486,6 +487,7 @@ def newer_first(
     rank = np.empty(len(rows), dtype=np.int64)
     rank[np.lexsort((rows, made))] = np.arange(len(rows))
     pairs = _by_statements(snapshot, insights, rows, rank, covered, policy, terms)
+    pairs |= set(among(insights))
     if by_numbers:
         pairs |= _by_numbers(snapshot, insights, rows, rank, covered, policy)
     if not pairs:

@@ -17,6 +17,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
+from mnemond.model.contradictions import among, noted
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
@@ -149,10 +150,39 @@ def _other_wording(
 
 
 def arranged(snapshot: Snapshot, hits: Sequence[Hit], query: Query, intent: Intent) -> tuple[Hit, ...]:
-    """Order `hits`, which are best first: by time if the query says so; for WHY every cause before its effects."""
+    """Order `hits`, which are best first: by time if the query says so; for WHY every cause before its effects. What
+    may contradict another result is marked, and the newer of the two comes first."""
+    hits = _marked(hits)
     if query.order == "time":
         return tuple(sorted(hits, key=lambda hit: (time_us(hit.insight), hit.insight.id)))
-    return _causes_first(snapshot, hits) if intent == "WHY" else tuple(hits)
+    return _causes_first(snapshot, hits) if intent == "WHY" else _newer_first(hits)
+
+
+def _marked(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Mark both results of each pair of which the newer notes that it contradicts the older."""
+    pairs = among([hit.insight for hit in hits])
+    if not pairs:
+        return hits
+    others: dict[int, list[str]] = {}
+    for newer, older in pairs:
+        others.setdefault(newer, []).append(hits[older].insight.id)
+        others.setdefault(older, []).append(hits[newer].insight.id)
+    return [
+        msgspec.structs.replace(hit, contradicts=tuple(others[place])) if place in others else hit
+        for place, hit in enumerate(hits)
+    ]
+
+
+def _newer_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Move each result before those that it contradicts, as far as needed."""
+    ordered = list(hits)
+    for hit in hits:
+        held = noted(hit.insight) if hit.contradicts else ()
+        place = ordered.index(hit)
+        first = next((at for at, other in enumerate(ordered[:place]) if other.insight.id in held), place)
+        if first < place:
+            ordered.insert(first, ordered.pop(place))
+    return tuple(ordered)
 
 
 def _causes_first(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:

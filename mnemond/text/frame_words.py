@@ -103,8 +103,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lists(msgspec.Struct, frozen=True):
-    """The lists, by folded word. `classes`: of words that are neither subject nor value; `phrases`: of the first word of
-    a phrase of several, the others and the class, the longest first; `chinese`: class of a Chinese phrase; `single`:
+    """The lists, by folded word. `classes`: of words that are neither subject nor value; `phrases`: of the
+    first word of a phrase of several, the others and the class, the longest first; `chinese`: class of a
+    Chinese phrase; `single`:
     keys of attributes that have one value."""
 
     classes: dict[str, str]
@@ -168,7 +169,8 @@ def lists() -> Lists:
     chinese |= dict.fromkeys((*words.several, *words.chinese_negative), "word")
     chinese |= {word: f"relation {name}" for name, each in file.chinese_relation.items() for word in each}
     for name, each in (
-        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT), ("preposition", _CHINESE_PREPOSITIONS),
+        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT), ("preposition",
+        _CHINESE_PREPOSITIONS),
         ("supposing", words.chinese_supposing), ("additive", words.chinese_additive), ("now", cue.chinese_now),
         ("change", cue.chinese_change), ("end", cue.chinese_end),
     ):  # fmt: skip
@@ -254,7 +256,8 @@ _DAYS: Final = {
     form: number
     for number, forms in enumerate(
         (
-            "monday mondays mon montag montags montage 周一 星期一 礼拜一", "tuesday tuesdays tue tues dienstag dienstags 周二 星期二 礼拜二",
+            "monday mondays mon montag montags montage 周一 星期一 礼拜一", "tuesday tuesdays tue tues dienstag "
+            "dienstags 周二 星期二 礼拜二",
             "wednesday wednesdays wed mittwoch mittwochs 周三 星期三 礼拜三",
             "thursday thursdays thu thurs donnerstag donnerstags 周四 星期四 礼拜四",
             "friday fridays fri freitag freitags 周五 星期五 礼拜五",
@@ -269,7 +272,8 @@ _MONTHS: Final = {
     form: number
     for number, forms in enumerate(
         (
-            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月", "may mai 五月", "june jun juni 六月",
+            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月", "may "
+            "mai 五月", "june jun juni 六月",
             "july jul juli 七月", "august aug 八月", "september sep sept 九月", "october oct oktober 十月", "november nov 十一月",
             "december dec dezember 十二月",
         )
@@ -300,7 +304,8 @@ _SECONDS: Final = {
 
 _TOKEN: Final = regex(
     lambda: (
-        r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
+        r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)"
+        r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
         r"|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/]))"
         r"|(?P<clock>\d{1,2}:\d\d(?:\s?[ap]\.?m\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
         r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
@@ -323,12 +328,14 @@ _REGION: Final = regex(r"(?:eu|us|ap|sa|ca|me|af|cn|uk|asia|europe)-(?:[a-z]{4,9
 _GERMAN_ONLY: Final = words_of("an am um als ab des bis mit für von zu")
 
 _GERMAN: Final = words_of(
-    "der die das ist sind wir ich und nicht wurde wird auf mit für ein eine im zum zur von bei vom den dem unser unsere mein",
+    "der die das ist sind wir ich und nicht wurde wird auf mit für ein eine im zum zur von bei vom den dem "
+    "unser unsere mein",
     "meine kein keine nutzt nutzen hat haben seit jetzt nun liegt läuft heißt",
 )
 
 _NOUN_LIKE: Final = words_of(
-    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates rose updated"
+    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates "
+    "rose updated"
 )
 """Forms that are verbs of change only before a goal."""
 
@@ -355,7 +362,8 @@ HOLDING: Final = ("@lead", "@owner", "@oncall")
 """Attributes whose verb has the holder before it: "Ana leads the team"."""
 
 HOLDING_VERBS: Final = words_of(
-    "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs gehört führt"
+    "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs "
+    "gehört führt"
 )
 
 

@@ -120,7 +120,8 @@ def _beginning() -> Iterable[str]:
 _CLAUSE: Final = regex(
     lambda: (
         rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{'|'.join(map(re.escape, sorted(_beginning())))})\b)|"
-        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he|she|the ))\s+"
+        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he"
+        r"|she|the ))\s+"
         r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt)\b)"
         r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
         r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
@@ -142,7 +143,8 @@ _EVENT: Final = regex(
 
 _VERB: Final = regex(r"[a-z]{2,20}(?<![suiao])s|[a-z]{2,20}ed")
 _DETERMINERS: Final = words_of(
-    "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser unsere mein",
+    "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser "
+    "unsere mein",
     "meine jeder jede jedes no any some new kein keine",
 )
 _INDEFINITE: Final = words_of("a an another one some ein eine einen")

@@ -1,0 +1,47 @@
+"""Contradictions between memories that both stay: the newer one notes the ids of the older ones in its metadata.
+
+The entry is a list of objects, which only the store itself writes, so that no client can forge it and an update of the
+metadata keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from mnemond.model.memory import Insight
+
+NAME: Final = "contradicts"
+"""Key of the entry."""
+
+_MARK: Final = f'"{NAME}":[{{"id":"'
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+def noting(metadata: str, ids: Collection[str]) -> str:
+    """Return metadata (a JSON object) with these older memories noted; as it was without any."""
+    if not ids:
+        return metadata
+    entries = _decoder.decode(metadata) | {NAME: [{"id": each} for each in ids]}
+    return _encoder.encode(entries).decode()
+
+
+def noted(insight: Insight) -> tuple[str, ...]:
+    """Return the ids of the older memories that a memory contradicts."""
+    if _MARK not in insight.metadata:
+        return ()
+    found = _decoder.decode(insight.metadata).get(NAME)
+    entries = found if isinstance(found, list) else []
+    return tuple(each["id"] for each in entries if isinstance(each, dict) and isinstance(each.get("id"), str))
+
+
+def among(insights: Sequence[Insight]) -> list[tuple[int, int]]:
+    """Return the pairs of a newer and an older memory of which the newer notes that it contradicts the older, by their
+    places."""
+    places = {insight.id: place for place, insight in enumerate(insights)}
+    return [
+        (newer, places[older]) for newer, insight in enumerate(insights) for older in noted(insight) if older in places
+    ]
