@@ -233,8 +233,10 @@ _PREPOSITIONS: Final = {
 }
 
 _CHINESE_PREPOSITIONS: Final = {
-    "从": "from", "由": "by", "到": "to", "至": "to", "给": "for", "对": "for", "用于": "for", "作为": "for", "做": "for",
-    "当": "if", "于": "in", "里": "in", "上": "in", "中": "in", "在": "in", "成": "to", "只有": "if", "除了": "if", "每": "time",
+    "从": "from", "由": "by", "到": "to", "至": "to", "给": "for", "对": "for", "用于": "for",
+    "作为": "for", "做": "for",
+    "当": "if", "于": "in", "里": "in", "上": "in", "中": "in", "在": "in", "成": "to",
+    "只有": "if", "除了": "if", "每": "time",
 }  # fmt: skip
 
 PRONOUNS: Final = {
@@ -256,8 +258,8 @@ _DAYS: Final = {
     form: number
     for number, forms in enumerate(
         (
-            "monday mondays mon montag montags montage 周一 星期一 礼拜一", "tuesday tuesdays tue tues dienstag "
-            "dienstags 周二 星期二 礼拜二",
+            "monday mondays mon montag montags montage 周一 星期一 礼拜一",
+            "tuesday tuesdays tue tues dienstag dienstags 周二 星期二 礼拜二",
             "wednesday wednesdays wed mittwoch mittwochs 周三 星期三 礼拜三",
             "thursday thursdays thu thurs donnerstag donnerstags 周四 星期四 礼拜四",
             "friday fridays fri freitag freitags 周五 星期五 礼拜五",
@@ -272,9 +274,10 @@ _MONTHS: Final = {
     form: number
     for number, forms in enumerate(
         (
-            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月", "may "
-            "mai 五月", "june jun juni 六月",
-            "july jul juli 七月", "august aug 八月", "september sep sept 九月", "october oct oktober 十月", "november nov 十一月",
+            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月",
+            "may mai 五月", "june jun juni 六月",
+            "july jul juli 七月", "august aug 八月", "september sep sept 九月", "october oct oktober 十月",
+            "november nov 十一月",
             "december dec dezember 十二月",
         )
     )
@@ -285,12 +288,15 @@ _NUMERALS: Final = {
     form: str(number)
     for number, forms in enumerate(
         (
-            "zero null 零", "one 一", "two zwei 两 二 兩", "three drei 三", "four vier 四", "five fünf 五", "six sechs 六",
+            "zero null 零", "one 一", "two zwei 两 二 兩", "three drei 三", "four vier 四",
+            "five fünf 五", "six sechs 六",
             "seven sieben 七", "eight acht 八", "nine neun 九", "ten zehn 十", "eleven elf", "twelve zwölf",
         )
     )
     for form in forms.split()
-} | {"twenty": "20", "thirty": "30", "fifteen": "15", "fifty": "50", "hundred": "100", "half": "0.5", "dozen": "12"}  # fmt: skip
+} | {
+    "twenty": "20", "thirty": "30", "fifteen": "15", "fifty": "50", "hundred": "100", "half": "0.5", "dozen": "12",
+}  # fmt: skip
 
 _SECONDS: Final = {
     "ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "毫秒": 1e-3,
@@ -487,9 +493,9 @@ def _word(
         return Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
     bare = word.removesuffix("'s")
     unit = _unit(bare, cased, first=first, german=german)
-    if cased[:1].isupper() and not first and not german and unit.kind in (NAME, PLACE, TOOL, ORGANISATION):
-        if bare not in known.classes or cased.isupper():
-            return Item("unit", unit.key, word, unit)
+    named = cased[:1].isupper() and not first and not german and unit.kind in (NAME, PLACE, TOOL, ORGANISATION)
+    if named and (bare not in known.classes or cased.isupper()):
+        return Item("unit", unit.key, word, unit)
     if unit.kind in (WEEKDAY, MONTH, NUMBER, PRONOUN):
         return Item("unit", unit.key, word, unit)
     form = known.classes.get(word)
