@@ -103,8 +103,7 @@ def statements(sentence: str, before: Sequence[str]) -> Read:
         requested = reason == "request" and not _LEAD.match(clause)
         found = _kind(clause, kind if group else None) if reason is None else None
         if found is None:
-            if not _LEAD.match(clause):
-                read.left.append((clause, reason or "nothing lasting"))
+            read.left.append((clause, "greeting" if _LEAD.match(clause) else reason or "nothing lasting"))
             continue
         if group and (found != kind or _OWN_SUBJECT.match(clause)):
             _close(read, group, kind, before, changed=changed)

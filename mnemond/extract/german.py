@@ -257,7 +257,7 @@ def findings(text: str, scene: Scene) -> Judged:
         *_collected(clauses, scene, corrects=_CORRECTION.search(sentence) is not None),
     ]
     if any(isinstance(each, Finding) for each in found):
-        return found
+        return [Left(lead[0].strip(), "greeting"), *found] if lead else found
     reasons = [each.reason for each in found if isinstance(each, Left)]
     return next((each for each in reasons if each != "nothing lasting"), "nothing lasting")
 
@@ -308,6 +308,8 @@ def _judge(clause: str, scene: Scene) -> _Clause:
     if _QUESTION.match(clause):
         return _Clause(clause, None, "question")
     relative = _DEPENDENT.match(clause) is not None and not (clause[:1].isupper() and _ARTICLE.match(clause))
+    if relative and clause.startswith("das ") and _MOOD.search(clause):
+        return _Clause(clause, None, "nothing lasting")
     if (relative and not _SUBJECT.match(clause)) or _APPOSED.match(clause):
         return _Clause(clause, "continues")
     return _stated(clause, scene, standing=standing)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import pytest
 
 from mnemond.extract.facts import Context, Extraction, Message
@@ -91,3 +94,26 @@ def test_an_abbreviation_ends_no_sentence() -> None:
     assert len(sentences("Wir fliegen am 3. August nach Valencia, z. B. mit Iberia.")) == 1
     assert len(sentences("Das Token läuft nach 30 Min. ab.")) == 1
     assert len(sentences("Das dauert 30 Min. Danach ist Schluss.")) == 2
+
+
+OPENINGS = ("", "Übrigens, ", "Nein, das ist falsch, ", "Für das Protokoll: ")
+FIRST = (
+    "Der Worker läuft auf Port 8081",
+    "Meine Tochter Mia besucht die Waldschule",
+    "Ich koche gern indisch mit Linsen",
+)
+SECOND = (
+    "du darfst also Ruhe geben",
+    "weil Hetzner billiger war",
+    "und wir nutzen Loki für Logs",
+    "das freut mich sehr",
+)
+
+
+@pytest.mark.parametrize(("opening", "first", "second"), list(product(OPENINGS, FIRST, SECOND)))
+def test_every_word_is_in_a_fact_or_in_a_dropped_part(opening: str, first: str, second: str) -> None:
+    text = f"{opening}{first}, {second}."
+    found = read(text)
+    kept = " ".join([*(each.content for each in found.facts), *(each.text for each in found.dropped)]).lower()
+    words = {each.lower() for each in re.findall(r"\w{4,}", text) if not each.lower().startswith("mein")}
+    assert {each for each in words if each not in kept and third(each) not in kept} == set()
