@@ -87,6 +87,9 @@ _RULE: Final = regex(
     _I,
 )
 _GENERAL: Final = regex(r"\b(?:keine?n?|nur|statt|anstatt|anstelle|nicht|lieber|auf (?:deutsch|englisch))\b", _I)
+_THIS: Final = regex(
+    r"\b(?:nur|nicht)\b.{0,60}\b(?:den|die|das|dem|diese[nmrs]?)\b|\b(?:die|das|den|dem|diese\w?)\b.{0,60}\bnicht\b", _I
+)
 _HERE: Final = regex(r"\b(?:diesmal|dieses mal|jetzt|heute|erst mal|erstmal|mal|gleich|hier|dafür|noch)\b", _I)
 _IMPERATIVE: Final = regex(
     r"(?:bitte |also |dann |und |aber |außerdem |auch )*(?:schreib|mach|zeig|leg|lass|schau|prüf|fix|bau|gib|nimm"
@@ -188,7 +191,8 @@ _DETERMINER: Final = (
 )
 _NOUN: Final = r"(?:[A-ZÄÖÜ][\w.&/+-]*|[\w-]*[\d_/.][\w./-]*|`[^`]+`|[a-z]\w*-\w[\w-]*)"
 _SUBJECT: Final = regex(
-    rf"^(?:(?i:{_DETERMINER})\s+)*(?:[a-zäöü0-9]\w*\s+){{0,2}}?{_NOUN}(?:\s+(?:{_NOUN}|\([^()]*\)|von|der|des|für"
+    rf"^(?:(?i:{_DETERMINER})\s+)*(?:[a-zäöü0-9]\w*\s+){{0,2}}?{_NOUN}(?:\s+(?:{_NOUN}|\([^()]*\)|beim|bei|an|zur"
+    rf"|ohne|nach|von|der|des|für"
     rf"|im|in|aus"
     rf"|am|auf|vom|zum|mit|\d\S*|den|dem|and|und)){{0,6}}"
     rf",?\s+{_NO_VERB}{_VERB}\b"
@@ -201,7 +205,8 @@ _SPEAKER: Final = regex(r"\b(?:ich|wir|uns|mein\w{0,2}|unser\w{0,2}|mich|mir)\b"
 _NAMED: Final = regex(r"(?<!^)(?<=[\s(\"'`/@-])(?:[A-ZÄÖÜ]\w+|[A-Z]+)|\d|`|[\w-]+[_/]\w|://")
 _VERB_ANYWHERE: Final = regex(rf"\s{_NO_VERB}{_VERB}\b|^{_VERB}\b")
 _VALUE_ADJECTIVE: Final = regex(
-    r"\b(?:vegan|vegetarisch|vegetarier\w*|allergisch|laktoseintolerant|verheiratet|ledig|geschieden|schwanger"
+    r"\b(?:nicht mehr|vegan|vegetarisch|vegetarier\w*|allergisch|laktoseintolerant|verheiratet|ledig|geschieden"
+    r"|schwanger"
     r"|farbenblind|linkshänder\w*"
     r"|deaktiviert|aktiviert|abgeschaltet|eingeschaltet|pflicht|verboten|erlaubt|optional|öffentlich|privat"
     r"|verschoben|umgezogen"
@@ -300,7 +305,12 @@ def _judge(clause: str, scene: Scene) -> _Clause:
     if _CONDITION.match(clause) or _BEFORE.match(clause):
         return _Clause(clause, "continues")
     if _IMPERATIVE.match(clause) or _SHOULD.search(clause) or clause.lower().startswith("bitte "):
-        if standing or (_GENERAL.search(clause) and not _HERE.search(clause) and not _SHOULD.search(clause)):
+        if standing or (
+            _GENERAL.search(clause)
+            and not _HERE.search(clause)
+            and not _SHOULD.search(clause)
+            and not _THIS.search(clause)
+        ):
             return _Clause(clause, "rule")
         return _Clause(clause, None, "request")
     if _ADDRESSED.search(clause):
