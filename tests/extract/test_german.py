@@ -117,3 +117,30 @@ def test_every_word_is_in_a_fact_or_in_a_dropped_part(opening: str, first: str, 
     kept = " ".join([*(each.content for each in found.facts), *(each.text for each in found.dropped)]).lower()
     words = {each.lower() for each in re.findall(r"\w{4,}", text) if not each.lower().startswith("mein")}
     assert {each for each in words if each not in kept and third(each) not in kept} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bevor du etwas löschst, frag mich.", ["Bevor du etwas löschst, frag mich"]),
+        ("Zur Datenbank: Postgres 16 läuft in Wien.", ["Postgres 16 läuft in Wien"]),
+        ("Commits immer auf Englisch.", ["Commits immer auf Englisch"]),
+        ("Wir nutzen Loki und schreib mir ein Skript.", ["Wir nutzen Loki"]),
+        ("Wenn der Cache voll ist, läuft der Worker auf Port 80.", []),
+        ("Das Skript funktioniert jetzt.", []),
+        ("Das freut mich, das klingt toll.", []),
+        ("Jetzt bin ich in Köln bei Bosch und fahre Rad.", ["Jetzt ist User in Köln bei Bosch und fährt Rad"]),
+        ("Seit 2019 arbeite ich in Ulm.", ["Seit 2019 arbeitet User in Ulm"]),
+        ("Jetzt wohne in Graz.", ["Jetzt wohnt User in Graz"]),
+        ("Weil Hetzner günstig ist, kannst du das lassen.", []),
+        ("Und wie das geht, ist gut.", []),
+        ("Ist das Backup " + "groß " * 90, []),
+    ],
+)
+def test_clauses_are_judged_by_their_kind(text: str, expected: list[str]) -> None:
+    assert facts(text) == expected
+
+
+def test_an_assistant_states_causes_alone() -> None:
+    assert read("Die Ursache war ein Timeout von 30 Sekunden.", role="assistant").facts
+    assert [each.reason for each in read("Der Worker läuft auf Port 80.", role="assistant").dropped] == ["progress"]
