@@ -84,9 +84,12 @@ def compare(
     rows = _alike(snapshot, new, mask, similarity, likeness, rules.cosines.override)
     if not thorough:
         rows = _worth_judging(snapshot, rows, new, similarity, rules)
-    if rules.safeguards.frames:
-        rows += _worth_reading(snapshot, new, mask, similarity, likeness, frozenset(rows))
     matches = [_match(snapshot, row, new, similarity, rules, scope, moment) for row in rows]
+    if rules.safeguards.frames:
+        read = _worth_reading(snapshot, new, mask, similarity, likeness, frozenset(rows))
+        others = (_match(snapshot, row, new, similarity, rules, scope, moment) for row in read)
+        # Rows with few words in common count only if their clauses say something about the same thing.
+        matches += [each for each in others if each.verdict.action != "ADD" or each.verdict.contradicts]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
 

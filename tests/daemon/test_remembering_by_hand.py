@@ -24,12 +24,12 @@ CONFLICT: remember would put it in the place of what it contradicts
 similarity  words  cosine  novelty  contrast           suggests   memory
        1.0    1.0     .98        0  negation           CONFLICT   00000001
   Deploys on Friday are allowed
-  they are 100% alike in words, but one denies what the other says
+  they are 100% alike in words, and one denies what the other says
 
 same place from similarity .65 · duplicate above .90 with novelty up to .10
 $ mnemonctl remember "Deploys on Friday are not allowed" --cat fact
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because they are 100% alike in words, but one denies what the other says
+  because they are 100% alike in words, and one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember deploys on Friday are not allowed. --cat fact
 Known already as 00000002 in store "$STORE"; nothing was added
@@ -44,7 +44,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "API rate limit is 200 req/s"
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because they are 83% alike in words, but the numbers differ
+  because they are 83% alike in words, and the numbers differ
   undo: mnemonctl undo 0000000b
 """,
     "a refinement takes the place of the shorter form, which adds nothing later": """\
@@ -66,7 +66,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "Chose PostgreSQL to replace SQLite as the primary database" --cat decision
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because they are 67% alike in words, but the new text says that something changed
+  because they are 67% alike in words, and the new text says that it is no longer so
   undo: mnemonctl undo 0000000b
 """,
     "what is noted with a memory finds it again": """\
@@ -104,7 +104,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "部署脚本默认不保留三个版本"
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because they are 91% alike in words, but one denies what the other says
+  because they are 91% alike in words, and one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember "部署脚本默认不保留三个版本。"
 Known already as 00000002 in store "$STORE"; nothing was added
@@ -119,7 +119,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "The office opens at ten, not at nine" --dry-run
 Would remember it in place of 00000001 in store "$STORE"; nothing was written
-  because they are 100% alike in words, but one denies what the other says
+  because they are 100% alike in words, and the new text says that it is no longer so
 $ mnemonctl remember "The office opens at nine" --dry-run
 Known already as 00000001 in store "$STORE"; nothing was written
   because the texts are the same, apart from case, spaces and the punctuation around them
