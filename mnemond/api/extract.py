@@ -26,6 +26,7 @@ from mnemond.api.types_extract import (
 )
 from mnemond.clock import Clock
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
+from mnemond.extract.account import bounded
 from mnemond.extract.facts import Context, Extraction, Message, band, of_five
 from mnemond.extract.rules import HostFact, parts
 from mnemond.memory import extraction
@@ -287,7 +288,7 @@ def _result(warm: OpenStore, params: ExtractParams, analysis: _Analysis, written
     actions = [each.action.lower() for each in facts]
     return ExtractResult(
         facts=facts,
-        dropped=list(analysis.found.dropped),
+        dropped=bounded(analysis.found.dropped),
         engine=cast('Literal["rules", "host", "verbatim"]', analysis.found.engine),
         counts=ExtractCounts(**{name: actions.count(name) for name in ExtractCounts.__struct_fields__}),
         retried=False,

@@ -1,14 +1,18 @@
-"""Findings of an English sentence: what it states that is worth remembering, about its speaker and with its dates."""
+"""The parts of an English sentence: what it states that is worth remembering, about its speaker and with its dates, and
+what of it is left out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from mnemond.extract import findings as shared
+from mnemond.extract.english_clauses import Lead, clauses, is_question, spelled, without_lead
+from mnemond.extract.english_grammar import Clause, grammar, parse, words_in
+from mnemond.extract.english_reference import mentions, resolved
+from mnemond.extract.english_statements import MOMENT, Statement, is_of_today, plain
 from mnemond.extract.facts import is_hedged, says_name, stated_name
 from mnemond.extract.findings import (
     Family,
@@ -26,9 +30,9 @@ from mnemond.extract.findings import (
     with_dates,
 )
 from mnemond.extract.first_person import about, possessive
+from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
-from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.quality import courtesy_tokens
 from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
@@ -37,16 +41,17 @@ from mnemond.text.tokens import tokens
 MIN_CAUSE: Final = 5
 """Words of a cause that is kept without naming anything."""
 
-MIN_TOKENS: Final = 2
-"""Content words of a sentence that says anything."""
-
 _DIRECT: Final = frozenset({"rule", "identity", "preference", "decision"})
 """Names of families that look like requests and are none."""
 
 _CHOICE: Final = regex(r"(?:use|prefer) ", re.IGNORECASE)
-_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of)(?=[,. ]|\Z),?", re.IGNORECASE)
+_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of|lol|haha)(?=[,. ]|\Z),?", re.IGNORECASE)
 _LETS: Final = regex(r"let's (?=\w)", re.IGNORECASE)
-_ADDRESSED: Final = regex(r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)", re.IGNORECASE)
+_ADDRESSED: Final = regex(
+    r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)|(?:can|could|would"
+    r"|will) you (?:please )?|please ",
+    re.IGNORECASE,
+)
 _FOR_USER: Final = regex(
     r"(?:i\b|i'|you\b|your\b|if\b|when\b|let\b|here\b|to \w+|now\b|next\b|this\b|that\b|these\b|there\b|once\b|since"
     r" you\b|should\b|feel\b|both\b|all\b|everything\b)",
@@ -57,31 +62,214 @@ _TURNED: Final = regex(r"(?:it )?turn(?:s|ed) out(?: that)?,? ", re.IGNORECASE)
 _AGREED: Final = regex(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGNORECASE)
 
 
+# ---------------------------------------------------------------- a sentence
+
+
 def findings(text: str, scene: Scene) -> Judged:
-    """The findings of `text`, one sentence of at most `MAX_SENTENCE` characters, else the reason why there are none."""
-    sentence = " ".join(text.replace("’", "'").split())
-    lead = _without_opening(sentence)
-    if is_question(lead):
-        return "question"
-    bare, reminded = _without_reminder(lead)
-    bare = _without_opening(bare)
-    if set(tokens(bare)) <= courtesy_tokens():
+    """The findings of `text`, one sentence of at most `MAX_SENTENCE` characters, and the parts that are left out, in
+    its
+    order; the reason if there is one for all of it."""
+    sentence = spelled(text)
+    lead = without_lead(sentence)
+    if set(tokens(lead.rest)) <= courtesy_tokens():
         return "greeting"
-    if len(tokens(bare)) < MIN_TOKENS:
-        return "substance"
     if scene.by_agent:
-        return "progress" if scene.itemised and "root cause" not in bare else _of_agent(bare, scene)
+        judged = _of_agent_sentence(lead, scene)
+        return judged if isinstance(judged, str) else [judged]
+    found = [each for part in _parts(lead, sentence, scene) for each in part.judged]
+    if not any(isinstance(each, Finding) for each in found):
+        scene_reasons = {each.reason for each in found if isinstance(each, Left)}
+        return next(iter(scene_reasons)) if len(scene_reasons) == 1 else found
+    return [Left(lead.lead, "opening"), *found] if lead.lead else found
+
+
+class _Part(NamedTuple):
+    """A clause, and the finding or the reason."""
+
+    text: str
+    judged: list[Finding | Left]
+
+
+def _parts(lead: Lead, sentence: str, scene: Scene) -> list[_Part]:
+    parts: list[_Part] = []
+    whole = _family(lead.rest, scene)
+    is_cause = whole is not None and whole.name == "problem-fix"
+    bits = [lead.rest] if is_cause else [each.text for each in clauses(lead.rest)]
+    asked = _asked(bits, is_question(lead.rest))
     corrects = scene.corrected or reading(sentence).has("correction")
-    reasons: list[str] = []
-    kept: list[Finding | Left] = []
-    for part in statements(bare, lambda piece: says_name(piece) or _family(piece, scene) is not None, is_request):
-        judged = _judge(without_request(part, lambda head: _family(head, scene) is not None), scene, reminded=reminded)
-        if isinstance(judged, str):
-            reasons.append(judged)
-            kept.append(Left(part, judged))
-        else:  # a choice of one thing "rather than" another corrects nothing
-            kept.append(msgspec.structs.replace(judged, corrects=corrects and judged.family not in _DIRECT))
-    return reasons[0] if len(reasons) == len(kept) else kept
+    before = ""
+    for bit, question in zip(bits, asked, strict=True):
+        for clause in _siblings(bit):
+            judged = _judged(clause, scene, Aside(lead.reminded, corrects, question and clause == bit, before))
+            _append(parts, clause, judged)
+            scene.discourse.add(mentions(resolved(clause, scene.discourse) or clause))
+            before = clause
+    return parts
+
+
+def _append(parts: list[_Part], clause: str, judged: Finding | Left) -> None:
+    """Add a clause; what to do instead belongs to the rule before it: "don't use mocks, use a real file"."""
+    last = parts[-1] if parts else None
+    rule = last.judged[0] if last is not None else None
+    if (
+        last is None or not isinstance(rule, Finding) or rule.family != "rule" or not _FORBIDS.match(last.text)
+        or not isinstance(judged, Left) or judged.reason != "request" or not _INSTEAD.match(clause)
+    ):  # fmt: skip
+        parts.append(_Part(clause, [judged]))
+        return
+    joined = msgspec.structs.replace(rule, content=f"{rule.content}, {clause.strip(' .!,')}")
+    parts[-1] = _Part(f"{last.text}, {clause}", [joined])
+
+
+class Aside(NamedTuple):
+    """The circumstances of a clause: the speaker wants it to be remembered; its sentence corrects something; it is part
+    of
+    a question; the clause before it in its sentence."""
+
+    reminded: bool
+    corrects: bool
+    question: bool
+    before: str
+
+
+def _asked(bits: list[str], whole: bool) -> list[bool]:
+    """For each clause of a sentence, whether it is a question. A statement that is asked, without any word for it,
+    is."""
+    asked = [is_question(each.rstrip("?")) for each in bits]
+    return [True] * len(bits) if whole and not any(asked) else asked
+
+
+_FORBIDS: Final = regex(r"(?:please )?(?:don't|do not|never|no|stop|avoid)\b", re.IGNORECASE)
+_INSTEAD: Final = regex(
+    r"(?:please |just |rather |always )?(?:use|prefer|write|put|keep|go|stick|call|ask|pick|take|reply|answer|say"
+    r"|make)\b",
+    re.IGNORECASE,
+)
+
+_TRAIT: Final = regex(
+    r"(?P<head>.{1,60}?(?:\b(?:am|is|are)|'[ms]|'re)(?: (?:also|both|a|an"
+    r"|not))*) (?P<one>[^,]{3,80}?),? and (?:also )?(?P<two>[\w-]+(?: .{1,80})?)",
+    re.IGNORECASE,
+)
+_AND_NOW: Final = regex(
+    r"(?P<head>.{3,160}?),? and (?P<two>(?:now|then|also|still) (?P<verb>[a-z]+) .{2,160})", re.IGNORECASE
+)
+
+
+def _siblings(clause: str) -> list[str]:
+    """A clause, or the statements that it joins under one subject: "vegetarian and allergic to peanuts"."""
+    trait = _TRAIT.fullmatch(clause)
+    lists = grammar()
+    if trait is not None:
+        ones, twos = words_in(trait["one"]), words_in(trait["two"])
+        if ones and twos and ones[0].small in lists.traits and twos[0].small in lists.traits:
+            return [f"{trait['head']} {trait['one']}", f"{trait['head']} {trait['two']}"]
+    joined = _AND_NOW.fullmatch(clause)
+    if joined is not None and (joined["verb"].lower() in lists.bases or joined["verb"].lower() in lists.singular):
+        parsed = parse(joined["head"])
+        if parsed is not None and parsed.subject:
+            return [joined["head"], f"{parsed.subject} {joined['two']}"]
+    return [clause]
+
+
+def _judged(clause: str, scene: Scene, aside: Aside) -> Finding | Left:
+    """The finding of a clause, or the clause with the reason why there is none."""
+    if aside.question and _family(clause, scene) is not shared.english().rule:
+        return Left(clause, "question")
+    judged = _judge(clause.rstrip("?"), scene, aside)
+    if isinstance(judged, str):
+        return Left(clause, judged)
+    corrects = (
+        aside.corrects and judged.family not in _DIRECT
+    )  # a choice of one thing "rather than" another corrects nothing
+    return msgspec.structs.replace(judged, corrects=corrects)
+
+
+def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
+    part = text.strip(" ,;:").strip()
+    if set(tokens(part)) <= courtesy_tokens():
+        return "greeting"
+    if says_name(part):
+        return _name_of_speaker(part, scene)
+    if _POINTING.search(part):
+        return "unclear reference"
+    bare, tail = _without_tail(part)
+    if _SUPPOSED.match(bare):
+        family = _family(bare, scene)
+        return _of_family(bare, family, scene, tail) if family is not None and family.name == "rule" else "hypothetical"
+    whole = resolved(bare, scene.discourse)
+    if whole is None or _OBJECTLESS.match(whole):
+        return "unclear reference"
+    family = _family(whole, scene)
+    if family is not None:
+        reason = ("itemised" if scene.itemised and family.name not in _DIRECT else None) or _objection(
+            whole, family, reminded=aside.reminded
+        )
+        found = reason or _of_family(whole, family, scene, tail)
+        if not isinstance(found, str) or family.name == "rule" or reason in (MOMENT, "itemised"):
+            return found
+    return _statement(whole, scene, aside, tail)
+
+
+def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | str:
+    """A clause that fits no family: a plain statement, or what is to be remembered."""
+    parsed = _parsed(whole, aside.before)
+    dated = is_dated(whole, scene)
+    judged = plain(parsed, dated=dated) if parsed is not None else "nothing lasting"
+    if parsed is not None and isinstance(judged, str) and (inner := _reported(parsed)) is not None:
+        judged = plain(inner, dated=dated)
+    request = is_request(whole)
+    if isinstance(judged, Statement):
+        if is_hedged(whole):
+            return "uncertain"
+        if _is_of_the_moment(whole):
+            return MOMENT
+        if scene.itemised and judged.about == "thing":
+            return "itemised"
+        assert parsed is not None  # noqa: S101
+        text = whole if parsed.text == whole else parsed.text
+        return shared.plain(judged.sort, judged.about, _content(text, scene)[0] + tail, dated=dated)
+    if aside.reminded and not request and not _is_of_the_moment(whole) and (refers(whole) or is_substantial(whole)):
+        return requested(_content(whole, scene)[0] + tail)
+    if aside.reminded and request:
+        return "request"
+    return "request" if request and judged in ("nothing lasting", "names nothing") else judged
+
+
+_REPORTS: Final = frozenset(
+    ["say", "tell", "mention", "confirm", "insist", "explain", "report", "announce", "decide", "write"]
+)
+_THAT: Final = regex(r"(?:(?:me|us|him|her|them) )?(?:that )?(?P<inner>.+)", re.IGNORECASE)
+
+
+def _reported(clause: Clause) -> Clause | None:
+    """What somebody else is reported to say: "the vet said our dog weighs 31 kg"; None if the clause reports
+    nothing."""
+    if clause.verb not in _REPORTS or clause.tense not in ("past", "present", "perfect") or clause.head in ("i", "you"):
+        return None
+    found = _THAT.fullmatch(clause.rest)
+    return parse(found["inner"]) if found is not None else None
+
+
+_INHERITS: Final = regex(r"(?:and |then |now |but )*(?P<verb>[a-z]+)\b", re.IGNORECASE)
+
+
+def _parsed(whole: str, before: str) -> Clause | None:
+    """The clause with its subject. One without, which begins with a verb of change in the past, has that of the clause
+    before it in its sentence, or else is the speaker's: "switched to bouldering"."""
+    parsed = parse(whole)
+    if parsed is not None:
+        return parsed
+    found, lists = _INHERITS.match(whole), grammar()
+    if (
+        found is None
+        or found["verb"].lower() not in lists.past
+        or lists.past[found["verb"].lower()] not in lists.changes
+    ):
+        return None
+    earlier = parse(before) if before else None
+    subject = earlier.subject if earlier is not None and earlier.head not in lists.anyone else "I"
+    return parse(f"{subject} {whole[found.start('verb') :]}")
 
 
 def _family(part: str, scene: Scene) -> Family | None:
@@ -96,49 +284,24 @@ def _family(part: str, scene: Scene) -> Family | None:
     return next(iter(fitting), None)
 
 
-def _judge(part: str, scene: Scene, *, reminded: bool) -> Finding | str:
-    """`reminded`: the speaker wants it to be remembered."""
-    if says_name(part):
-        return _name_of_speaker(part, scene)
-    if _POINTING.search(part):
-        return "unclear reference"
-    whole = resolved(part, None) or resolved(part, scene.named_last()) or with_person_named(part, scene.person_last())
-    if whole is None or _OBJECTLESS.match(whole):
-        return "unclear reference"
-    family = _family(whole, scene)
-    if family is None:
-        if reminded:
-            return _reminder(whole, scene)
-        return "request" if is_request(whole) else "nothing lasting"
-    if scene.itemised and family.name not in _DIRECT:
-        return "itemised"
-    return _objection(whole, family, reminded=reminded) or _of_family(whole, family, scene)
-
-
 def _objection(part: str, family: Family, *, reminded: bool = False) -> str | None:
     """The reason why a statement of `family` is not kept all the same."""
     if _is_of_the_moment(part) and family.key != "identity":
-        return "of the moment"
+        return MOMENT
+    if family.name in ("event", "plan", "relation") and is_of_today(part, dated=True):
+        return MOMENT
     if family.name not in _DIRECT and is_request(part):
         return "request"
-    if is_hedged(part) and family.key not in ("identity", "environment", "preference"):
+    if is_hedged(part) and family.key not in ("identity", "environment", "preference", "rule"):
         return "uncertain"
-    if _CHOICE.match(part) and not names_tool(part):
+    if _CHOICE.match(part) and family.name == "decision" and not names_tool(part):
         return "request"
     # a cause in so many words names what it is about
     is_long = family.name == "problem-fix" and len(token_set(part)) >= MIN_CAUSE
-    if family.referring and not (reminded or family.key == "event" or refers(part) or is_long):
+    is_named = family.key == "event" or part.lower().startswith(("decision", "the decision"))
+    if family.referring and not (reminded or is_named or refers(part) or is_long):
         return "names nothing"
     return None
-
-
-def _reminder(part: str, scene: Scene) -> Finding | str:
-    """A statement of any kind that is to be remembered."""
-    if is_request(part) or _is_of_the_moment(part):
-        return "request"
-    if not refers(part) and not is_substantial(part):
-        return "names nothing"
-    return requested(_content(part, scene)[0])
 
 
 def _name_of_speaker(part: str, scene: Scene) -> Finding:
@@ -147,24 +310,45 @@ def _name_of_speaker(part: str, scene: Scene) -> Finding:
     return identity(f"{subject} name is {name}", 0.95, "named")
 
 
-def _of_family(part: str, family: Family, scene: Scene) -> Finding | str:
-    content, mentions = _content(part, scene)
-    if not (family.referring or is_substantial(content)):
+def _of_family(part: str, family: Family, scene: Scene, tail: str = "") -> Finding | str:
+    content, mentioned = _content(part, scene)
+    if not (family.referring or family.name == "rule" or is_substantial(content)):
         return "substance"
-    return finding(family, content, dated=any(each.explicit for each in mentions))
+    return finding(family, content + tail, dated=any(each.explicit for each in mentioned))
 
 
 def _content(part: str, scene: Scene) -> tuple[str, tuple[DateMention, ...]]:
-    plain = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
-    plain = _FILLER.sub("", _TURNED.sub("", plain, count=1))
-    content, mentions = with_dates(about(scene.name, plain), scene.said_us)
-    content = content.strip().rstrip("!.")
-    return content[:1].upper() + content[1:], mentions
+    plain_text = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
+    plain_text = _FILLER.sub("", _TURNED.sub("", plain_text, count=1))
+    content, mentioned = with_dates(about(scene.name, plain_text), scene.said_us)
+    content = content.strip().rstrip("!.?,;")
+    is_name = any(mark in content.partition(" ")[0] for mark in "/._`")
+    return content if is_name else content[:1].upper() + content[1:], mentioned
 
 
-def _of_agent(part: str, scene: Scene) -> Judged:
+_TAIL: Final = regex(r"\s?,\s?(?=not \S{1,60}\Z|not (?:\S{1,30} ){1,4}\S{1,30}\Z)", re.IGNORECASE)
+
+
+def _without_tail(part: str) -> tuple[str, str]:
+    """`part` and the contrast at its end: ", not 443"."""
+    found = _TAIL.search(part)
+    return (part, "") if found is None else (part[: found.start()], part[found.start() :].rstrip(" .!"))
+
+
+# ---------------------------------------------------------------- an agent's sentence
+
+
+def _of_agent_sentence(lead: Lead, scene: Scene) -> Finding | str:
+    if is_question(lead.rest):
+        return "question"
+    if scene.itemised and "root cause" not in lead.rest:
+        return "progress"
+    return _of_agent(lead.rest, scene)
+
+
+def _of_agent(part: str, scene: Scene) -> Finding | str:
     """Of an agent's words only what shapes later work: causes found, limits, decisions with their reason."""
-    if _POINTING.search(part) or resolved(part, None) is None:
+    if _POINTING.search(part) or resolved(part, scene.nothing) is None:
         return "unclear reference"
     family = _family(part, scene)
     if family is None:
@@ -174,49 +358,14 @@ def _of_agent(part: str, scene: Scene) -> Judged:
         return "progress"
     if family.key == "decision" and not _EXPLAINED.search(part):
         return "progress"
-    reason = _objection(part, family)
-    if reason is not None:
-        return reason
-    judged = _of_family(part, family, scene)
-    return judged if isinstance(judged, str) else [judged]
+    return _objection(part, family) or _of_family(part, family, scene)
 
 
-# ---------------------------------------------------------------- rejection: questions, requests, words of the moment
+# ---------------------------------------------------------------- rejection: requests, words of the moment
 
-_OPENING: Final = regex(
-    r"(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|well|so|and|but|also|oh|hey|hi|hello|btw|by the way|fyi|actually|sorry"
-    r"|thanks|thank you|sure|right|great"
-    r"|cool|perfect|hmm|wait|nice|please|plus|anyway|anyhow|ah|again|besides|however|then|good to know|some background"
-    r"|background|for context|context"
-    r"|for the record|just so you know|heads[- ]up|got it|makes sense|one more thing|also note|important|note"
-    r"|important note|reminder|tip|p\.?s"
-    r"|that's wrong|that is wrong|wrong|not quite|not exactly|in short|basically|to be clear|for your information|for"
-    r" information|in fact)"
-    r"(?:[,.:;!–—-]+\s*|\s+(?=(?:i|we|let's|my|our|the|all|always|never|don't|do not|use|can|could|that|it|what|how"
-    r"|why|please|just|from|basically)\b)|\s*\Z))+",
-    re.IGNORECASE,
-)
-_REMINDER: Final = regex(
-    r"(?:please )?(?:(?:remember|note|keep in mind|bear in mind|be aware|mind|don't forget|do not forget|fyi|know)(?:"
-    r" that|,|:|(?= the\b|(?= we\b)))"
-    r"|(?:it's|it is) (?:important|worth knowing|worth noting|crucial|essential) (?:that|to know that)|i want you to"
-    r" (?:know|remember) that"
-    r"|you should know that) ?",
-    re.IGNORECASE,
-)
-_QUESTION: Final = regex(
-    r"(?:(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|have|has|am) (?:you|i|we|it|he|she|they"
-    r"|this|that|these|those|there|the|my|our|anyone|somebody)\b"
-    r"|(?:what|why|how|who|whose|which|where)\b(?! (?:matters|works|we|i) )|when (?:do|does|did|is|are|was|will|should"
-    r"|can)\b|any (?:idea|chance|thoughts|way|hint)"
-    r"|is there|are there|isn't|aren't|don't you|won't|what's|how's|where's|who's|why's)",
-    re.IGNORECASE,
-)
 _REQUEST: Final = regex(
     r"(?:i|we)(?:'d| would) (?:like|love|appreciate)\b|i want (?:to|you|it|this|that|the|a|an)\b|i (?:need|have)"
-    r" (?:you|to|the|it|this|that|some|help)\b|i need an?\b|i have an? (?:[\w-]+ )?(?:question|problem|bug|task"
-    r"|meeting|feeling|look|idea|request|doubt|function|class|test|file|list|script|table|dataframe|string|query|component|loop|error|issue"
-    r"|array|object)\b"
+    r" (?:you|to|a|an|the|it|this|that|some|help)\b"
     r"|we (?:need|have|ought) to\b|we should\b|you (?:should|can|could|may|might|must|need"
     r"|have)\b(?!.{0,12}\b(?:always|never)\b)"
     r"|i(?:'m| am) (?:trying|getting|seeing|looking|wondering|not sure|torn|stuck|confused|thinking|going to|about to"
@@ -228,6 +377,14 @@ _REQUEST: Final = regex(
     r"|the|there)\b|maybe\b|perhaps\b|not sure\b|feel free\b|sounds?\b|looks?\b|seems?\b"
     r"|what if\b|how about\b|instead\b|unless\b|until\b|once you\b|when you(?:'re| are)?\b|after you\b|as you\b"
     r"|thanks\b",
+    re.IGNORECASE,
+)
+_SUPPOSED: Final = regex(
+    r"(?:(?:and|but|so|then|also|even) )*(?:if\b|suppos(?:e|ing)\b|assum(?:e|ing)\b|imagine\b|let's (?:say|assume"
+    r"|suppose|imagine|pretend)"
+    r"|what if\b|say (?:we|i|you|the)\b|unless\b|hypothetically|in theory|theoretically|in case\b|were (?:i|we)\b"
+    r"|had (?:i|we)\b"
+    r"|provided\b|as if\b|i wish\b|if only\b|whether\b|in an ideal world|ideally)",
     re.IGNORECASE,
 )
 _STATES: Final = regex(
@@ -258,24 +415,6 @@ _MOMENT: Final = regex(
 _EXCLAIMED: Final = regex(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
 
 
-def _without_opening(sentence: str) -> str:
-    """`sentence` without the words that lead up to it: "ok, so", "by the way,"."""
-    found = _OPENING.match(sentence)
-    rest = sentence[found.end() :] if found else sentence
-    return rest if rest.strip(" .!") else sentence
-
-
-def _without_reminder(sentence: str) -> tuple[str, bool]:
-    """`sentence` without "remember that" and the like, and True if it has that."""
-    found = _REMINDER.match(sentence)
-    return (sentence[found.end() :].strip(), True) if found else (sentence, False)
-
-
-def is_question(sentence: str) -> bool:
-    """True for a question, with a question mark or without."""
-    return sentence.rstrip("\"'”’) ").endswith(("?", "？")) or _QUESTION.match(sentence) is not None
-
-
 def is_request(sentence: str) -> bool:
     """True for an order, and for an account of what its speaker is doing: nothing that lasts."""
     if _REQUEST.match(sentence) is not None:
@@ -286,119 +425,7 @@ def is_request(sentence: str) -> bool:
 
 def _is_of_the_moment(sentence: str) -> bool:
     """True if it holds for now, or for one task."""
-    return _MOMENT.search(sentence) is not None or _EXCLAIMED.search(sentence) is not None
-
-
-# ---------------------------------------------------------------- antecedents: what "it" at the beginning stands for
-
-_EXPLETIVE: Final = regex(
-    r"(?:it|that) (?:turn(?:s|ed) out|was (?:decided|agreed)|is (?:not allowed|forbidden|important|mandatory))\b",
-    re.IGNORECASE,
-)
-_PRONOUN: Final = regex(
-    r"(?P<word>it|its|this|that|these|those|they|their|he|she|his|her)(?P<is>['’]s)?\b", re.IGNORECASE
-)
-_VERB: Final = regex(
-    r"\s+(?:is|was|has|had|will|can|must|may|uses?|runs?|lives?|needs?|requires?|depends?|listens?|costs?|supports?"
-    r"|allows?|works?"
-    r"|expires?|starts?|ends?|belongs?|only|also|always|never)\b",
-    re.IGNORECASE,
-)
-_LASTING: Final = regex(
-    r"(?:this|that) (?:project|repo|repository|codebase|team|company|year|app|machine|laptop|service|monorepo)\b",
-    re.IGNORECASE,
-)
-
-
-def resolved(sentence: str, last: str | None) -> str | None:
-    """`sentence` with its leading pronoun replaced by `last`, the last name of its group; None if that is unclear.
-
-    "This project" and "it turned out" need no name; "they", "he" and "she" may be anybody.
-    """
-    found = _PRONOUN.match(sentence)
-    if found is None or _EXPLETIVE.match(sentence) or _LASTING.match(sentence):
-        return sentence
-    word, rest = found["word"].lower(), sentence[found.end() :]
-    if last is None or word not in ("it", "its", "this", "that"):
-        return None
-    if word == "its":
-        return f"{last}'s{rest}"
-    if found["is"]:
-        return f"{last} is{rest}"
-    return f"{last}{rest}" if _VERB.match(rest) else None
-
-
-_KIN: Final = (
-    r"(?:wife|husband|partner|son|daughter|mother|father|mum|mom|dad|sister|brother|boss|manager|colleague|flatmate"
-    r"|roommate|friend|neighbou?r|aunt|uncle|cousin|grandmother|grandfather|niece|nephew|teacher|supervisor|doctor|dog"
-    r"|cat|baby|toddler|landlord|client|teammate|mentor|girlfriend|boyfriend|fiancée?)"
-)
-_PERSON_NAMED: Final = regex(
-    rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?(?P<kin>{_KIN})(?:,? (?P<called>[A-Z][\w'-]+))?(?!s\b)"
-    r"|(?P<name>(?<![\w.])[A-Z][a-zà-ÿ]{2,20}(?: [A-Z][a-zà-ÿ]{2,20})?)(?= (?:is|was|has|had|works?|lives?|owns?|leads?"
-    r"|likes|loves|hates|said|joined|plays|runs|takes|does|goes|uses|wants|prefers)\b)"
-)
-_HE: Final = regex(r"(?P<word>he|she|his|her)(?P<is>'s)?(?= \w)", re.IGNORECASE)
-
-
-def person_in(text: str, speaker: str) -> str | None:
-    """The only person that `text` names; "" if it names several, None if it names none."""
-    found = dict.fromkeys(
-        each["called"] or (f"{possessive(speaker)} {each['kin']}" if each["kin"] else each["name"])
-        for each in _PERSON_NAMED.finditer(text)
-        if each["kin"] or not is_ordinary(each["name"].split()[0])
-    )
-    return None if not found else next(iter(found)) if len(found) == 1 else ""
-
-
-def with_person_named(sentence: str, person: str | None) -> str | None:
-    """`sentence` with a leading "he" or "she" replaced by `person`; None if there is none."""
-    found = _HE.match(sentence)
-    if found is None or person is None:
-        return None
-    rest = sentence[found.end() :]
-    if found["word"].lower() in ("his", "her"):
-        return f"{possessive(person)}{rest}"
-    return f"{person}{' is' if found['is'] else ''}{rest}"
-
-
-# ---------------------------------------------------------------- several statements in one sentence
-
-_SEAM: Final = regex(
-    r"\s*(?:[,;]\s*(?:(?:and|but|so)\s+)?(?:now\s+)?|\s(?:and|but|so)\s+(?:now\s+)?)(?=(?:i|my|we|our|he|she)(?:['’](?:m"
-    r"|ve|d|ll|re))?\s+\w)",
-    re.IGNORECASE,
-)
-_TAIL: Final = regex(
-    r"\s*(?:[,;:.]|\s[–—-])\s*(?:(?:and|but|so|then|therefore)\s+)?(?=(?:please|just|can you|could you|would you|how"
-    r"|what|which|why|where|don't|do not|let me|let's"
-    r"|open|write|use|add|fix|make|create|give|show|tell|check|run|update|keep|put|try|help|i'm new|i can only|no"
-    r" need)\b)",
-    re.IGNORECASE,
-)
-
-
-def statements(sentence: str, says: Callable[[str], bool], is_idle: Callable[[str], bool]) -> list[str]:
-    """The parts of `sentence` that say something alone, by `says`; a part that does not stays with the one before it,
-    unless it `is_idle`: ", but I'm not sure"."""
-    seams = list(_SEAM.finditer(sentence))
-    if not seams:
-        return [sentence]
-    starts = [0, *(seam.end() for seam in seams)]
-    ends = [*(seam.start() for seam in seams), len(sentence)]
-    kept: list[tuple[int, int]] = []
-    for start, end in zip(starts, ends, strict=True):
-        if says(sentence[start:end]) or not kept:
-            kept.append((start, end))
-        elif not is_idle(sentence[start:end]):
-            kept[-1] = (kept[-1][0], end)
-    return [sentence[start:end] for start, end in kept]
-
-
-def without_request(sentence: str, says: Callable[[str], bool]) -> str:
-    """`sentence` up to a request, if it says something before."""
-    for request in _TAIL.finditer(sentence):
-        head = sentence[: request.start()].rstrip(" ,;:")
-        if says(head):
-            return head
-    return sentence
+    found = _MOMENT.search(sentence)
+    if found is not None and found[0].lower() == "so far" and numbers(sentence):
+        found = _MOMENT.search(sentence, found.end())
+    return found is not None or _EXCLAIMED.search(sentence) is not None

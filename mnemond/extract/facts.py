@@ -88,19 +88,6 @@ class Engine(Protocol):
         ...
 
 
-SHOWN_LENGTH = 120
-"""Characters of a dropped part that are reported."""
-
-MAX_SHOWN = 50
-"""Dropped parts that are reported."""
-
-
-def shown(text: str) -> str:
-    """The beginning of a dropped part, on one line."""
-    line = " ".join(text[: 4 * SHOWN_LENGTH].split())
-    return line if len(line) <= SHOWN_LENGTH else line[: SHOWN_LENGTH - 1] + "…"
-
-
 # ---------------------------------------------------------------- the latest exchange of a conversation
 
 USER = "user"
@@ -213,7 +200,7 @@ def with_own_lowered(found: Extraction, threshold: int) -> Extraction:
         if lower >= threshold:
             facts.append(msgspec.structs.replace(fact, importance=lower))
         else:
-            dropped.append(Dropped(shown(fact.content), f"importance {lower}"))
+            dropped.append(Dropped(fact.content, f"importance {lower}"))
     return Extraction(tuple(facts), tuple(dropped), found.engine)
 
 

@@ -8,9 +8,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from mnemond.extract.discourse import Discourse
 from mnemond.extract.facts import Classified, Intent
+from mnemond.model.memory import parse_rfc3339
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue
+from mnemond.text.date_rules import tense
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
 from mnemond.text.entity_shapes import is_ordinary
@@ -46,6 +49,11 @@ class Language(msgspec.Struct, frozen=True):
     past_verbs: frozenset[str]
     base_in_ed: frozenset[str]
     joined_verbs: frozenset[str]
+
+    @property
+    def rule(self) -> Family:
+        """The family of standing instructions."""
+        return next(each for each in self.by_user if each.name == "rule")
 
     def families(self, *, by_agent: bool) -> tuple[Family, ...]:
         return self.by_agent if by_agent else self.by_user
@@ -121,20 +129,22 @@ def chinese() -> Language:
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """The speaker and the time of a sentence. `name` replaces "I"; `named_last` returns the last name in the sentences
-    before, of the same group, None if they name nothing; `person_last` the only person in the nearest sentence before
-    that names any, None if there are several;
-    `said_last` the sentences before, the last one first; `corrected`: the sentence before says that
+    """The speaker and the time of a sentence. `name` replaces "I"; `discourse`: what the conversation has mentioned
+    before; `said_last` returns the sentences before, the last one first; `corrected`: the sentence before says that
     something is wrong; `itemised`: the sentence is in a list."""
 
     name: str
     by_agent: bool
     said_us: int
-    named_last: Callable[[], str | None]
-    person_last: Callable[[], str | None] = lambda: None
+    discourse: Discourse
     said_last: Callable[[], Sequence[str]] = tuple
     corrected: bool = False
     itemised: bool = False
+
+    @property
+    def nothing(self) -> Discourse:
+        """Nothing mentioned: for a sentence whose pronouns must explain themselves."""
+        return Discourse()
 
 
 class Finding(Classified, frozen=True, kw_only=True):
@@ -147,14 +157,14 @@ class Finding(Classified, frozen=True, kw_only=True):
 
 
 class Left(NamedTuple):
-    """A part of a sentence that is not kept though another is, and the reason."""
+    """A part of a sentence that is not kept, and the reason."""
 
     text: str
     reason: str
 
 
 Judged = list[Finding | Left] | str
-"""The findings of a sentence and the parts left out, or the reason why nothing is kept of it."""
+"""The findings of a sentence and the parts left out, in order, or the reason why nothing is kept of it."""
 
 
 def finding(family: Family, content: str, *, corrects: bool = False, dated: bool = False) -> Finding:
@@ -176,6 +186,27 @@ def identity(content: str, confidence: float, relation: str | None) -> Finding:
     return Finding(
         content=content, family="identity", intent="relationship", category="fact", confidence=confidence,
         relation=relation,
+    )  # fmt: skip
+
+
+_PERSONAL: Final = frozenset({"i", "person"})
+_SORTS: Final[dict[str, tuple[str, Intent, str, float]]] = {
+    "trait": ("identity", "relationship", "fact", 0.8),
+    "state": ("relation", "fact", "fact", 0.75),
+    "change": ("event", "event", "fact", 0.75),
+    "plan": ("plan", "event", "context", 0.75),
+}
+"""Family, intent, category and confidence of each sort of plain statement."""
+
+
+def plain(sort: str, subject: str, content: str, *, dated: bool) -> Finding:
+    """`content` as a plain statement of a sort (trait, state, change, plan) about a kind of subject."""
+    family, intent, category, confidence = _SORTS[sort]
+    if sort == "trait" and subject not in _PERSONAL:
+        intent = "fact"
+    return Finding(
+        content=content, family=family, intent="event" if dated and sort != "trait" else intent, category=category,
+        confidence=confidence,
     )  # fmt: skip
 
 
@@ -236,11 +267,35 @@ def with_dates(sentence: str, said_us: int) -> tuple[str, tuple[DateMention, ...
         if place < 0:
             continue
         at = place + len(each.text)
+        if _is_open(noted, place, each, said_us):
+            continue
         if each.explicit and (each.text, each.start, each.end) not in others and not noted.startswith((" (", "（"), at):
             note = _note(each)
             noted = f"{noted[:at]}{note}{noted[at:]}"
             at += len(note)
     return noted, found
+
+
+_AHEAD: Final = regex(
+    r"\b(?:moved|postponed|rescheduled|pushed|brought|delayed|shifted|extended|due|until|by|deadline|is|are|need"
+    r"|needs|expires?)\b"
+    r"[^.;]{0,40}\Z",
+    re.IGNORECASE,
+)
+_NO_YEAR: Final = regex(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_HAS_YEAR: Final = regex(r"\b\d{4}\b")
+
+
+def _is_open(sentence: str, place: int, mention: DateMention, said_us: int) -> bool:
+    """True if a day of a month without a year, taken for a past one, may as well be the next: "the deadline is 30
+    June"."""
+    text = mention.text
+    if _NO_YEAR.search(text) is None or _HAS_YEAR.search(text) is not None:
+        return False
+    is_past = parse_rfc3339(f"{mention.end}T23:59:59Z") < said_us
+    return is_past and (
+        _AHEAD.search(sentence, max(0, place - 60), place) is not None or tense(sentence.lower(), 0, 0) != "past"
+    )
 
 
 def _note(mention: DateMention) -> str:

@@ -24,11 +24,13 @@ _PERSON: Final = regex(
     r"(?:\s+(?P<verb>[a-z]+?n['’]t|[a-z]+)\b)?|(?P<object>me)|(?P<self>myself)|(?P<own>[Mm]y|mine)|(?P<my>Me"
     r"|Mine))(?![\w/@-]|\.\w)"
 )
+_TOGETHER: Final = regex(r"(?:(?:my|our|the) )?(?!I )[A-Za-z][\w-]+(?: [A-Z][\w-]+)? and ")
+"""Before "I": the verb behind it is the plural's."""
 _SHORT: Final = {"m": "is", "ve": "has", "d": "would", "ll": "will", "s": "is"}
 _HAD: Final = frozenset({"been", "had", "gone", "done", "seen", "made", "written", "chosen", "taken", "better"})
 _AND: Final = regex(rf"(\b(?:and|but|or)(?:\s+(?:{_ADVERB}))?\s+)([a-z]+?n['’]t|[a-z]+)\b(?!\s*[,.]|\s+(?:is|are)\b)")
 _YOU: Final = regex(
-    r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?P<do> don['’]t| do not)?(?![\w'’])"
+    r"(?<![\w'’])(?P<you>[Yy]ou)(?:(?P<are>['’]re| are)|(?P<dont> don['’]t| do not| have))?(?![\w'’])"
     r"|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])"
 )
 
@@ -54,6 +56,8 @@ def _in_third_person(name: str, part: str, addressed: str) -> str:
             return name
         if found["own"] or found["my"]:
             return possessive(name)
+        if _TOGETHER.fullmatch(part, 0, found.start()):
+            return found[0].replace("I", name, 1)
         return _subject(name, found, present_from)
 
     rewritten = _PERSON.sub(instead, part)
@@ -85,7 +89,11 @@ def _agreeing(found: re.Match[str]) -> str:
 def _second_person(addressed: str, found: re.Match[str]) -> str:
     if found["your"]:
         return _capital(possessive(addressed), found["your"])
-    return _capital(addressed, found["you"]) + (" is" if found["are"] else " does not" if found["do"] else "")
+    form = " is" if found["are"] else _WITH_IT.get((found["dont"] or "").replace("’", "'"), "")
+    return _capital(addressed, found["you"]) + form
+
+
+_WITH_IT: Final = {" don't": " doesn't", " do not": " does not", " have": " has"}
 
 
 def _capital(words: str, like: str) -> str:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections import Counter
 
 import msgspec
 
-from mnemond.extract.facts import MAX_SENTENCE
 from mnemond.text.resources import regex
 from mnemond.text.transcripts import without_recalled
 
@@ -84,6 +82,15 @@ def is_machine(line: str) -> bool:
 # English and Chinese ones; a full stop in a version, an address, a file name or an abbreviation ends none.
 
 _MASKED = regex(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
+QUOTED = regex(
+    r"\"[^\"\n]{4,1200}\"|“[^”\n]{4,1200}”|„[^“”\n]{4,1200}[“”]|«[^»\n]{4,1200}»|「[^」\n]{4,1200}」|『[^』\n]{4,1200}』"
+    r"|(?<![\w'’])['‘](?=\w)(?:[^'’\n]|['’](?=\w)){8,1200}['’](?!\w)"
+)
+"""A quotation within a line."""
+
+_KEPT = 2
+"""Characters at the end of a quotation that may end the sentence around it."""
+
 _END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
 _ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
@@ -95,8 +102,19 @@ _ABBREVIATION = regex(
 _ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)
 """An abbreviation only before a number."""
 
-_UNIT_ENDS = regex(r"\b(?:min|max|std|sek|mio|mrd|str)\.$", re.IGNORECASE)
+_UNIT_ENDS = regex(
+    r"\b(?:min|max|std|sek|mio|mrd|str|sec|inc|ltd|co|corp|dept|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
 """An abbreviation that ends a sentence before a capital."""
+
+_LETTER_ENDS = regex(r"(?<![\w.])[A-Z]\.$")
+_BEGINS = regex(
+    r"\s+(?:I|I'm|I've|We|We're|My|Our|The|This|That|These|Those|It|It's|He|She|They|There|You|Your|What|How|Why|When"
+    r"|Where|Who"
+    r"|Can|Could|Would|Please|And|But|So|Also|If|In|On|For|Is|Are|Do|Does|Then|Now)(?!\w|\.)"
+)
+"""A letter ends a sentence before one of the words that begin most of them: "plan B. We …"."""
 
 _GERMAN = regex(
     r"(?<![^\W\d_])[a-zäöü]\.(?=\s?[A-Za-z]\.)|(?<!\w)\d{1,2}\.(?=\s(?:Januar|Jänner|Februar|März|April|Mai|Juni"
@@ -113,6 +131,7 @@ _BEFORE = 12
 def sentences(text: str) -> list[str]:
     """The sentences of one line of prose, stripped, with their closing marks. Linear time."""
     masked = _MASKED.sub(lambda found: "x" * len(found[0]), text)
+    masked = QUOTED.sub(lambda found: "x" * (len(found[0]) - _KEPT) + found[0][-_KEPT:], masked)
     found: list[str] = []
     start = 0
     for end in _END.finditer(masked):
@@ -131,6 +150,8 @@ def _is_abbreviation(text: str, end: int) -> bool:
     if _ABBREVIATION.search(text, max(0, end - _BEFORE), end) is None:
         return False
     following = text[end : end + 2].strip()
+    if _LETTER_ENDS.search(text, max(0, end - _BEFORE), end) and _BEGINS.match(text, end):
+        return False
     if _UNIT_ENDS.search(text, max(0, end - _BEFORE), end):
         return following != "" and not following[0].isupper()
     return following != "" and (following.isdigit() or not _ENDS_ANYWAY.search(text, max(0, end - _BEFORE), end))
@@ -171,7 +192,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class Prose(msgspec.Struct, frozen=True):
-    """The sentences of a message in order, and the first line of each other part, with its kind."""
+    """The sentences of a message in order, and every other part, with its kind."""
 
     sentences: tuple[Sentence, ...]
     others: tuple[tuple[str, str], ...]
@@ -180,10 +201,27 @@ class Prose(msgspec.Struct, frozen=True):
 def prose(content: str) -> Prose:
     """The prose of `content`. Linear time."""
     reader = _Reader()
-    reader.read(without_recalled(content[:MAX_READ]).splitlines())
+    kept = without_recalled(content[:MAX_READ])
+    reader.read(kept.splitlines())
     if len(content) > MAX_READ:
-        reader.leave_out(content[MAX_READ : MAX_READ + 200], "length")
-    return Prose(tuple(reader.sentences), tuple(reader.others))
+        reader.leave_out(content[MAX_READ:], "length")
+    recalled = _recalled(content[:MAX_READ], kept)
+    others = [("\n".join(lines), reason) for lines, reason in reader.others]
+    return Prose(tuple(reader.sentences), (*others, *([(recalled, "recalled")] if recalled else [])))
+
+
+def _recalled(content: str, kept: str) -> str:
+    """The lines of `content` that `kept` does not have."""
+    if len(content) == len(kept):
+        return ""
+    left = Counter(kept.splitlines())
+    gone = []
+    for line in content.splitlines():
+        if left[line]:
+            left[line] -= 1
+        else:
+            gone.append(line)
+    return "\n".join(gone).strip()
 
 
 class _Reader:
@@ -191,7 +229,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.sentences: list[Sentence] = []
-        self.others: list[tuple[str, str]] = []
+        self.others: list[tuple[list[str], str]] = []
         self._group = 0
         self._line = ""
         self._itemised = False
@@ -206,10 +244,12 @@ class _Reader:
         self._end()
 
     def leave_out(self, text: str, reason: str) -> None:
-        """Note a part that is no prose; of neighbours of one kind only the first."""
+        """Note a part that is no prose; neighbours of one kind are one part."""
         self._end()
-        if self._left_out != reason:
-            self.others.append((text, reason))
+        if self._left_out == reason:
+            self.others[-1][0].append(text)
+        else:
+            self.others.append(([text], reason))
         self._left_out = reason
         self._group += 1
 
@@ -227,7 +267,7 @@ class _Reader:
             self._line = f"{self._line} `{inline}`"
             self._end()
         else:
-            self.leave_out(lines[at + 1] if code else lines[at], "code")
+            self.leave_out("\n".join(lines[at : end + 1]), "code")
         return end + 1
 
     def _tagged(self, lines: list[str], at: int, closings: dict[str, list[int]]) -> int:
@@ -237,8 +277,9 @@ class _Reader:
             return 0
         places = closings.get(opening[1].lower(), [])
         behind = bisect_right(places, at - 1)
-        self.leave_out(lines[at], "markup")
-        return places[behind] + 1 if behind < len(places) else at + 1
+        end = places[behind] + 1 if behind < len(places) else at + 1
+        self.leave_out("\n".join(lines[at:end]), "markup")
+        return end
 
     def _plain(self, raw: str, at: int) -> int:
         line = raw.strip()
@@ -298,72 +339,3 @@ def _closings(lines: list[str]) -> dict[str, list[int]]:
             for found in _CLOSING.finditer(line):
                 places.setdefault(found[1].lower(), []).append(at)
     return places
-
-
-# ---------------------------------------------------------------- sentences of a person's own: not pasted, no game
-
-LONG_MESSAGE: Final = 40
-"""Sentences of a message above which most of it was pasted."""
-
-OWN: Final = 8
-"""Sentences at either end of such a message that are the person's own."""
-
-_TEXT: Final = (
-    r"(?:text|e-?mail|message|letter|essay|story|poem|paragraph|sentences?|article|passage|abstract|draft|post|speech|"
-    r"statement|review|lyrics|dialogue|conversation|excerpt|bio|cv|resume|README|changelog|commit message)"
-)
-_WORK_ON_TEXT: Final = regex(
-    r"(?:\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e|correct the (?:grammar|spelling)|fix the (?:grammar"
-    r"|spelling))\b"
-    rf"|\b(?:rewrite|improve|shorten|polish|edit|review|continue|analy[sz]e|classify|convert|format) (?:the|this|these"
-    rf"|my|following)"
-    rf"(?: following| [\w-]+)? {_TEXT}\b"
-    rf"|\b(?:here is|here's|here are|below is|this is) (?:the|my|a|an|our|some|his|her|their) (?:[\w-]+"
-    rf" ){{0,3}}{_TEXT}\b"
-    rf"|\b(?:a customer|a user|somebody|someone|he|she|they|my \w+|the \w+) (?:wrote|said|says|writes|replied"
-    rf"|reported)\s?:"
-    r"|\b(?:übersetz|korrigier|lektorier)\w{0,3}\b|\bfass\w{0,2}\b.{1,60}\bzusammen\b|\bformulier\w{0,2}\b.{1,60}\bum\b"
-    "|总结一?下|概括|(?:通知|文章|邮件|消息|网页|文档|段话)[：:]"
-    "|翻译|润色|改写|总结(?:一下)?(?:以下|下面|这)|校对)",
-    re.IGNORECASE,
-)
-_PLAY: Final = regex(
-    r"(?:act as|(?:from now on,? )?you are (?:an?|the|now)\b|you will (?:be|act)|pretend|imagine|let's (?:play"
-    r"|role-?play)|role-?play"
-    r"|write (?:me )?(?:a|an|the) (?:[\w-]+ ){0,4}(?:story|poem|essay|dialogue|scene|song|letter|speech|script|blog"
-    r"|article)\b"
-    "|假设你|假装|扮演|你是一[个名位]|写一[篇首封])",
-    re.IGNORECASE,
-)
-
-
-class Authored(NamedTuple):
-    """The sentences that are the person's own, and the first other one with the reason why it is left out."""
-
-    own: list[Sentence]
-    left_out: tuple[str, str] | None
-
-
-def own_sentences(sentences: Sequence[Sentence]) -> Authored:
-    """The sentences that the writer of a message says in their own name.
-
-    None of a game; those up to the words that hand a text over; of a long message the beginning and the end.
-    """
-    if sentences and _PLAY.match(sentences[0].text[:MAX_SENTENCE]):
-        return Authored([], (sentences[0].text, "role"))
-    for at, sentence in enumerate(sentences[:LONG_MESSAGE]):
-        if _WORK_ON_TEXT.search(sentence.text[:MAX_SENTENCE]) is None:
-            continue
-        text = next(
-            (number for number in range(at + 1, len(sentences)) if _is_handed(sentence, sentences[number])), None
-        )
-        if text is not None:
-            return Authored(list(sentences[:text]), (sentences[text].text, "quote"))
-    if len(sentences) > LONG_MESSAGE:
-        return Authored([*sentences[:OWN], *sentences[-OWN:]], (sentences[OWN].text, "pasted"))
-    return Authored(list(sentences), None)
-
-
-def _is_handed(request: Sentence, following: Sentence) -> bool:
-    """True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
-    return ":" in request.text or "：" in request.text or following.group != request.group

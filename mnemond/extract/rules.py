@@ -14,12 +14,15 @@ from typing import Final
 import msgspec
 
 from mnemond.extract import chinese, english, german
+from mnemond.extract.account import ASIDE, missing
 from mnemond.extract.chinese import is_chinese
-from mnemond.extract.english import is_question, is_request, person_in
+from mnemond.extract.discourse import Discourse
+from mnemond.extract.english import is_request
+from mnemond.extract.english_clauses import is_question, spelled
+from mnemond.extract.english_reference import mentions
 from mnemond.extract.facts import (
     FUNCTIONAL,
     MAX_SENTENCE,
-    MAX_SHOWN,
     UNKNOWN,
     Context,
     Extraction,
@@ -30,16 +33,15 @@ from mnemond.extract.facts import (
     entities_of,
     given_name,
     importance,
-    named_last,
     relations_of,
-    shown,
     stated_name,
     with_person,
 )
 from mnemond.extract.findings import Finding, Judged, Left, Scene
 from mnemond.extract.findings import english as english_families
 from mnemond.extract.first_person import about
-from mnemond.extract.prose import MAX_READ, Sentence, own_sentences, prose, sentences
+from mnemond.extract.prose import MAX_READ, Sentence, prose, sentences
+from mnemond.extract.quoted import own_sentences, without_quotes
 from mnemond.model.answers import Dropped
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
@@ -68,14 +70,14 @@ MAX_HEARD = 300
 MAX_CORRECTION = 40
 """Characters of "no, that's wrong" and the like."""
 
-MAX_BEFORE = 3
-"""Sentences before one that are searched for the antecedent of "it"."""
+MAX_CONTEXT = 12
+"""Last sentences of an earlier message whose mentions are noted."""
 
 MAX_BACK = 20
-"""Sentences of earlier messages that are searched for the person that "he" or "she" stands for."""
+"""Sentences of earlier messages that are searched for an antecedent."""
 
 MAX_ANTECEDENTS = 6
-"""Sentences that are searched for the thing that a German pronoun stands for."""
+"""Sentences that are searched for the thing that a German or Chinese pronoun stands for."""
 
 AGENT_DOUBT = 0.1
 """How much less the confidence in an agent's statement is."""
@@ -106,6 +108,7 @@ class _Reading:
     """One exchange, read once from beginning to end."""
 
     def __init__(self, messages: Sequence[Message], context: Context) -> None:
+        self._others = [each for each in messages if each.role not in SPEAKERS]
         self._messages = [each for each in messages if each.role in SPEAKERS]
         self._context = context
         self._heard: list[frozenset[str]] = _words_of(context.earlier)
@@ -115,22 +118,40 @@ class _Reading:
         self._before: list[Sentence] = []
         self._said = [each.text for message in context.earlier for each in prose(message.content).sentences][-MAX_BACK:]
         self._seen: set[str] = set()
+        self._discourse = Discourse()
 
     def extraction(self) -> Extraction:
-        """All facts, and the parts that are not kept."""
+        """All facts, and all parts that are not kept."""
+        for message in self._others:
+            self._drop(message.content, "context")
+        for message in self._context.earlier:
+            if message.role == "user":
+                self._remember(message)
         left = MAX_SENTENCES
         for message in self._messages:
+            facts, dropped = len(self._facts), len(self._dropped)
             read = prose(message.content)
             for text, reason in read.others:
                 self._drop(text, reason)
-            found: Sequence[Sentence] = read.sentences[:left]
+            found: Sequence[Sentence] = read.sentences
             if message.role == "user":
-                found, left_out = own_sentences(found)
-                if left_out is not None:
-                    self._drop(*left_out)
-            left -= len(found)
-            self._read(message, found)
+                found, others = own_sentences(found)
+                for text, reason in others:
+                    self._drop(text, reason)
+            if len(found) > left:
+                self._drop(" ".join(each.text for each in found[left:]), "length")
+            self._read(message, found[:left])
+            left = max(0, left - len(found))
+            self._account(message.content, facts, dropped)
         return Extraction(tuple(self._facts), tuple(self._dropped), NAME)
+
+    def _remember(self, message: Message) -> None:
+        """Note what an earlier message mentions, for pronouns in the ones that are read."""
+        for sentence in own_sentences(prose(message.content).sentences).own[-MAX_CONTEXT:]:
+            if len(sentence.text) <= MAX_SENTENCE and not (
+                is_chinese(sentence.text) or german.is_german(sentence.text)
+            ):
+                self._discourse.add(mentions(spelled(sentence.text)))
 
     def _user_name(self) -> str:
         """A name that the user states goes before the name that a host gives."""
@@ -140,21 +161,30 @@ class _Reading:
         return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
     def _drop(self, text: str, reason: str) -> None:
-        if len(self._dropped) < MAX_SHOWN:
-            self._dropped.append(Dropped(shown(text), reason))
+        if text.strip():
+            self._dropped.append(Dropped(text, reason))
+
+    def _account(self, text: str, facts: int, dropped: int) -> None:
+        """Drop the words of `text` that stand in no fact and no dropped part since `facts` and `dropped`."""
+        stated = [each.content for each in self._facts[max(0, facts - 1) :]]
+        stated += [each.text for each in self._dropped[dropped:]]
+        for piece in missing(text, stated):
+            self._drop(piece, ASIDE)
 
     def _read(self, message: Message, found: Sequence[Sentence]) -> None:
         heard: list[frozenset[str]] = []
         last: Fact | None = None
-        for sentence in found:
+        for at, sentence in enumerate(found):
             if len(self._facts) >= self._context.most:
-                self._drop(sentence.text, "too many")
+                self._drop(" ".join(each.text for each in found[at:]), "too many")
                 break
+            facts, dropped = len(self._facts), len(self._dropped)
             joined = None if last is None else self._joined(last, sentence)
             if joined is not None:
                 last = self._facts[-1] = joined
             else:
                 last = self._judge(message, sentence)
+            self._account(sentence.text, facts, dropped)
             self._before.append(sentence)
             heard.append(token_set(sentence.text))
         self._heard += heard[-MAX_HEARD:]
@@ -162,25 +192,29 @@ class _Reading:
         self._before.clear()
 
     def _judge(self, message: Message, sentence: Sentence) -> Fact | None:
-        """Add the facts of a sentence; return the last one, if there is any."""
-        judged = self._findings(message, sentence)
+        """Add the facts of a sentence; return the one that it ends with, if it does."""
+        text, quotes = without_quotes(sentence.text)
+        for quote in quotes:
+            self._drop(quote, "quote")
+        judged = self._findings(message, sentence, text)
         if isinstance(judged, str):
-            self._drop(sentence.text, judged)
+            self._drop(text, judged)
             return None
         if self._is_repeated(sentence.text):
             self._drop(sentence.text, "said before")
             return None
-        kept: list[Fact] = []
+        last = None
         for each in judged:
-            if isinstance(each, Left):
+            last = self._fact(each, message) if isinstance(each, Finding) else None
+            if last is not None:
+                self._facts.append(last)
+            elif isinstance(each, Left):
                 self._drop(each.text, each.reason)
-            elif (fact := self._fact(each, message)) is not None:
-                kept.append(fact)
-        self._facts += kept
-        return kept[-1] if kept else None
+        return last
 
-    def _findings(self, message: Message, sentence: Sentence) -> Judged:
-        text = sentence.text
+    def _findings(self, message: Message, sentence: Sentence, text: str) -> Judged:
+        if not text.strip():
+            return []
         if len(text) > MAX_SENTENCE:
             return "length"
         if _SECRET.search(text):
@@ -189,8 +223,7 @@ class _Reading:
             name=self._names[message.role],
             by_agent=message.role == "assistant",
             said_us=self._said_us(message),
-            named_last=lambda: self._named_last(sentence.group),
-            person_last=self._person_last,
+            discourse=self._discourse,
             said_last=self._said_last,
             corrected=self._is_corrected(sentence.group),
             itemised=sentence.itemised,
@@ -198,6 +231,11 @@ class _Reading:
         if is_chinese(text):
             return chinese.findings(text, scene)
         return german.findings(text, scene) if german.is_german(text) else english.findings(text, scene)
+
+    def _said_last(self) -> list[str]:
+        """The sentences before this one, the last one first, also of a message before."""
+        found = (*self._said, *(each.text for each in self._before))
+        return [each[:MAX_SENTENCE] for each in reversed(found[-MAX_ANTECEDENTS:])]
 
     def _fact(self, new: Finding, message: Message) -> Fact | None:
         """The fact of a finding; None if it is a repetition, or not important enough."""
@@ -226,27 +264,6 @@ class _Reading:
         if not self._before or self._before[-1].group != group or len(self._before[-1].text) > MAX_CORRECTION:
             return False
         return reading(self._before[-1].text).has("correction")
-
-    def _named_last(self, group: int) -> str | None:
-        """The last name in the sentences before this one, of its group."""
-        for sentence in islice(reversed(self._before), MAX_BEFORE):
-            if sentence.group != group or len(sentence.text) > MAX_SENTENCE:
-                return None
-            if named := named_last(sentence.text):
-                return named
-        return None
-
-    def _said_last(self) -> list[str]:
-        """The sentences before this one, the last one first, also of a message before."""
-        found = (*self._said, *(each.text for each in self._before))
-        return [each[:MAX_SENTENCE] for each in reversed(found[-MAX_ANTECEDENTS:])]
-
-    def _person_last(self) -> str | None:
-        """The only person in the nearest sentence before that names any, also of a message before."""
-        for text in (*(each.text for each in reversed(self._before)), *reversed(self._said)):
-            if (person := person_in(text, self._names["user"])) is not None:
-                return person or None
-        return None
 
     def _joined(self, fact: Fact, sentence: Sentence) -> Fact | None:
         """`fact` with a sentence that only continues it: its reason, or its fix."""
@@ -344,9 +361,9 @@ def completed(given: Sequence[HostFact], context: Context) -> Extraction:
         for content in parts(each.content):
             fact = _complete(each, content, context)
             if content in seen:
-                dropped.append(Dropped(shown(content), "said before"))
+                dropped.append(Dropped(content, "said before"))
             elif fact.importance < context.threshold:
-                dropped.append(Dropped(shown(content), f"importance {fact.importance}"))
+                dropped.append(Dropped(content, f"importance {fact.importance}"))
             else:
                 facts.append(fact)
             seen.add(content)

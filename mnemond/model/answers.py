@@ -434,7 +434,9 @@ class FactRelation(msgspec.Struct, frozen=True):
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """A part of the conversation that was not kept, and the reason."""
+    """A part of the conversation that was not kept, and the reason. `omitted`: the words of it that `text` does not
+    show."""
 
     text: str
     reason: str
+    omitted: int = 0

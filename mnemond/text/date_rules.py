@@ -27,7 +27,8 @@ _MAX_SIDE = 100
 
 _SENTENCE_END = regex(r"[!?;\n。！？；]|\.(?=\s|$)")
 _TENSE_CUE = regex(
-    r"\b(?P<future>will|shall|won't|gonna|going\s+to|plan(?:s|ned|ning)?\s+(?:to|on|for)|hop(?:e|es|ing)\s+to|intends?\s+to"
+    r"\b(?P<future>will|shall|won't|gonna|going\s+to|plan(?:s|ned|ning)?\s+(?:to|on|for)|hop(?:e|es|ing)\s+to"
+    r"|intends?\s+to"
     r"|wants?\s+to|about\s+to|scheduled|upcoming|due|expects?|looking\s+forward|can't\s+wait)\b|(?P<will>(?:'|’)ll)\b"
     r"|\b(?P<past>was|were|had|did|didn't|went|got|made|saw|took|came|met|said|told|began|bought|built|found|gave|left"
     r"|lost|ran|sent|spent|won|wrote|became|broke|chose|felt|held|kept|paid|sold|taught|fell"
@@ -124,6 +125,8 @@ _VERBS: Final = ("may", "mar")
 
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th)?"
 _CUE: Final = r"in|since|until|till|during|through|before|after|by|around|early|late|mid|last|next|this"
+_DAY_CUE: Final = r"(?:since|until|till|through|before|after|by|around)"
+"""Before a month with a day behind it, the cue belongs to the day: "by March 15"."""
 _YEAR_CUE: Final = r"in|since|during|until|till|through|before|after|by|year|early|late|mid"
 _SEASON: Final = r"spring|summer|autumn|fall|winter"
 
@@ -288,7 +291,12 @@ _ABSOLUTE_RULES: Final = (
         rf"(?P<month_day_month>{MONTH})\.?\s+(?:the\s+)?(?P<month_day_day>{_DAY}){RIGHT_EDGE}{_NO_MORE_DIGITS}",
         _day_of_month,
     ),
-    Rule("cued_month", rf"(?P<cued_month_cue>{_CUE})[\s-]+(?P<cued_month_name>{MONTH}){RIGHT_EDGE}", _cued_month),
+    Rule(
+        "cued_month",
+        rf"(?!{_DAY_CUE}[\s-]+{MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?!\w))"
+        rf"(?P<cued_month_cue>{_CUE})[\s-]+(?P<cued_month_name>{MONTH}){RIGHT_EDGE}",
+        _cued_month,
+    ),
     Rule(
         "quarter",
         r"(?:q(?P<quarter_n>[1-4])\s?(?P<quarter_year>(?:19|20)\d\d)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.english import resolved
+from mnemond.extract.discourse import Discourse, Mention
+from mnemond.extract.english_reference import resolved
 from mnemond.extract.facts import says_name, stated_name
 from mnemond.extract.first_person import about, possessive, with_name
 
@@ -36,6 +37,8 @@ from mnemond.extract.first_person import about, possessive, with_name
         ("use `my_var` and `I prefer`", "use `my_var` and `I prefer`"),
         ("I/O is slow, as is my-tool or AI", "I/O is slow, as is my-tool or AI"),
         ("tell you and your team", "tell the assistant and the assistant's team"),
+        ("you don't need to", "the assistant doesn't need to"),
+        ("Marek and I do backend", "Marek and Ana do backend"),
         ("You're late, your turn", "The assistant is late, the assistant's turn"),
         ("I", "Ana"),
         ("", ""),
@@ -89,24 +92,33 @@ def test_an_introduction_and_nothing_else() -> None:
     assert not says_name("I like tea")
 
 
+def about_redis() -> Discourse:
+    discourse = Discourse()
+    discourse.add([Mention("Redis", "name")])
+    return discourse
+
+
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
         ("It runs on Go", "Redis runs on Go"),
         ("It's slow", "Redis is slow"),
-        ("Its port is 6379", "Redis's port is 6379"),
-        ("That has a limit", "Redis has a limit"),
+        ("It's been retired", "Redis has been retired"),
+        ("Its port is 6379", "Redis' port is 6379"),
+        ("That has a limit", None),
         ("This project uses pnpm", "This project uses pnpm"),
         ("It turned out that it never works", "It turned out that it never works"),
-        ("They run on Go", None),
-        ("He works at Acme", None),
         ("This seems odd", None),
+        ("It seems odd", None),
+        ("We pin it because of numpy", "We pin Redis because of numpy"),
+        ("Two workers listen there", "Two workers listen there (Redis)"),
         ("Redis is fine", "Redis is fine"),
     ],
 )
 def test_what_it_is(sentence: str, told: str | None) -> None:
-    assert resolved(sentence, "Redis") == told
+    assert resolved(sentence, about_redis()) == told
 
 
-def test_nothing_was_named() -> None:
-    assert resolved("It runs on Go", None) is None
+@pytest.mark.parametrize("sentence", ["It runs on Go", "They run on Go", "He works at Acme", "Mine are blue"])
+def test_nothing_was_named(sentence: str) -> None:
+    assert resolved(sentence, Discourse()) is None

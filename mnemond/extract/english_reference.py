@@ -1,0 +1,349 @@
+"""English pronouns and their antecedents: the mentions of a clause, and a clause with its pronouns resolved."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mnemond.extract.discourse import Discourse, Kind, Mention
+from mnemond.extract.english_grammar import PRONOUNS, Clause, Word, grammar, parse, words_in
+from mnemond.text.entities import extract
+from mnemond.text.resources import regex
+
+# ---------------------------------------------------------------- mentions
+
+_MARKERS: Final = frozenset({"my", "our", "the", "a", "an", "his", "her", "their", "one"})
+_TITLES: Final = frozenset(
+    {"dr", "prof", "mr", "mrs", "ms", "professor", "doctor", "frau", "herr", "sir", "aunt", "uncle"}
+)
+_VAGUE: Final = frozenset(
+    [
+        "way",
+        "lot",
+        "bit",
+        "time",
+        "day",
+        "week",
+        "month",
+        "year",
+        "morning",
+        "evening",
+        "afternoon",
+        "night",
+        "moment",
+        "end",
+        "beginning",
+        "rest",
+        "top",
+        "bottom",
+        "reason",
+        "fact",
+        "case",
+        "kind",
+        "sort",
+        "same",
+        "one",
+        "other",
+        "first",
+        "last",
+        "next",
+        "minute",
+        "hour",
+        "start",
+        "middle",
+        "weekend",
+        "hang",
+        "future",
+        "past",
+        "hand",
+        "long",
+        "side",
+        "front",
+    ]
+)
+_ENDING: Final = frozenset(
+    [
+        "and",
+        "or",
+        "but",
+        "&",
+        "yesterday",
+        "today",
+        "tomorrow",
+        "tonight",
+        "now",
+        "then",
+        "here",
+        "there",
+        "every",
+        "last",
+        "next",
+        "also",
+        "again",
+        "too",
+    ]
+)
+_SAYING: Final = frozenset(["say", "tell", "mention", "think", "write", "ask", "report", "confirm", "explain"])
+"""Verbs whose subject is not what their clause is about."""
+
+MAX_NOUNS: Final = 4
+
+
+def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
+    """What `text`, a clause with straight apostrophes, mentions, in order."""
+    clause = clause or parse(text)
+    words = words_in(text)
+    found: list[Mention] = []
+    at = 0
+    while at < len(words):
+        size = _phrase_size(words, at)
+        if size:
+            mention = _mention(words[at : at + size], text, clause)
+            if mention is not None:
+                found.append(mention)
+        at += size or 1
+    named = " ".join(each.text for each in found)
+    found += [Mention(each.name, "name") for each in extract(text) if each.kind == "tool" and each.name not in named]
+    return found
+
+
+def _phrase_size(words: list[Word], at: int) -> int:
+    """The number of words of the noun phrase that begins at `at`; 0 if none does."""
+    lists = grammar()
+    marked = words[at].small in _MARKERS or words[at].small.endswith(("'s", "s'"))
+    if not marked and not _is_name(words, at):
+        return 0
+    end = at + 1
+    if words[at].text.endswith((",", ";", ":", "!", "?")):
+        return 1 if not marked else 0
+    while end < len(words) and end - at <= MAX_NOUNS:
+        small = words[end].small
+        stops = small in lists.prepositions or small in lists.determiners or small.split("'")[0] in PRONOUNS
+        if stops or small in lists.subordinators or small in _ENDING or _is_verb(words, end, at):
+            break
+        end += 1
+        if words[end - 1].text.rstrip("\"'").endswith((",", ";", ":", "!", "?", ")")):
+            break
+    return end - at if end - at > marked else 0
+
+
+def _is_verb(words: list[Word], at: int, start: int) -> bool:
+    lists, small = grammar(), words[at].small
+    if small in (
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "will",
+        "can",
+        "does",
+        "did",
+        "must",
+        "should",
+        "would",
+    ):
+        return True
+    if at - start < (2 if words[start].small in _MARKERS else 1) or words[at].text[:1].isupper():
+        return False
+    return small in lists.singular or small in lists.past or small in lists.adverbs or (
+        small in lists.strong_verbs and words[at - 1].small.endswith("s"))  # fmt: skip
+
+
+def _is_name(words: list[Word], at: int) -> bool:
+    word = words[at]
+    plain = word.text.strip("\"'(`")
+    if not plain[:1].isupper() or word.small.split("'")[0] in PRONOUNS:
+        return False
+    lists = grammar()
+    if at == 0:
+        common = word.small in lists.leading | lists.prepositions | lists.subordinators | lists.adverbs | lists.bases
+        return (
+            not common and word.small not in lists.determiners and word.small not in ("there", "please", "what", "who")
+        )
+    return True
+
+
+def _mention(words: list[Word], text: str, clause: Clause | None) -> Mention | None:
+    first = words[0]
+    nouns = words[1:] if first.small in _MARKERS else words
+    if not nouns or nouns[-1].small in _VAGUE:
+        return None
+    written = text[nouns[0].start : nouns[-1].end].strip(' ,;:.!?()"')
+    written = written.removesuffix("'s")
+    kind, named = _kind(nouns)
+    if named:
+        shown = named
+    elif first.small in ("a", "an", "one"):
+        shown = f"the {written}"
+    elif first.small in ("his", "her", "their"):
+        return None
+    else:
+        shown = f"{first.text} {written}".lower() if first.small in _MARKERS and written.islower() else (
+            f"{first.small} {written}" if first.small in _MARKERS else written)  # fmt: skip
+    subject = clause is not None and clause.verb not in _SAYING and clause.subject.endswith(written)
+    if kind == "thing" and first.small not in _MARKERS and not named and not words[0].text[:1].isupper():
+        return None
+    return Mention(shown, kind, subject)
+
+
+def _kind(nouns: list[Word]) -> tuple[Kind, str]:
+    """The kind of a noun phrase, and the name of the person in it: "supervisor Prof. Haugen"."""
+    lists = grammar()
+    title = next((at for at, word in enumerate(nouns) if word.small in _TITLES), None)
+    if title is not None and title + 1 < len(nouns):
+        return "person", _joined(nouns[title:])
+    for at, word in enumerate(nouns):
+        bare = word.small.removesuffix("'s")
+        kind: Kind | None = (
+            "he" if bare in lists.people.he else "she" if bare in lists.people.she
+            else "person" if bare in lists.people.either else None
+        )  # fmt: skip
+        if (
+            kind is not None
+            and not word.small.endswith("'s")
+            and (at == len(nouns) - 1 or nouns[at + 1].text[:1].isupper())
+        ):
+            return kind, _joined(nouns[at + 1 :])
+        if kind is not None and at + 1 < len(nouns) and at + 2 == len(nouns) and nouns[at + 1].small.isalpha():
+            return kind, ""
+    last = nouns[-1]
+    if all(word.text.strip("\"'(`")[:1].isupper() for word in nouns):
+        return "name", ""
+    ends = last.small.endswith("s") and not last.small.endswith(("ss", "us", "is", "'s"))
+    return ("several" if ends or last.small in lists.plurals else "thing"), ""
+
+
+def _joined(words: list[Word]) -> str:
+    names = []
+    for word in words:
+        if not word.text[:1].isupper():
+            break
+        names.append(word.text.strip(",;:!?\"'()").removesuffix("'s"))
+    return " ".join(names).rstrip(".")
+
+
+# ---------------------------------------------------------------- pronouns
+
+_SUBJECT: Final = regex(
+    r"(?P<word>he|she|they|it|his|her|their|its|this|that|these|those|mine|both)(?P<short>'(?:s|re|ve|ll|d))?(?![\w'])",
+    re.IGNORECASE,
+)
+_EXPLETIVE: Final = regex(
+    r"(?:it|that|this)(?:'s| is| was| has been) (?:not |really |very |so |too )*(?:allowed|forbidden|important"
+    r"|mandatory|decided|agreed"
+    r"|raining|snowing|sunny|late|early|hot|cold|hard|easy|nice|good|great|fine|better|best|true|time|up to"
+    r"|just|about"
+    r"|because|why|how|what|when|worth|ok|okay)\b|it turn(?:s|ed) out\b|that way\b",
+    re.IGNORECASE,
+)
+_LASTING: Final = regex(
+    r"(?:this|that) (?:project|repo|repository|codebase|team|company|year|app|machine|laptop|service|monorepo|month"
+    r"|week|summer"
+    r"|winter|spring|autumn|semester|term|season|house|flat|city|town|village|store|shop)\b",
+    re.IGNORECASE,
+)
+_OBJECT: Final = regex(
+    r"(?<![\w'])(?P<word>him|her|them|it|there|they|he|she)(?P<short>'(?:s|re|ve|ll|d))?(?![\w'-])", re.IGNORECASE
+)
+_OWNER: Final = frozenset({"his", "her", "their", "its"})
+_KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "he": ("he", "person"), "him": ("he", "person"), "his": ("he", "person"),
+    "she": ("she", "person"), "her": ("she", "person"), "they": ("several", "person", "name"), "them": ("several",),
+    "their": ("several", "person", "name"), "it": ("thing", "name"), "its": ("thing", "name"),
+    "this": ("thing", "name"), "there": ("thing", "name"), "these": ("several",), "those": ("several",),
+}  # fmt: skip
+_FORMS: Final = {"'s": "is", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+_AFTER_VERB: Final = regex(
+    r"\s+(?:seems?|sounds?|looks?|feels?|fails?|broke|means?|makes?|helps?|happens?|worked|should|would|could)\b"
+)
+
+
+def resolved(sentence: str, discourse: Discourse) -> str | None:
+    """`sentence`, one clause with straight apostrophes, with its pronouns replaced by what they stand for; None if one
+    of
+    them is unclear. "This project" and "it turned out" need no antecedent."""
+    found = _SUBJECT.match(sentence)
+    if found is None:
+        return _with_objects(sentence, discourse)
+    if _EXPLETIVE.match(sentence) or _LASTING.match(sentence):
+        return sentence
+    word, rest = found["word"].lower(), sentence[found.end() :]
+    if word in ("that", "these", "those", "both", "mine", "this") or _AFTER_VERB.match(rest):
+        return _determined(sentence, discourse) if word == "mine" else None
+    antecedent = discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
+    if antecedent is None or _is_noun_next(word, rest) is False:
+        return None
+    if word in _OWNER:
+        return f"{_owner(antecedent)}{rest}"
+    short = found["short"] or ""
+    form = _FORMS.get(short, "")
+    if short == "'s" and _HAS.match(rest):
+        form = "has"
+    return _with_objects(
+        f"{antecedent} {form}{rest}" if form else f"{antecedent}{rest}", discourse, skip=len(antecedent)
+    )
+
+
+_PERSONAL: Final = frozenset({"he", "she", "his", "her", "him"})
+_HAS: Final = regex(r" (?:been|got|had|lived|worked|moved|started|stopped|left|never|always)\b")
+
+
+def _is_noun_next(word: str, rest: str) -> bool | None:
+    """False for "her" and the like without a noun behind it."""
+    return None if word not in _OWNER else bool(rest.strip()) and rest[:1] == " "
+
+
+def _owner(antecedent: str) -> str:
+    return f"{antecedent}'" if antecedent.endswith("s") else f"{antecedent}'s"
+
+
+def _determined(sentence: str, discourse: Discourse) -> str | None:
+    """ "Mine are in iCloud" with the noun of the sentence before."""
+    noun = discourse.last(("several", "thing"))
+    return None if noun is None else f"my {noun.split()[-1]}{sentence[4:]}"
+
+
+def _with_objects(sentence: str, discourse: Discourse, skip: int = 0) -> str | None:
+    """`sentence` with the pronouns behind its subject replaced; one that its own words explain stays."""
+    unclear = False
+    names = [each for each in mentions(sentence) if each.kind != "several"]
+
+    def instead(found: re.Match[str]) -> str:
+        nonlocal unclear
+        word = found["word"].lower()
+        if found.start() < skip or _stays(sentence, found, word):
+            return found[0]
+        if (
+            found.start() > 8
+            and any(sentence.find(each.text.split()[-1]) < found.start() for each in names)
+            and word != "there"
+        ):
+            return found[0]
+        antecedent = discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
+        if antecedent is None:
+            unclear = True
+            return found[0]
+        if word == "there":
+            return f"{found[0]} ({antecedent})"
+        return f"{antecedent} {_FORMS[found['short']]}" if found["short"] else antecedent
+
+    replaced = _OBJECT.sub(instead, sentence)
+    return None if unclear else replaced
+
+
+def _stays(sentence: str, found: re.Match[str], word: str) -> bool:
+    """True for a possessive "her", for "there is", and for a pronoun of a clause inside."""
+    rest = sentence[found.end() :]
+    if word == "her":
+        return (
+            re.match(
+                r" (?!and\b|or\b|to\b|at\b|on\b|in\b|with\b|for\b|every\b|a\b|the\b|my\b|that\b|because\b)\w", rest
+            )
+            is not None
+        )
+    if word == "there":
+        return re.match(r"(?:'s| (?:is|are|was|were)\b)", rest) is not None or found.start() == 0
+    return found.start() == 0

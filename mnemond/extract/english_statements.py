@@ -1,0 +1,576 @@
+"""Plain English statements: which clauses of a person say something that lasts, by their subject, verb and rest.
+
+A clause is kept if its subject is the speaker, somebody or something of theirs, or a thing that is spoken of as known,
+its verb tells a state, a habit, a change or a plan, and the rest gives a value: a name, a number, a place, a date, a
+kind.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
+from mnemond.extract.findings import refers
+from mnemond.text.resources import one_of, regex
+from mnemond.text.tokens import tokens
+
+Subject = Literal["i", "we", "own", "person", "thing", "anyone"]
+
+Sort = Literal["trait", "state", "change", "plan"]
+"""What somebody is; how something is, or usual; how it came to be; what is going to be."""
+
+NOTHING, MOMENT, PROGRESS, REQUEST, UNCERTAIN = "nothing lasting", "of the moment", "progress", "request", "uncertain"
+"""Reasons why a clause is left out."""
+
+TOLERANCE: Final = frozenset(
+    [
+        "eat",
+        "drink",
+        "have",
+        "use",
+        "tolerate",
+        "stand",
+        "work",
+        "drive",
+        "access",
+        "take",
+        "attend",
+        "swim",
+        "lift",
+        "hear",
+        "smell",
+        "do",
+        "make",
+        "digest",
+        "wear",
+        "ride",
+        "fly",
+        "sleep",
+        "meet",
+        "join",
+        "cook",
+        "commute",
+        "afford",
+        "digest",
+        "stomach",
+    ]
+)
+"""Verbs behind "can't" that tell a lasting inability."""
+
+WEAK: Final = frozenset(
+    [
+        "start",
+        "open",
+        "close",
+        "stop",
+        "split",
+        "drop",
+        "select",
+        "change",
+        "convert",
+        "turn",
+        "get",
+        "become",
+        "pick",
+        "choose",
+        "order",
+        "book",
+        "break",
+        "swap",
+    ]
+)
+"""Verbs of change that are as often said of a step: of something at hand if it has an article."""
+
+ARTICLED: Final = frozenset({"the", "this", "that", "it", "them", "these", "those"})
+ONGOING: Final = frozenset(
+    [
+        "trying",
+        "getting",
+        "having",
+        "seeing",
+        "looking",
+        "thinking",
+        "wondering",
+        "struggling",
+        "asking",
+        "waiting",
+        "told",
+    ]
+)
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A clause that lasts, and its subject."""
+
+    sort: Sort
+    about: Subject
+
+
+def plain(clause: Clause, *, dated: bool) -> Statement | str:
+    """`clause` as a statement that lasts, else the reason why it is none. `dated`: it has an explicit date."""
+    about = subject_of(clause)
+    if about == "anyone":
+        return _of_anyone(clause)
+    if _is_at_hand(clause, about):
+        return NOTHING
+    found = _TENSES[clause.tense](clause, about, dated)
+    sort = _SORTS.get(found)
+    return found if sort is None else Statement(sort, about)
+
+
+_SORTS: Final[dict[str, Sort]] = {"trait": "trait", "state": "state", "change": "change", "plan": "plan"}
+
+# ---------------------------------------------------------------- the subject
+
+_OWN: Final = frozenset({"my", "our", "mine", "ours"})
+_GENERAL: Final = frozenset({"all", "every", "each", "any", "both", "most"})
+_POINTING: Final = frozenset({"this", "that", "these", "those", "it", "you", "there", "what", "which", "such"})
+_DEFINITE: Final = frozenset({"the", "this", "that", "these", "those"})
+
+
+def subject_of(clause: Clause) -> Subject:
+    """Whom or what a clause is about."""
+    words, lists = words_in(clause.subject), grammar()
+    smalls = [word.small for word in words]
+    if not smalls:
+        return "anyone"
+    if "i" in smalls:
+        return "i" if smalls == ["i"] else "we"
+    if smalls[0] == "we":
+        return "we"
+    if not _OWN.isdisjoint(smalls):
+        return "own"
+    if smalls[0] in lists.anyone and (len(smalls) < 2 or smalls[0] in _POINTING):
+        return "anyone"
+    if any(small.removesuffix("'s") in lists.persons for small in smalls):
+        return "person"
+    names = [word for word in words if word.small not in ("and", "&", "from", "of", "the")]
+    return "person" if all(word.text[:1].isupper() and not word.text[1:2].isupper() for word in names) else "thing"
+
+
+def _of_anyone(clause: Clause) -> Statement | str:
+    """ "There are four of us" says something; "it is raining" does not."""
+    if clause.head == "there" and clause.verb == "be" and _OURS.search(clause.rest) and has_value(clause.rest):
+        return Statement("state", "we")
+    first = _first(clause.rest)
+    if (
+        clause.head == "everything"
+        and clause.verb == "be"
+        and first is not None
+        and first.small in ("in", "on")
+        and refers(clause.rest)
+    ):
+        return Statement("state", "thing")
+    return NOTHING
+
+
+_OURS: Final = regex(r"\b(?:my|our|us)\b", re.IGNORECASE)
+
+
+def _is_at_hand(clause: Clause, about: Subject) -> bool:
+    """True if the subject is a piece of the text, the code or the conversation at hand."""
+    words = words_in(clause.subject)
+    if about not in ("thing", "own") or not words or words[-1].small not in grammar().at_hand.nouns:
+        return False
+    plural = words[-1].small.endswith("s") and words[0].small not in _DEFINITE
+    return not (plural or (about == "own" and is_habit(clause.text)) or words[0].small in _GENERAL)
+
+
+# ---------------------------------------------------------------- values
+
+_NUMBER_WORD: Final = regex(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|dozen|twice"
+    r"|half)\b",
+    re.IGNORECASE,
+)
+_HABIT: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().habit)})(?![\w'])", re.IGNORECASE)
+_TODAY: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().today)})(?![\w'])", re.IGNORECASE)
+_PASSING: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().passing)})(?![\w'])", re.IGNORECASE)
+_SINCE: Final = regex(
+    r"\b(?:since|for (?:about |over |almost |nearly |the (?:last|past) )?(?:\w+ ){0,2}(?:years?|months?|weeks?"
+    r"|decades?|ages)"
+    r"|all (?:my|our|her|his|their) li(?:fe|ves)|ever since)\b",
+    re.IGNORECASE,
+)
+_EVERY: Final = regex(
+    r"\b(?:every|each|daily|weekly|monthly|nightly|hourly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|once a|twice a"
+    r"|times a)\b",
+    re.IGNORECASE,
+)
+
+
+def is_habit(text: str) -> bool:
+    """True if `text` says how often, or since when."""
+    return _HABIT.search(text) is not None
+
+
+def is_of_today(text: str, *, dated: bool = False) -> bool:
+    """True if `text` is about the day on which it is said. A date of another day outweighs "already" and the like."""
+    return _TODAY.search(text) is not None or (not dated and _PASSING.search(text) is not None)
+
+
+def has_value(rest: str) -> bool:
+    """True if `rest` gives a name, a number, a time or a habit."""
+    return refers(rest) or _NUMBER_WORD.search(rest) is not None or is_habit(rest)
+
+
+def content_size(rest: str) -> int:
+    """The number of content words of `rest`."""
+    return len(tokens(rest))
+
+
+def _first(rest: str) -> Word | None:
+    """The first word of `rest` that is no adverb."""
+    words = words_in(rest)
+    return next((word for word in words if word.small not in grammar().adverbs), words[0] if words else None)
+
+
+def _names_at_hand(rest: str) -> bool:
+    """True if `rest` has a noun of the text, the code or the trouble at hand, outside of a habit."""
+    lists = grammar()
+    nouns = [word.small for word in words_in(rest)]
+    return any(
+        (each in lists.at_hand.nouns and each not in _ORDINALS) or each in lists.trouble for each in nouns
+    ) and not is_habit(rest)
+
+
+_ORDINALS: Final = frozenset(
+    [
+        "one",
+        "ones",
+        "first",
+        "second",
+        "third",
+        "last",
+        "latter",
+        "former",
+        "other",
+        "rest",
+        "link",
+        "below",
+        "above",
+        "following",
+        "exercise",
+        "part",
+    ]
+)
+
+
+def _behind_preposition(rest: str) -> bool:
+    """True if `rest` begins with a preposition and says something behind it."""
+    first = _first(rest)
+    return first is not None and first.small in grammar().prepositions and content_size(rest) >= 1
+
+
+# ---------------------------------------------------------------- tenses
+
+
+def _present(clause: Clause, about: Subject, dated: bool) -> str:
+    if clause.verb == "be":
+        return _being(clause, about, dated)
+    rest, lists = clause.rest, grammar()
+    if about == "thing":
+        return _state_of_thing(clause, dated)
+    thoughts = clause.verb in lists.thoughts and not (about in ("own", "person") and clause.verb in lists.properties)
+    if thoughts and not (
+        is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
+    ):
+        return "plan" if dated and clause.verb == "need" else NOTHING
+    if clause.negated and clause.verb in ("work", "know", "compile", "start", "load"):
+        return MOMENT
+    if is_of_today(clause.text) and not is_habit(clause.text):
+        return MOMENT
+    if _names_at_hand(rest) and not (about in ("own", "person") and refers(rest)):
+        return NOTHING
+    size = content_size(rest)
+    if clause.verb in ("use", "want", "make") and not has_value(rest) and size < 2:
+        return "names nothing"
+    return "state" if size >= 1 or is_habit(clause.text) else NOTHING
+
+
+def _state_of_thing(clause: Clause, dated: bool) -> str:
+    rest, lists = clause.rest, grammar()
+    words = words_in(clause.subject)
+    if clause.verb == "keep" and any(word.small in lists.gerunds for word in words_in(rest)[:1]):
+        return MOMENT
+    if clause.verb not in lists.state_verbs or (clause.verb == "work" and (clause.negated or content_size(rest) < 2)):
+        return NOTHING
+    if clause.verb == "take" and len(words) == 1 and not words[0].small.endswith("s") and words[0].text.islower():
+        return MOMENT  # "startup takes 9 seconds"
+    if is_of_today(clause.text, dated=dated) and not is_habit(clause.text):
+        return MOMENT
+    if content_size(rest) < 1 or _names_at_hand(rest):
+        return NOTHING
+    definite = words[0].small in _DEFINITE
+    return (
+        "state"
+        if has_value(rest) or has_value(clause.subject) or _behind_preposition(rest) or not definite
+        else "names nothing"
+    )
+
+
+def _being(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, lists = clause.rest, grammar()
+    first = _first(rest)
+    if first is None or content_size(rest) < 1:
+        return NOTHING
+    small = first.small
+    if small in lists.moods:
+        return MOMENT
+    if is_of_today(rest, dated=dated):
+        return MOMENT
+    bare = small.removesuffix("-")
+    if bare in lists.traits or (first.text[:1].isupper() and small.endswith(lists.trait_endings)):
+        return "trait" if about != "thing" or has_value(rest) else "state" if bare in lists.states else NOTHING
+    if small in ("a", "an", "the", "my", "our", "his", "her", "their", "one", "no"):
+        return _kind_of_noun(clause, about)
+    if small in lists.prepositions:
+        return (
+            "state" if has_value(rest) or dated or (about in ("thing", "own") and not _names_at_hand(rest)) else NOTHING
+        )
+    if small in lists.states:
+        return "state"
+    if has_value(rest) or dated:
+        return "trait" if about in ("i", "person") else "state"
+    return NOTHING
+
+
+_PASSING_NOUNS: Final = frozenset(
+    [
+        "bit",
+        "little",
+        "lot",
+        "few",
+        "fan",
+        "while",
+        "mess",
+        "bug",
+        "problem",
+        "issue",
+        "test",
+        "way",
+        "moment",
+        "hurry",
+        "reason",
+        "same",
+        "one",
+        "only",
+        "last",
+        "first",
+        "next",
+        "error",
+        "different",
+        "huge",
+        "great",
+        "case",
+        "shame",
+        "pity",
+        "joke",
+        "lie",
+        "surprise",
+        "relief",
+        "disaster",
+        "nightmare",
+        "pain",
+        "thing",
+        "good",
+        "bad",
+        "new",
+        "idea",
+        "point",
+    ]
+)
+
+
+def _kind_of_noun(clause: Clause, about: Subject) -> str:
+    words = words_in(clause.rest)
+    behind = [word.small for word in words[1:6]]
+    if not behind or behind[0] in _PASSING_NOUNS or _names_at_hand(" ".join(behind[:3])):
+        return NOTHING
+    if (
+        about == "thing"
+        and words[0].small in ("the", "no")
+        and not has_value(clause.rest)
+        and content_size(clause.rest) < 2
+    ):
+        return NOTHING
+    return "trait" if about in ("i", "person") else "state"
+
+
+def _past(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, lists, verb = clause.rest, grammar(), clause.verb
+    if is_of_today(clause.text, dated=dated):
+        return PROGRESS
+    if about == "thing":
+        changed = verb in lists.changes and verb not in ("get", "study") and (dated or has_value(rest))
+        ended = verb in ("close", "launch", "move") and not rest.strip(" .") and refers(clause.subject)
+        return "change" if changed or ended else NOTHING
+    if verb == "use" and rest.startswith("to "):
+        return "state" if content_size(rest) >= 2 else NOTHING
+    if verb == "be":
+        first = _first(rest)
+        lasting = first is not None and (first.small == "born" or _SINCE.search(rest) is not None or dated)
+        return "state" if lasting and first is not None and first.small not in lists.moods else NOTHING
+    if _names_at_hand(rest):
+        return PROGRESS
+    if verb in lists.changes and content_size(rest) >= 1:
+        return PROGRESS if verb in WEAK and _is_articled(rest) and not dated else "change"
+    if verb in lists.steps:
+        return PROGRESS
+    return "change" if dated and content_size(rest) >= 1 else NOTHING
+
+
+def _is_articled(rest: str) -> bool:
+    words = words_in(rest)
+    return bool(words) and words[0].small in ARTICLED
+
+
+def _perfect(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, lists, verb = clause.rest, grammar(), clause.verb
+    since = _SINCE.search(clause.text) is not None
+    first = _first(rest)
+    if verb == "be":
+        if first is None or first.small in ONGOING or (first.small in lists.moods and not since):
+            return MOMENT
+        lasting = since or dated or (first.small in lists.pursuits and has_value(rest)) or first.small in lists.states
+        return "state" if lasting and not (about == "thing" and first.small in lists.moods) else NOTHING
+    if _names_at_hand(rest) or (is_of_today(clause.text, dated=dated or since)):
+        return PROGRESS
+    if since and verb not in lists.steps:
+        return "state"
+    if verb in lists.changes and content_size(rest) >= 1:
+        return (
+            PROGRESS
+            if (verb in WEAK and _is_articled(rest)) or (about == "thing" and not has_value(rest))
+            else "change"
+        )
+    if (
+        clause.negated
+        and about in ("i", "we", "own", "person")
+        and "never" in clause.text.lower()
+        and content_size(rest) >= 1
+    ):
+        return "state"
+    return PROGRESS
+
+
+def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, lists = clause.rest, grammar()
+    if about == "thing":
+        return "plan" if dated and not is_of_today(clause.text, dated=True) else MOMENT
+    if clause.participle not in lists.pursuits or _names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
+        return MOMENT
+    if dated or has_value(rest):
+        return "plan" if dated else "state"
+    specific = clause.participle not in _UNSPECIFIC
+    return "state" if specific and content_size(rest) >= 1 and not _is_articled(rest) else MOMENT
+
+
+_UNSPECIFIC: Final = frozenset(
+    [
+        "going",
+        "coming",
+        "running",
+        "using",
+        "starting",
+        "moving",
+        "building",
+        "writing",
+        "switching",
+        "leaving",
+        "returning",
+        "visiting",
+        "meeting",
+        "eating",
+        "driving",
+    ]
+)
+
+
+def _passive(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, lists = clause.rest, grammar()
+    if clause.participle in lists.moods and clause.participle not in lists.states:
+        return MOMENT
+    if clause.participle not in lists.states and clause.participle not in (
+        "done",
+        "looked",
+        "taken",
+        "given",
+        "brought",
+    ):
+        return NOTHING
+    if is_of_today(clause.text, dated=dated) and not is_habit(clause.text):
+        return MOMENT
+    if clause.modal == "past":
+        return "change" if dated or (refers(rest) and clause.verb not in lists.steps) else PROGRESS
+    settled = clause.participle in lists.moods or clause.participle in _SETTLED
+    if content_size(rest) < 1:
+        return "state" if settled and about != "i" else NOTHING
+    return "state"
+
+
+_SETTLED: Final = frozenset(
+    [
+        "generated",
+        "gone",
+        "cancelled",
+        "canceled",
+        "deprecated",
+        "disabled",
+        "enabled",
+        "encrypted",
+        "forbidden",
+        "prohibited",
+        "mandatory",
+        "required",
+        "vaccinated",
+        "insured",
+    ]
+)
+
+
+def _future(clause: Clause, about: Subject, dated: bool) -> str:
+    if is_of_today(clause.text, dated=dated):
+        return MOMENT
+    if dated or _EVERY.search(clause.text) is not None:
+        return "plan"
+    return "plan" if clause.verb in grammar().changes and refers(clause.rest) and about != "i" else REQUEST
+
+
+def _modal(clause: Clause, about: Subject, dated: bool) -> str:
+    rest, modal = clause.rest, clause.modal
+    size = content_size(rest)
+    if _names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
+        return REQUEST
+    if modal in ("can", "cannot", "can't"):
+        if about == "thing":
+            return "state" if has_value(rest) and not _names_at_hand(clause.subject) else NOTHING
+        able = (clause.negated and clause.verb in TOLERANCE) or _ONLY.search(clause.text) is not None
+        return "state" if able and (size >= 1 or is_habit(rest)) else NOTHING
+    words = words_in(clause.subject)
+    general = words[0].small in _GENERAL or (
+        words[-1].small.endswith("s") and words[0].small not in _DEFINITE | {"i", "we"}
+    )
+    if modal.startswith("should") or modal == "ought":
+        return "state" if (about in ("own", "person") and has_value(rest)) or (general and size >= 1) else REQUEST
+    if dated or (_EVERY.search(rest) is not None and about != "thing"):
+        return "plan"
+    if about in ("own", "person"):
+        return "state" if size >= 1 else NOTHING
+    return "state" if about == "thing" and size >= 1 and (general or has_value(rest)) else REQUEST
+
+
+_ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECASE)
+
+
+def _conditional(clause: Clause, about: Subject, dated: bool) -> str:
+    return UNCERTAIN
+
+
+_TENSES: Final = {
+    "present": _present, "past": _past, "perfect": _perfect, "progressive": _progressive, "passive": _passive,
+    "future": _future, "modal": _modal, "conditional": _conditional,
+}  # fmt: skip

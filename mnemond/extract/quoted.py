@@ -1,0 +1,195 @@
+"""What a message hands over rather than says: quotations, texts to work on, games and invented characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mnemond.extract.facts import MAX_SENTENCE
+from mnemond.extract.prose import QUOTED, Sentence
+from mnemond.text.resources import regex
+
+LONG_MESSAGE: Final = 40
+"""Sentences of a message above which most of it was pasted."""
+
+OWN: Final = 8
+"""Sentences at either end of such a message that are the person's own."""
+
+_TEXT: Final = (
+    r"(?:text|e-?mails?|message|letter|essay|story|poem|paragraph|sentences?|article|passage|abstract|draft|post"
+    r"|speech|"
+    r"statement|review|lyrics|dialogue|conversation|excerpt|bio|cv|resume|README|changelog|commit message|notice|page|"
+    r"document|docs?|documentation|thread|transcript|minutes|notes|quote|log|newsletter|announcement|ad|advert"
+    r"|listing|chat)"
+)
+_WORK_ON_TEXT: Final = regex(
+    r"(?:\b(?:translate|proof-?read|rephrase|paraphrase|summari[sz]e|tl;?dr|correct (?:the|my) (?:grammar|spelling)"
+    r"|fix (?:the"
+    r"|my) (?:grammar|spelling)|spell-?check|word this|reword|put (?:this|it) (?:into|in) (?:plain|simple|other"
+    r"|nicer))\b"
+    rf"|\b(?:rewrite|improve|shorten|polish|edit|review|continue|analy[sz]e|classify|convert|format|explain|read|check"
+    rf"|answer|look at|make sense of) (?:the|this|these|that|my|following)"
+    rf"(?: following| below| [\w-]+)? {_TEXT}\b"
+    rf"|\b(?:here is|here's|here are|below is|this is|i (?:got|received|found)|we (?:got|received)) (?:the|my|a|an"
+    rf"|our|some|his|her"
+    rf"|their|this) (?:[\w-]+ ){{0,3}}{_TEXT}\b"
+    rf"|\b(?:what|how) (?:does|do|is|would|should) .{{0,30}}?\b(?:this|the following|these) (?:[\w-]+ )?{_TEXT}\b"
+    rf"|\bthe following (?:[\w-]+ )?{_TEXT}\b|\bhow (?:do|would|should) (?:i|you|we) (?:say|translate|phrase|put)\b"
+    rf"|\b(?:a|the|my|our|some) [\w-]+ (?:\w+ )?(?:wrote|said|says|writes|replied|reported|sent|posted|complain(?:s"
+    rf"|ed))\b[^.]{{0,40}}:"
+    rf"|\b(?:somebody|someone|he|she|they) (?:wrote|said|says|writes|replied|reported|sent)\b[^.]{{0,40}}:"
+    r"|\b(?:übersetz|korrigier|lektorier)\w{0,3}\b|\bfass\w{0,2}\b.{1,60}\bzusammen\b|\bformulier\w{0,2}\b.{1,60}\bum\b"
+    "|总结一?下|概括|(?:通知|文章|邮件|消息|网页|文档|段话)[：:]"
+    "|翻译|润色|改写|总结(?:一下|下)?.{0,8}(?:以下|下面|这)|校对|下面这[段封篇条]|以下是)",
+    re.IGNORECASE,
+)
+_PLAY: Final = regex(
+    r"(?:(?:please |can you |could you )*act as|(?:from now on,? )?you are (?:an?|the|now)\b|you will (?:be|act)"
+    r"|pretend|imagine|let's"
+    r" (?:play|role-?play)|role-?play|i want you to (?:act|play|pretend)"
+    r"|(?:please |can you |could you |now )*(?:write|compose|draft|invent|tell) (?:me )?(?:a|an|the"
+    r"|another) (?:[\w-]+ ){0,4}"
+    r"(?:story|poem|essay|dialogue|scene|song|letter|speech|script|blog|article|limerick|haiku|fairy ?tale|sonnet"
+    r"|ballad|sketch)\b"
+    "|假设你|假装|扮演|你是一[个名位]|写一[篇首封])",
+    re.IGNORECASE,
+)
+_INVENTED: Final = regex(
+    r"\b(?:my|the|our|a|main) (?:main |fictional |first |second )?(?:character|protagonist|antagonist|hero|heroine"
+    r"|villain|narrator)s?\b"
+    r"(?! (?:set|limit|count|encoding|class)\b)|\bin (?:my|the|our) (?:story|novel|game|screenplay|campaign|book),"
+    r"|\bonce upon a time\b",
+    re.IGNORECASE,
+)
+_LETTER: Final = regex(
+    r"(?:Dear|To whom it may concern|Sehr geehrte|Liebe[rs]?|Subject:|Betreff:|From:|Von:|Sent:|To:"
+    r"|【)(?=[ A-ZÄÖÜ\u4e00-\u9fff])"
+)
+
+
+class Authored(NamedTuple):
+    """The sentences that are the person's own, and the other parts with the reason why each is left out."""
+
+    own: list[Sentence]
+    left_out: list[tuple[str, str]]
+
+
+def own_sentences(sentences: Sequence[Sentence]) -> Authored:
+    """The sentences that the writer of a message says in their own name.
+
+    None of a game; none from an invented character on; none of a text that is handed over; of a long message the
+    beginning and the end.
+    """
+    if sentences and _PLAY.match(sentences[0].text[:MAX_SENTENCE]):
+        return Authored([], [(_joined(sentences), "role")])
+    own: list[Sentence] = []
+    others: list[tuple[str, str]] = []
+    at = 0
+    while at < len(sentences):
+        end, reason = _handed(sentences, at) if at < LONG_MESSAGE else (at, "")
+        if end > at:
+            others.append((_joined(sentences[at:end]), reason))
+            at = end
+        else:
+            own.append(sentences[at])
+            at += 1
+    if len(own) > LONG_MESSAGE:
+        others.append((_joined(own[OWN:-OWN]), "pasted"))
+        own = [*own[:OWN], *own[-OWN:]]
+    return Authored(own, others)
+
+
+def _handed(sentences: Sequence[Sentence], at: int) -> tuple[int, str]:
+    """The end of a part that begins at `at` and is not the writer's own, and its kind; `at` if there is none."""
+    text = sentences[at].text[:MAX_SENTENCE]
+    if _INVENTED.search(text):
+        return len(sentences), "role"
+    if (end := _quote_end(sentences, at)) > at:
+        return end, "quote"
+    if at and _LETTER.match(text) and sentences[at - 1].group != sentences[at].group:
+        return len(sentences), "quote"
+    before = sentences[at - 1] if at else None
+    if before is None or not _WORK_ON_TEXT.search(before.text[:MAX_SENTENCE]) or text[:1] in _MARKS:
+        return at, ""
+    return (len(sentences), "quote") if _is_handed(before, sentences[at]) else (at, "")
+
+
+_MARKS: Final = tuple("\"“„«'‘「『")
+_CLOSING: Final = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "「": "」", "『": "』"}
+MAX_QUOTED: Final = 60
+"""Sentences of a quotation over several lines."""
+
+
+def _quote_end(sentences: Sequence[Sentence], at: int) -> int:
+    """The end of a quotation that begins with sentence `at` and ends with a later one; `at` if none does."""
+    closing = _CLOSING.get(sentences[at].text[:1])
+    if closing is None or any(mark in sentences[at].text[1:] for mark in closing):
+        return at
+    for end in range(at + 1, min(len(sentences), at + MAX_QUOTED)):
+        if sentences[end].text.rstrip(" .!?")[-1:] in closing:
+            return end + 1
+    return at
+
+
+def _joined(sentences: Sequence[Sentence]) -> str:
+    return " ".join(each.text for each in sentences)
+
+
+def _is_handed(request: Sentence, following: Sentence) -> bool:
+    """True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
+    return ":" in request.text or "：" in request.text or following.group != request.group
+
+
+# ---------------------------------------------------------------- quotations in a sentence
+
+MIN_WORDS: Final = 3
+"""Words of a quotation that is more than a name."""
+
+MAX_TITLE: Final = 6
+"""Words of a name or a title in quotation marks."""
+
+MIN_HAN: Final = 6
+"""Han characters of a quotation that is more than a name."""
+
+_SPEAKS: Final = regex(r"\b(?:i|i'm|i've|we|you|my|our|me)\b|[.!?;,。！？，]\s*\S|[我你们]", re.IGNORECASE)
+
+
+class Unquoted(NamedTuple):
+    """A sentence without its quotations, and those."""
+
+    text: str
+    quotes: list[str]
+
+
+def without_quotes(sentence: str) -> Unquoted:
+    """`sentence` without the sentences that it quotes, or hands over behind a colon. A name or a title in quotation
+    marks
+    stays; what only leads up to a quotation belongs to it."""
+    head = sentence[:MAX_SENTENCE]
+    colon = max(head.find(": "), head.find("："))
+    if colon > 0 and _WORK_ON_TEXT.search(head[: colon + 1]) and sentence[colon + 1 :].strip():
+        return Unquoted(sentence[: colon + 1], [sentence[colon + 1 :].strip()])
+    found = [each for each in QUOTED.finditer(sentence) if _is_quotation(sentence, each)]
+    if not found:
+        return Unquoted(sentence, [])
+    quotes = [each[0] for each in found]
+    rest = "".join(sentence[start:end] for start, end in zip(
+        [0, *(each.end() for each in found)], [*(each.start() for each in found), len(sentence)], strict=True
+    )).strip()  # fmt: skip
+    closes = found[-1].end() >= len(sentence.rstrip(" ."))
+    if closes and (
+        not rest.rstrip(" .").endswith((":", "?", "？", "：", ",")) or not any(mark in rest for mark in ",，;")
+    ):
+        return Unquoted("", [sentence])
+    return Unquoted("" if not rest.strip(" .,:;!") else " ".join(rest.split()), quotes)
+
+
+def _is_quotation(sentence: str, quote: re.Match[str]) -> bool:
+    inside = quote[0][1:-1]
+    words = len(inside.split())
+    han = sum("\u4e00" <= char <= "\u9fff" for char in inside)
+    if words < MIN_WORDS and han < MIN_HAN:
+        return False
+    is_title = words <= MAX_TITLE and han < 2 * MIN_HAN and _SPEAKS.search(inside) is None
+    return not is_title or _WORK_ON_TEXT.search(sentence[: quote.start()]) is not None
