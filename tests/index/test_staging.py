@@ -177,3 +177,14 @@ def test_a_memory_that_goes_takes_its_patch_along() -> None:
     index = built(insight("a"), insight("b"))
     index.apply([SetImportance("a", 0.75), RetireInsight("a", "pruned"), PurgeInsight("b"), PurgeInsight("nobody")])
     assert (index.snapshot.live, index.snapshot.insight(0).effective_importance) == (0, 0.5)
+
+
+def test_causal_edges_both_ways_are_two() -> None:
+    """A pair of new memories that cause each other has two causal edges, while one of another type counts once."""
+    index = MemoryIndex.build([(insight("a", at=1), None)], [], DIMENSION)
+    changes: list[Change] = [AddInsight(insight("b", at=2)), AddInsight(insight("c", at=3))]
+    for kind in ("causal", "semantic"):
+        changes += [AddEdge(Edge("b", "c", kind, 0.5)), AddEdge(Edge("c", "b", kind, 0.5))]
+    index.apply(changes)
+    counts = index.snapshot.edge_counts()
+    assert (counts["causal"], counts["semantic"]) == (2, 1)
