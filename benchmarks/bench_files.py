@@ -11,6 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from benchmarks.wire import Json
 
@@ -88,3 +91,25 @@ def run_line(query: Json, result: Json, bench_ids: dict[str, str]) -> str:
 def ranked_line(query: Json, ranked: Sequence[str], scores: Sequence[float]) -> str:
     """Return the same for ids of the file."""
     return json.dumps({"store": query["store"], "query": query["id"], "ranked": list(ranked), "scores": list(scores)})
+
+
+class HasSplit(Protocol):
+    """A line of benchmarks/data, which names the half that it belongs to."""
+
+    @property
+    def split(self) -> str:
+        """ "tune" or "report"."""
+        ...
+
+
+Line = TypeVar("Line", bound=HasSplit)
+
+
+def lines_of(path: Path, kind: type[Line], split: str | None) -> list[Line]:
+    """Read a set of sentences, one half of it or all.
+
+    Raises msgspec.ValidationError for a line that is no `kind`, OSError.
+    """
+    decoder = msgspec.json.Decoder(kind)
+    found = [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
+    return [each for each in found if split in (None, each.split)]

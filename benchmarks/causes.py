@@ -10,7 +10,6 @@ many of the others get a link in vain. `a` is stored first, then `b` through the
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -19,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.bench_files import lines_of
 from benchmarks.report import Cell, say, table
 from mnemond.config.settings import GraphSettings
 from mnemond.memory.edge_builders import NewMemory, build_causal
@@ -101,13 +101,6 @@ def counted(pairs: Sequence[Pair], outcomes: Sequence[str]) -> list[list[Cell]]:
     return rows
 
 
-def load_pairs(path: Path, split: str | None) -> list[Pair]:
-    """Return the pairs of a file, of one split or of all."""
-    with path.open(encoding="utf-8") as lines:
-        pairs = [msgspec.convert(json.loads(line), Pair) for line in lines if line.strip()]
-    return [pair for pair in pairs if split in (None, pair.split)]
-
-
 def main(argv: list[str] | None = None) -> int:
     """0 when everything was measured."""
     parser = argparse.ArgumentParser(description="Direction of causal links for pairs of notes.")
@@ -115,7 +108,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--split", choices=("tune", "report"), help="only the pairs of this half")
     parser.add_argument("--misses", action="store_true", help="print each pair that is not right")
     options = parser.parse_args(argv)
-    pairs = load_pairs(options.data, options.split)
+    pairs = lines_of(options.data, Pair, options.split)
     links = [linked(pair) for pair in pairs]
     outcomes = [outcome(pair, link) for pair, link in zip(pairs, links, strict=True)]
     say(table(f"causal links: {options.data.name}", HEADINGS, counted(pairs, outcomes)))

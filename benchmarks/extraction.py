@@ -19,11 +19,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from benchmarks.bench_files import lines_of
 from benchmarks.report import Cell, say, table
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.embed import registry
@@ -163,15 +164,6 @@ def _unforeseen(where: str, error: BaseException) -> None:
     raise SystemExit(f"{where}: {error!r}")
 
 
-def conversations(path: Path, split: str | None, languages: Sequence[str]) -> Iterator[Conversation]:
-    """Those of a file, of one split and of some languages if given."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            found = msgspec.json.decode(line, type=Conversation)
-            if (split is None or found.split == split) and (not languages or found.lang in languages):
-                yield found
-
-
 def report(outcomes: Sequence[Outcome], *, misses: bool) -> None:
     """Print the figures by language, and with `misses` every conversation that is not as it should be."""
     languages = sorted({each.conversation.lang for each in outcomes})
@@ -215,7 +207,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--misses", action="store_true")
     options = parser.parse_args(arguments)
     embedder = registry.create(registry.DEFAULT)
-    found = [outcome(each, embedder) for each in conversations(options.data, options.split, options.lang)]
+    wanted = lines_of(options.data, Conversation, options.split)
+    found = [outcome(each, embedder) for each in wanted if not options.lang or each.lang in options.lang]
     if not found:
         raise SystemExit(f"{options.data}: no conversation")
     report(found, misses=options.misses)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.bench_files import lines_of
 from mnemond.memory.merged_text import merged_text
 from mnemond.memory.opposites import opposed
 from mnemond.text.tokens import fold
@@ -72,9 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--split", choices=("tune", "report"))
     parser.add_argument("--misses", action="store_true", help="print the pairs that are not right")
     given = parser.parse_args(argv)
-    lines = given.data.read_text(encoding="utf-8").splitlines()
-    read = [msgspec.json.decode(line, type=Pair) for line in lines if line.strip()]
-    results = [tried(pair) for pair in read if given.split in (None, pair.split)]
+    results = [tried(pair) for pair in lines_of(given.data, Pair, given.split)]
     print(report(results))
     for each in results if given.misses else ():
         if not each.is_right:

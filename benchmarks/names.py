@@ -2,14 +2,13 @@
 
     python -m benchmarks.names --data FILE [--split tune|report] [--misses]
 
-Each line of FILE is {"id", "lang", "text", "names": [{"text", "type": "person|organization|place"}]}. Precision and
-recall by language count entities of these three types whose text and type are both the expected ones.
+Each line of FILE is {"id", "lang", "text", "names": [{"text", "type": "person|organization|place"}], "split"}.
+Precision and recall by language count entities of these three types whose text and type are both the expected ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.bench_files import lines_of
 from benchmarks.report import say
 from mnemond.text.entities import extract
 
@@ -38,11 +38,7 @@ class Line(msgspec.Struct, frozen=True):
     lang: str
     text: str
     names: list[Name]
-
-
-def half_of(line: Line) -> str:
-    """ "tune" or "report", by the checksum of the line's id."""
-    return "report" if zlib.crc32(line.id.encode()) % 2 else "tune"
+    split: str = ""
 
 
 def names_of(text: str) -> frozenset[Name]:
@@ -80,12 +76,10 @@ def measure(lines: Sequence[Line], *, misses: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="a file of JSON lines")
-    parser.add_argument("--split", choices=("tune", "report"), help="one half of the file alone, by id")
+    parser.add_argument("--split", choices=("tune", "report"), help="only the lines of this half")
     parser.add_argument("--misses", action="store_true", help="print the lines that are not as expected")
     options = parser.parse_args()
-    decoder = msgspec.json.Decoder(Line)
-    lines = [decoder.decode(line) for line in options.data.read_bytes().splitlines() if line.strip()]
-    measure([line for line in lines if options.split in (None, half_of(line))], misses=options.misses)
+    measure(lines_of(options.data, Line, options.split), misses=options.misses)
 
 
 if __name__ == "__main__":

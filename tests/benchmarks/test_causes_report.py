@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.causes import NONE, Pair, counted, linked, load_pairs, main, outcome
+from benchmarks.bench_files import lines_of
+from benchmarks.causes import NONE, Pair, counted, linked, main, outcome
 
 NOTE = "The bakery raised its prices because flour got dearer."
 PAIRS = [
@@ -41,8 +42,8 @@ def test_counts_by_language() -> None:
 
 
 def test_a_half_of_the_file(pair_file: Path) -> None:
-    assert load_pairs(pair_file, None) == PAIRS
-    assert [pair.id for pair in load_pairs(pair_file, "report")] == ["3"]
+    assert lines_of(pair_file, Pair, None) == PAIRS
+    assert [pair.id for pair in lines_of(pair_file, Pair, "report")] == ["3"]
 
 
 def test_the_report_names_what_is_not_right(pair_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

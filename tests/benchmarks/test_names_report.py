@@ -10,9 +10,11 @@ import pytest
 from benchmarks import names
 
 LINES = """\
-{"id": "a", "lang": "en", "text": "Bob Smith is ill", "names": [{"text": "Bob Smith", "type": "person"}]}
-{"id": "b", "lang": "de", "text": "Ana wohnt in Bonn", "names": [{"text": "Bonn", "type": "organization"}]}
-{"id": "c", "lang": "zh", "text": "没有", "names": []}
+{"id": "a", "lang": "en", "text": "Bob Smith is ill", "names": [\
+{"text": "Bob Smith", "type": "person"}], "split": "tune"}
+{"id": "b", "lang": "de", "text": "Ana wohnt in Bonn", "names": [\
+{"text": "Bonn", "type": "organization"}], "split": "report"}
+{"id": "c", "lang": "zh", "text": "没有", "names": [], "split": "report"}
 """
 
 
@@ -35,3 +37,4 @@ def test_precision_and_recall(
     halves = [report(capsys, monkeypatch, "--data", str(data), "--split", half) for half in ("tune", "report")]
     lines = [line for half in halves for line in half.splitlines() if not line.startswith("all")]
     assert len(lines) == 3
+    assert [line.partition(":")[0] for line in lines] == ["en", "de", "zh"]
