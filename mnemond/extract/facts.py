@@ -239,12 +239,6 @@ def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Ent
     return (*found, Entity(name, canonical, "person"))
 
 
-def named_last(text: str) -> str | None:
-    """The last name in `text`; None if there is none."""
-    found = extract(text)
-    return max((each.name for each in found), key=text.rfind, default=None)
-
-
 def _is_name(name: str) -> bool:
     if name in _NOBODY or len(name) < _SHORTEST or len(name.split()) > _MAX_WORDS:
         return False

@@ -150,7 +150,6 @@ _LEAD: Final = regex(
     _I,
 )
 _COLON: Final = regex(r"^[^:]{3,60}:\s+(?=[A-ZÄÖÜ])")
-_REMEMBER: Final = regex(r"(?:merk|merke|denk|notier|behalt|vergiss)\b[^:,]{0,30}[:,]\s*(?:dass )?", _I)
 _CORRECTION: Final = regex(
     r"\b(?:nein|nee|falsch|stimmt nicht|korrektur|nicht mehr|sondern|verschoben|umgezogen|umgestellt|gewechselt"
     r"|kein\w{0,2}\b.{1,40}\bmehr|statt)\b",

@@ -61,12 +61,6 @@ SILENT: Final = ClausePair("", "", NOTHING, "")
 """The frames of two texts say nothing of each other."""
 
 
-def clause_pairs(old: str, new: str) -> list[ClausePair]:
-    """Return the clauses of `new` that replace or contradict clauses of `old`, in order. Linear in each text; at most
-    `MAX_CLAUSES` squared pairs are compared."""
-    return [each for each in _pairs(old, new) if each.relation in (REPLACES, CONTRADICTS)]
-
-
 _FORMER: Final = {
     LOCATE: words_of("live lives living based located hosted reside sit wohne wohnt lebe steht liegt 住在 位于 在"),
     WORK: words_of("work works working job employed arbeite arbeitet 工作 就职 任职"),

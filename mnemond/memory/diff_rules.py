@@ -7,8 +7,7 @@ reports to Bob" and "Bob reports to Alice", `x == y` and `x != y`. With such a d
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -16,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
-from mnemond.text.contrast import polarity
-from mnemond.text.date_rules import tense
 from mnemond.text.resources import regex
-from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
+from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term
 
 MAX_CELLS: Final = 40_000
 """Maximum number of compared word pairs, some 10 ms: texts of 200 words with nothing in common. Longer differences are
@@ -189,26 +186,6 @@ def _stem(word: str) -> str:
 # rule comes from pairs that were wrongly replaced (docs/decisions/0006).
 
 
-_NAME_WITH_DIGITS = regex(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
-_VERSION = regex(r"v\d")
-_DAY = regex(r"\d{4}-\d\d-\d\d")
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)"
-)
-_DATE = regex(
-    rf"\d{{4}}-\d\d(?:-\d\d)?(?![\d-])|\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH}\b"
-    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
-    r"|(?<![\d/.])\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/])|(?<![\d.])\d{1,2}\.\d{1,2}\.(?:\d{2,4})?(?![\d.])"
-    r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]|(?:19|20)\d\d ?年|\b(?:in|during|since|of|year) (?:19|20)\d\d\b"
-    r"|\b(?:kw|cw|week|calendar week) ?\d{1,2}\b"
-)
-"""A day, month, week or year as people write it."""
-
-_HEADING = 60
-_FRONT = 8
-"""Characters: a date before a colon within so many, or that begins within so few, says what an entry is about."""
-
 _RELATIVE_DAY = regex(
     r"\b(?:today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|month)|last (?:night|week|month)"
     r"|next (?:week|month)|just now|(?:an?|\d+|two|three) (?:hours?|days?|weeks?) ago)\b"
@@ -218,45 +195,8 @@ _RELATIVE_DAY = regex(
 
 _ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
 _OPTION = regex(r"(?<![\w-])-[a-zA-Z](?![\w-])")
-_CLOCK = regex(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
-_RECURS = regex(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
-_PAIRED = regex(f"[{PAIRED_SCRIPTS}]")
 
 _QUESTION = ("?", "？")
-
-_CLAUSE_ENDS = regex(
-    r"[,;.:!?](?=\s|$)|[。，；：！？]|\b(?:because|since|due to|so that|as long as)\b|因为|由于|所以", re.IGNORECASE
-)
-
-_STRICT_CUES = frozenset({"no longer", "不再", "deprecated", "取消", "放弃"})
-"""Change cues that negate the same statement."""
-
-_BESIDE_A_NEGATION = frozenset({
-    "anymore", "any", "more", "longer", "now", "currently", "again", "ever", "still", "yet", "already", "really",
-    "actually", "not", "no", "never", "cannot", *"不没別别无無未再能会會可以了的已經现現在",
-})  # fmt: skip
-"""Words and Chinese characters that a negation may add or drop without changing the subject."""
-
-
-def other_names(old: str, new: str) -> bool:
-    """Return True if each text has a name with a digit that the other lacks: "H100" and "A100", "test_login_1"."""
-    one, other = _names(old), _names(new)
-    return bool(one - other) and bool(other - one)
-
-
-def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: frozenset[str]) -> bool:
-    """Return True if both texts report events at different times, which both happened. The time of something due or
-    recurring can be corrected. A date at the beginning or in a heading identifies the subject."""
-    if (one := _heading_date(old)) and (other := _heading_date(new)) and one != other:
-        return True
-    if not (_looks_back(old) and _looks_back(new)):
-        return False
-    dates, later_dates = _dates(old), _dates(new)
-    if dates and later_dates and dates != later_dates:
-        return True
-    days, later_days = _days(old_numbers), _days(new_numbers)
-    hours, later_hours = set(_CLOCK.findall(old)), set(_CLOCK.findall(new))
-    return bool(days and later_days and days != later_days) or bool(hours and later_hours and hours != later_hours)
 
 
 def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
@@ -275,74 +215,6 @@ def other_subject(old: Sequence[str], new: Sequence[str]) -> str:
     if old and new and old[0] != new[0] and _ADDRESS.fullmatch(old[0]) and _ADDRESS.fullmatch(new[0]):
         return "they are about different addresses"
     return ""
-
-
-def other_statement(old: str, new: str) -> bool:
-    """Return True if the first clauses, reasons aside, are not one statement and its negation."""
-    one, other = _first_clause(old), _first_clause(new)
-    if not _said(one) ^ _said(other):
-        return polarity(one) == polarity(other)
-    return not _takes_back(_said(one) - _said(other), new[len(other) :])
-
-
-def _takes_back(gone: set[str], rest: str) -> bool:
-    """Return True if the words missing in the new statement are denied after it: "at ten, not at nine"."""
-    return bool(gone) and gone <= _said(rest) and polarity(rest) == 1
-
-
-def other_beginning(old: str, new: str) -> bool:
-    """Return True if the texts begin with different words, as nearly always with different subjects."""
-    return _beginning(old) != _beginning(new)
-
-
-def negates(cues: Iterable[str]) -> bool:
-    """Return True if one of these change cues negates the old statement."""
-    return not _STRICT_CUES.isdisjoint(cues)
-
-
-def _dates(text: str) -> set[str]:
-    return set(_DATE.findall(" ".join(fold(text).split())))
-
-
-def _heading_date(text: str) -> str:
-    """Return the date that identifies the subject of a text; "" if none."""
-    folded = " ".join(fold(text).split())
-    found = _DATE.search(folded)
-    if found is None:
-        return ""
-    colon = folded.find(":", found.end(), _HEADING)
-    is_heading = colon >= 0 and (colon + 1 == len(folded) or folded[colon + 1] == " ")
-    return found[0] if found.start() <= _FRONT or is_heading or "：" in folded[found.end() : _HEADING] else ""
-
-
-def _looks_back(text: str) -> bool:
-    folded = fold(text)
-    return _RECURS.search(folded) is None and tense(folded, 0, 0) == "past"
-
-
-def _beginning(text: str) -> str:
-    """Return the stem of the first word that is no part of a negation."""
-    return next((_stem(word) for word in tokens(text) if word not in _BESIDE_A_NEGATION), "")
-
-
-def _names(text: str) -> set[str]:
-    return {name for name in _NAME_WITH_DIGITS.findall(fold(text)) if _VERSION.match(name) is None}
-
-
-def _days(numbers: frozenset[str]) -> set[str]:
-    return {number for number in numbers if _DAY.fullmatch(number)}
-
-
-def _first_clause(text: str) -> str:
-    return next((clause for clause in _CLAUSE_ENDS.split(text) if clause.strip()), text)
-
-
-def _said(text: str) -> set[str]:
-    """Return the stems of the words, or characters of scripts without spaces, without those of a negation."""
-    said: set[str] = set()
-    for word in tokens(text):
-        said.update(word if _PAIRED.match(word) else [_stem(word)])
-    return said - _BESIDE_A_NEGATION
 
 
 # Redundancy score (Mnemosyne): from the normalised mutual information of embeddings and the Jaccard index of keywords.

@@ -458,7 +458,6 @@ _ZH_NAME = regex(
 )
 _ZH_NEGATOR = regex("不再|没有|沒有|不是|不|没|沒|别|別|未|禁止")
 _ZH_ADVERB = regex("现在|現在|目前|已经|已經|也|还|還|仍")
-_ZH_LIMIT = regex("^(?:在|对|對|除|如果|只|仅)")
 
 
 def _opposed_chinese(one: str, other: str) -> bool:
