@@ -333,9 +333,9 @@ class StatsHandlers:
             figures, refused = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
-            _stats_result, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads
+            _stats_result, warm.store.name, embedding, snapshot, figures, refused, now_us, limiter=self._threads
         )
-        return warm.marked(msgspec.structs.replace(result, refused=refused))
+        return warm.marked(result)
 
 
 def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]:
@@ -350,7 +350,12 @@ def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]
 
 
 def _stats_result(
-    name: str, embedding: str | None, snapshot: Snapshot, figures: FileFigures, now_us: int
+    name: str,
+    embedding: str | None,
+    snapshot: Snapshot,
+    figures: FileFigures,
+    refused: dict[str, dict[str, int]],
+    now_us: int,
 ) -> StatsResult:
     live = np.flatnonzero(snapshot.alive())
     insights = [snapshot.insight(row) for row in live.tolist()]
@@ -377,7 +382,7 @@ def _stats_result(
         index_bytes=index,
         index_total_bytes=sum(index.values()),
         rows=snapshot.rows,
-        refused={},
+        refused=refused,
     )
 
 
