@@ -243,8 +243,7 @@ _THAT: Final = regex(r"(?:(?:me|us|him|her|them) )?(?:that )?(?P<inner>.+)", re.
 
 
 def _reported(clause: Clause) -> Clause | None:
-    """What somebody else is reported to say: "the vet said our dog weighs 31 kg"; None if the clause reports
-    nothing."""
+    """Return the reported clause of "the vet said our dog weighs 31 kg"; None if `clause` reports nothing."""
     if clause.verb not in _REPORTS or clause.tense not in ("past", "present", "perfect") or clause.head in ("i", "you"):
         return None
     found = _THAT.fullmatch(clause.rest)

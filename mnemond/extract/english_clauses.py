@@ -209,7 +209,7 @@ def _is_subject(words: list[Word], at: int) -> bool:
 
 
 def _is_order(words: list[Word], at: int) -> bool:
-    """True if the word is a verb with which somebody asks for something, and no verb of a subject follows."""
+    """True if the word is a verb of a request, and no verb of a subject follows."""
     small, lists = words[at].small, grammar()
     if small in ("don't", "always", "never", "stop", "let's", "just", "please", "forget"):
         return at + 1 < len(words)

@@ -90,7 +90,7 @@ MAX_NOUNS: Final = 4
 
 
 def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
-    """What `text`, a clause with straight apostrophes, mentions, in order."""
+    """Return the mentions of `text`, a clause with straight apostrophes, in order."""
     clause = clause or parse(text)
     words = words_in(text)
     found: list[Mention] = []

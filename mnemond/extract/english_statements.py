@@ -1,6 +1,6 @@
 """Plain English statements: which clauses of a person say something that lasts, by their subject, verb and rest.
 
-A clause is kept if its subject is the speaker, somebody or something of theirs, or a thing that is spoken of as known,
+A clause is kept if its subject is the speaker, a person or thing of theirs, or a thing that is spoken of as known,
 its verb tells a state, a habit, a change or a plan, and the rest gives a value: a name, a number, a place, a date, a
 kind.
 """
@@ -20,7 +20,7 @@ from mnemond.text.tokens import tokens
 Subject = Literal["i", "we", "own", "person", "thing", "anyone"]
 
 Sort = Literal["trait", "state", "change", "plan"]
-"""What somebody is; how something is, or usual; how it came to be; what is going to be."""
+"""The kind of a statement: a trait of a person; a state or habit; a change that led to a state; a plan."""
 
 NOTHING, MOMENT, PROGRESS, REQUEST, UNCERTAIN = "nothing lasting", "of the moment", "progress", "request", "uncertain"
 """Reasons why a clause is left out."""

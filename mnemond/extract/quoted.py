@@ -1,4 +1,4 @@
-"""What a message hands over rather than says: quotations, texts to work on, games and invented characters."""
+"""Parts of a message that are handed over rather than said: quotations, texts to work on, games, invented characters."""
 
 from __future__ import annotations
 

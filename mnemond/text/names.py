@@ -517,7 +517,7 @@ _DEEDS: Final = frozenset({
 """Verbs behind a given name that is an ordinary word too: "Victor maintains the CLI"."""
 
 _PARTNERS: Final = frozenset({"sons", "söhne", "co", "partner", "partners", "company"})
-"""What follows "&" in the name of an organisation."""
+"""Words behind "&" in the name of an organisation."""
 
 _ABBREVIATED: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "rev", "st", "med", "hr", "fr"})
 """Titles with a full stop."""
