@@ -1,4 +1,4 @@
-"""Parts of a message that are handed over rather than said: quotations, texts to work on, games, invented characters."""
+"""Parts of a message that are handed over, not said: quotations, texts to work on, games, invented characters."""
 
 from __future__ import annotations
 
