@@ -649,7 +649,10 @@ class Config(Section, frozen=True, cache_hash=True):
 
     profile: Annotated[
         Literal["balanced", "mnemon", "classic", "mnemosyne", "mem0"],
-        Meta(description="A named set of other defaults, see below. Every setting given overrides it."),
+        Meta(
+            description="A named set of other defaults, see below. Every setting given overrides it. `mnemon` and "
+            "`classic` also decide by the published table alone if a new memory replaces an old one."
+        ),
     ] = "balanced"
     lifecycle: LifecycleSettings = LifecycleSettings()
     pruning: PruningSettings = PruningSettings()

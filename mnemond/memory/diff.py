@@ -65,6 +65,13 @@ LITERAL: Final = Safeguards(
 )
 """The published decision table, without additions."""
 
+PUBLISHED: Final = msgspec.structs.replace(LITERAL, raise_override=True)
+"""The order of tests of the published table, with thresholds that fit the embedder: without `raise_override` each
+built-in model would take contradictions for repetitions, see `MEASURED`."""
+
+BY_PROFILE: Final = {"mnemon": PUBLISHED, "classic": PUBLISHED}
+"""Safeguards of the profiles that follow a published algorithm; every other profile has `SAFEGUARDS`."""
+
 
 class CosineThresholds(msgspec.Struct, frozen=True):
     """The thresholds of `diff` on the scale of one embedder; an infinite override is never reached."""

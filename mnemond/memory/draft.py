@@ -16,7 +16,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.diff import SAFEGUARDS, DiffRules, Safeguards, Side, cosine_thresholds, side
+from mnemond.memory.diff import BY_PROFILE, SAFEGUARDS, DiffRules, Safeguards, Side, cosine_thresholds, side
 from mnemond.memory.edge_builders import NewMemory
 from mnemond.model.changes import Change, ChangeSet, Vector
 from mnemond.model.memory import (
@@ -159,8 +159,13 @@ class WriteRules(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def write_rules(record: EmbedderRecord | None, config: Config, safeguards: Safeguards = SAFEGUARDS) -> WriteRules:
-    """Return the rules for a store, scaled by its own calibration, else by that of its embedder, else unscaled."""
+def write_rules(record: EmbedderRecord | None, config: Config, safeguards: Safeguards | None = None) -> WriteRules:
+    """Return the rules for a store, scaled by its own calibration, else by that of its embedder, else unscaled.
+
+    `safeguards` are those of the configured profile unless given.
+    """
+    if safeguards is None:
+        safeguards = BY_PROFILE.get(config.profile, SAFEGUARDS)
     calibration = calibration_of(record)
 
     def scale(threshold: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from mnemond.config.settings import Config
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.diff import SAFEGUARDS, Safeguards
+from mnemond.memory.diff import Safeguards
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.edge_builders import edges_of
 from mnemond.memory.remember import Prepared, decide, prepare
@@ -90,7 +90,7 @@ class Memories:
     """An index that remembers. Each memory is an hour younger than the one before, unless it says otherwise."""
 
     def __init__(
-        self, config: Config | None = None, *, with_vectors: bool = False, safeguards: Safeguards = SAFEGUARDS
+        self, config: Config | None = None, *, with_vectors: bool = False, safeguards: Safeguards | None = None
     ) -> None:
         self.config = config or Config()
         self.rules = write_rules(REFERENCE, self.config, safeguards)

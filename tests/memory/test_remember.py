@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
-from mnemond.config.settings import Config
+from mnemond.config.settings import PROFILES, Config, config_from
 from mnemond.memory.compare import Moment, compare
-from mnemond.memory.diff import Safeguards, on_reference_scale
+from mnemond.memory.diff import LITERAL, Safeguards, on_reference_scale
 from mnemond.memory.draft import WriteContext, with_reading, write_rules
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
@@ -51,6 +53,24 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     assert outcome.id == (name(1) if outcome.action == "skipped" else name(2))
     named = [(name(1), "CONFLICT")] if row.new == "The office is in Munich" else []  # two cities of one office
     assert [(each.id, each.suggestion) for each in outcome.conflicts] == named
+
+
+@pytest.mark.parametrize(
+    ("profile", "action"),
+    [("mnemon", "replaced"), ("classic", "replaced"), ("balanced", "added"), ("mnemosyne", "added"), ("mem0", "added")],
+)
+def test_a_published_profile_follows_the_table_to_the_letter(profile: str, action: str) -> None:
+    over = Memories(config_from({"profile": profile, **PROFILES[profile]}))
+    over.remember("Squad 7 owns billing")
+    assert over.decided("Squad 8 owns billing").outcome.action == action
+
+
+def test_a_published_profile_reads_no_frames_and_takes_no_near_meaning_of_a_built_in_model_for_a_repetition() -> None:
+    config = config_from({"profile": "mnemon", **PROFILES["mnemon"]})
+    diff = write_rules(EmbedderRecord("minilm_static_256_int8", 256, "m", 0.2, 0.9), config).diff
+    assert diff.safeguards == msgspec.structs.replace(LITERAL, raise_override=True)
+    assert math.isinf(diff.cosines.override)
+    assert write_rules(None, config, LITERAL).diff.safeguards == LITERAL
 
 
 def test_two_statements_of_different_kinds_stay_and_are_related() -> None:
