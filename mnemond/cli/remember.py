@@ -64,7 +64,9 @@ def _headline(result: RememberResult, style: Style) -> str:
     place = f" in place of {short_id(result.replaced_id or '')}" if result.action == "replaced" else ""
     if result.action == "skipped":
         head = f"Known already as {shown} in {store}"
-        return f"{head}; nothing was {'written' if result.dry_run else 'added'}"
+        if result.dry_run:
+            return f"{head}; nothing was written"
+        return head if result.united and result.united.is_some else f"{head}; nothing was added"
     if not result.dry_run:
         if result.action == "discarded":
             return f"Not stored in {store}: {one_line(result.reason)}"
@@ -82,6 +84,8 @@ def _links(edges: EdgesCreated) -> str:
 
 
 def _remarks(result: RememberResult) -> Iterator[str | None]:
+    if result.united is not None:
+        yield from result.united.sentences("would add" if result.dry_run else "added")
     if result.matched_id is not None and all(result.matched_id != each.id for each in result.conflicts):
         nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
         yield f"{nearest} {result.reason}"  # a conflict is listed below, with the same reason
@@ -159,7 +163,8 @@ REMEMBER = Command(
     words=Words("TEXT… | -", ("content",), text=True),
     details=(
         'Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
-        "A text that is known already is not stored again. One that corrects or refines a memory takes its place.",
+        "A text that is known already is not stored again: its tags, entities and higher importance join the memory.",
+        "One that corrects or refines a memory takes its place.",
         "`mnemonctl undo` takes that back, and `mnemonctl diff` shows it beforehand.",
         "Keys and passwords are cut out before anything is written.",
     ),

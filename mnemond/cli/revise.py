@@ -14,6 +14,7 @@ from mnemond.cli.output import (
     conflicts_of,
     lines,
     new_links,
+    note,
     one_line,
     remarks,
     repeated,
@@ -80,8 +81,17 @@ def _update(result: UpdateResult, style: Style) -> str:
     return lines(
         f"Updated {shown}: {changed}{new_links(result.edges_created)}{repeated(result)}",
         *remarks(result.embed_error, result.redacted, result.quality_warnings),
+        *_same_text(result, style),
         undo_hint(result.op_id, style),
     )
+
+
+def _same_text(result: UpdateResult, style: Style) -> list[str]:
+    """Name another memory of the same text, with the command that makes one of the two."""
+    if result.same_text is None:
+        return []
+    this, other = short_id(result.id), short_id(result.same_text)
+    return [note(f"{other} says the same; to make one of the two:", style), f"    mnemonctl merge {this} {other}"]
 
 
 UPDATE = Command(
@@ -97,6 +107,7 @@ UPDATE = Command(
     details=(
         "What is not given stays as it is; lists replace the ones before.",
         "A new text is read, embedded and linked as if it were new.",
+        "Where another memory has the new text, the reply offers `merge`.",
         "The former values stay in the history: `mnemonctl undo` takes an update back.",
     ),
     render=_update,

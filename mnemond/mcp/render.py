@@ -10,7 +10,15 @@ from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.prompt_text import REF, fenced, references
 from mnemond.mcp.tools import StatusView
 from mnemond.model.answers import GcCandidate, GetResult, InsightView, RecallResult, RelatedMemory
-from mnemond.model.outcomes import CausalCandidate, ForgetResult, LinkResult, RememberResult, Result, UpdateResult
+from mnemond.model.outcomes import (
+    CausalCandidate,
+    ForgetResult,
+    LinkResult,
+    RememberResult,
+    Result,
+    United,
+    UpdateResult,
+)
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.params import plural
@@ -76,11 +84,19 @@ def _outcome(result: RememberResult) -> str:
         case "replaced":
             return f"Remembered: {result.id}. It takes the place of {result.replaced_id}, which left recall."
         case "skipped":
-            return f"Known already: {result.id or result.duplicate_of} says it. Nothing was stored."
+            return f"Known already: {result.id or result.duplicate_of} says it. {_added(result.united)}"
         case "merged":
             return f"Remembered as part of {result.id}."
         case "discarded":
             return f"Not stored: {inert(result.reason)}."
+
+
+def _added(united: United | None) -> str:
+    """The tags, importance and entities that the memory took over from its repetition."""
+    sentences = [] if united is None else united.sentences("Added")
+    if united is None or not united.is_some:
+        sentences.insert(0, "Nothing was stored")
+    return " ".join(f"{inert(sentence[:1].upper() + sentence[1:])}." for sentence in sentences)
 
 
 def _candidates(result: RememberResult) -> list[str]:
@@ -119,7 +135,12 @@ def updated(result: UpdateResult) -> str:
     if result.status == "unchanged":
         return f"{_degraded(result)}Nothing differs: {result.id} says that already."
     text = f"{_degraded(result)}Updated {result.id}: {', '.join(result.changed)}."
-    return text + (f" Cut out: {', '.join(result.redacted)}." if result.redacted else "")
+    if result.redacted:
+        text += f" Cut out: {', '.join(result.redacted)}."
+    if result.same_text is not None:
+        merge = f"`mnemonctl merge {result.id} {result.same_text}`"
+        text += f" Another memory says the same, {result.same_text}: {merge} makes one of the two."
+    return text
 
 
 def linked(result: LinkResult) -> str:

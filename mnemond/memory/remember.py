@@ -38,6 +38,7 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
+from mnemond.memory.repetition import Labels, united
 from mnemond.memory.retention import prune
 from mnemond.model.changes import (
     AddEdge,
@@ -290,11 +291,16 @@ class _Decision:
         return self._snapshot.insight(self._row(insight_id))
 
     def _skipped(self, best: Match) -> ChangeSet:
-        """Corroborate and boost the existing memory; its use is not counted, since it was not read."""
+        """Corroborate and boost the existing memory, and add what the repetition says about the text; its use is not
+        counted, since it was not read."""
         now = self._identity.now
         old = self._insight(best.id)
+        again = Labels(
+            self._prepared.clean.tags, self._prepared.reading.mentions, self._draft.importance, self._draft.scope
+        )
+        union = united(old, again, self._snapshot, self._config.graph)
         survivor = msgspec.structs.replace(
-            old,
+            union.insight,
             corroboration_count=old.corroboration_count + 1,
             last_corroborated_at=now,
             updated_at=now,
@@ -308,11 +314,13 @@ class _Decision:
             action="skipped",
             diff_suggestion="DUPLICATE",
             duplicate_of=best.id,
+            edges_created=union.links,
             embedded=self._snapshot.has_vector(self._row(best.id)),
+            united=union.report,
             **_match_fields(best),
         )
-        detail = f"similarity={best.verdict.similarity:.3f}"
-        changes = (PutInsight(survivor, "BOOST"),)
+        detail = f"similarity={best.verdict.similarity:.3f}{_united_fields(old, survivor)}"
+        changes: tuple[Change, ...] = (PutInsight(survivor, "BOOST", mentions=union.mentions), *union.edges)
         return self._identity.change_set(
             "remember", changes, outcome, operation="diff-skip", subject=best.id, detail=detail
         )
@@ -448,6 +456,12 @@ class _Decision:
 def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
     terms = set(index_terms(prepared.clean.content))
     return snapshot.likeness(terms) if terms else None
+
+
+def _united_fields(old: Insight, new: Insight) -> str:
+    """Return the names of the fields that a repetition added to, for the log, which holds no text of memories."""
+    fields = [name for name in ("tags", "entities", "importance") if getattr(old, name) != getattr(new, name)]
+    return f" united={','.join(fields)}" if fields else ""
 
 
 def _contradicted(compared: Compared, most: int) -> list[Match]:

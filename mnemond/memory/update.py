@@ -36,6 +36,7 @@ from mnemond.store import edges
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name, extract
 from mnemond.text.quality import quality_warnings
+from mnemond.text.similarity import normalised
 
 FIELDS = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at", "metadata",
@@ -181,9 +182,18 @@ def _outcome(
         redacted=list(update.redacted),
         quality_warnings=quality_labels(found),
         quality_details=list(found),
+        same_text=_same_text(view, present.insight, update.values["content"]) if anew else None,
         op_id=identity.op_id,
         replayed=False,
     )
+
+
+def _same_text(view: View, old: Insight, content: str) -> str | None:
+    """Return the oldest other active memory for the same readers that has the new text; None if none has."""
+    text = normalised(content)
+    rows = (view.snapshot.insight(row) for row in view.snapshot.twins(text))
+    same = [it for it in rows if it.id != old.id and it.scope == old.scope and normalised(it.content) == text]
+    return min(same, key=lambda it: (it.created_at, it.id)).id if same else None
 
 
 def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:

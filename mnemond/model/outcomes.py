@@ -128,13 +128,37 @@ class Substance(msgspec.Struct, frozen=True):
     reason: Refusal | UnsetType = UNSET
 
 
+class United(msgspec.Struct, frozen=True):
+    """What a repetition added to the memory that says it already. `importance` is set, with the value before, if it was
+    raised; `omitted`: the reason for what was not added, null if everything was."""
+
+    tags: list[str] = []
+    entities: list[str] = []
+    importance_before: int | None = None
+    importance: int | None = None
+    omitted: str | None = None
+
+    @property
+    def is_some(self) -> bool:
+        """True if anything was added."""
+        return bool(self.tags or self.entities or self.importance is not None)
+
+    def sentences(self, verb: str = "added") -> list[str]:
+        """Return "added tags x, y; importance 3 -> 4", and what was not added. Names come as they are stored."""
+        lists = (("tags", self.tags), ("entities", self.entities))
+        parts = [f"{verb} {name} {', '.join(values)}" for name, values in lists if values]
+        if self.importance is not None:
+            parts.append(f"importance {self.importance_before} -> {self.importance}")
+        return ["; ".join(parts)] * bool(parts) + ([f"not added: {self.omitted}"] if self.omitted else [])
+
+
 class RememberResult(WriteResult, frozen=True):
     """The memory and what was done with it. Every key is always present; null and empty mean "not found" or "not looked
     for".
 
     `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
     was discarded, and when a dry run would have made it. `pruned_ids`: the `auto_pruned` memories that left a full
-    store for it.
+    store for it. `united`: what was added to the memory that says it already, null if nothing was to be added.
     """
 
     id: str | None
@@ -164,6 +188,7 @@ class RememberResult(WriteResult, frozen=True):
     store: str
     dry_run: bool
     pruned_ids: tuple[str, ...] = ()
+    united: United | None = None
 
 
 # Other changes of memories and links.
@@ -171,7 +196,8 @@ class RememberResult(WriteResult, frozen=True):
 
 class UpdateResult(WriteResult, frozen=True):
     """The fields that changed; with `unchanged` none did and nothing was written. `edges_created` counts links the
-    memory did not have before; `redacted` are the kinds of secrets that were cut out."""
+    memory did not have before; `redacted` are the kinds of secrets that were cut out; `same_text`: another active
+    memory for the same readers that has the new text, apart from case, spaces and the punctuation around it."""
 
     id: str
     status: Literal["updated", "unchanged"]
@@ -183,6 +209,7 @@ class UpdateResult(WriteResult, frozen=True):
     redacted: list[str]
     quality_warnings: list[str]
     quality_details: list[QualityDetail]
+    same_text: str | None = None
 
 
 class MergeResult(WriteResult, frozen=True):

@@ -127,11 +127,11 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
         case RememberResult():
             bare = replace(
                 outcome, reason="", quality_warnings=[], quality_details=[], hypothetical_queries=[], conflicts=[],
-                semantic_candidates=[],
+                semantic_candidates=[], united=None,
             )  # fmt: skip
             return replace(bare, scope=ScopeView(None, None, None)) if bare.id in gone else bare
         case UpdateResult():
-            return replace(outcome, quality_warnings=[], quality_details=[])
+            return replace(outcome, quality_warnings=[], quality_details=[], same_text=None)
         case MergeResult():
             message = merge_message(outcome.merged_id)
             return replace(outcome, content="", message=message, dropped=[], quality_warnings=[], quality_details=[])

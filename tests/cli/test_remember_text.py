@@ -11,7 +11,7 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.cli.remember import MIN_ALIKE
 from mnemond.model.answers import DiffResult, DiffThresholds
-from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult
+from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult, United
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.cli.test_text import WIDE, hostile, shown
@@ -51,6 +51,7 @@ SKIPPED = replace(
     REMEMBERED, action="skipped", diff_suggestion="DUPLICATE", id=OLD, duplicate_of=OLD, matched_id=OLD, similarity=1.0,
     reason="the texts are the same", edges_created=EdgesCreated(),
 )  # fmt: skip
+UNITED = United(["x", "y"], ["Bob"], 3, 4, "z: a memory has at most 20 tags")
 DISCARDED = replace(
     REMEMBERED, id=None, action="discarded", reason="says too little to be kept", edges_created=EdgesCreated()
 )
@@ -65,6 +66,16 @@ def test_a_reply_with_everything_in_it() -> None:
     [
         (SKIPPED, ['Known already as 9f8e7d6c in store "default"; nothing was added',
                    "  because the texts are the same", UNDO]),
+        (replace(SKIPPED, united=UNITED),
+         ['Known already as 9f8e7d6c in store "default"',
+          "  added tags x, y; added entities Bob; importance 3 -> 4",
+          "  not added: z: a memory has at most 20 tags", "  because the texts are the same", UNDO]),
+        (replace(SKIPPED, united=United(omitted="the memory is for others as well")),
+         ['Known already as 9f8e7d6c in store "default"; nothing was added',
+          "  not added: the memory is for others as well", "  because the texts are the same", UNDO]),
+        (replace(SKIPPED, united=United(["x"]), dry_run=True),
+         ['Known already as 9f8e7d6c in store "default"; nothing was written',
+          "  would add tags x", "  because the texts are the same"]),
         (DISCARDED, ['Not stored in store "default": says too little to be kept']),
         (replace(REMEMBERED, edges_created=EdgesCreated(), matched_id=OLD, similarity=0.41, reason="below the line"),
          ['Remembered 1a2b3c4d in store "default"', "  nearest 9f8e7d6c: below the line", UNDO]),

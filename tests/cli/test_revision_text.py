@@ -111,6 +111,11 @@ def test_what_a_purge_leaves_is_told() -> None:
     assert shown("forget", kept) == "Purged 1a2b3c4d, 2 links removed\n  nothing is left; x keeps it\n"
 
 
+def test_an_update_to_the_text_of_another_memory_offers_to_merge_them() -> None:
+    text = shown("update", msgspec.structs.replace(UPDATED, same_text="9f8e7d6c-0000-4000-8000-000000000002"))
+    assert "  9f8e7d6c says the same; to make one of the two:\n    mnemonctl merge 1a2b3c4d 9f8e7d6c\n" in text
+
+
 @pytest.mark.parametrize(
     ("command", "result"), [("update", UPDATED), ("supersede", SUPERSEDED), ("merge", MERGED), ("restore", RESTORED)]
 )

@@ -18,6 +18,7 @@ from mnemond.model.outcomes import (
     RememberResult,
     ScopeView,
     SemanticCandidate,
+    United,
 )
 
 NONCE = "0123456789abcdef"
@@ -45,10 +46,14 @@ def told(**changes: object) -> str:
         ("added", {}, f"Remembered: {ID}."),
         ("replaced", {"replaced_id": OTHER}, f"Remembered: {ID}. It takes the place of {OTHER}, which left recall."),
         ("skipped", {"id": None, "duplicate_of": OTHER}, f"Known already: {OTHER} says it. Nothing was stored."),
+        ("skipped", {"id": OTHER, "united": United(["<x>", "y"], [], 3, 4)},
+         f"Known already: {OTHER} says it. Added tags ‹x>, y; importance 3 -> 4."),
+        ("skipped", {"id": OTHER, "united": United(omitted="it is for others")},
+         f"Known already: {OTHER} says it. Nothing was stored. Not added: it is for others."),
         ("merged", {}, f"Remembered as part of {ID}."),
         ("discarded", {"id": None, "reason": "it says <nothing>"}, "Not stored: it says ‹nothing>."),
     ],
-)
+)  # fmt: skip
 def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: str) -> None:
     assert told(action=action, **changes) == text
 

@@ -69,6 +69,25 @@ def test_a_new_text_is_read_embedded_and_linked_anew(world: RevisionWorld) -> No
     assert world.read(lambda it: it.rows("SELECT name FROM entities WHERE name = 'Kafka'")) == [("Kafka",)]
 
 
+def test_another_memory_of_the_new_text_is_named(world: RevisionWorld) -> None:
+    first, second = world.new("Billing runs in Oslo"), world.new("billing runs in Oslo")
+    one = world.new("Mail runs in Bergen")
+    done = world.update(one, content="Billing runs in Oslo.")
+    assert done.same_text == first
+    merged = world.merge(one, first)
+    assert (merged.content, merged.id) == ("Billing runs in Oslo.", first)
+    assert world.update(first, content="Billing runs in  Oslo").same_text == second
+    assert world.update(second, content="Billing runs in Graz").same_text is None
+    assert world.update(first, importance=5).same_text is None
+    assert world.update(first, content="Billing runs in  Oslo").same_text is None, "nothing changed"
+
+
+def test_a_memory_of_the_new_text_for_other_readers_is_not_named(world: RevisionWorld) -> None:
+    world.new("Billing runs in Oslo", scope=Scope("u1"))
+    one = world.new("Mail runs in Bergen")
+    assert world.update(one, content="Billing runs in Oslo").same_text is None
+
+
 def test_links_somebody_made_and_those_in_time_stay(world: RevisionWorld) -> None:
     other = world.new("The Redis cache holds sessions")
     one = world.new("The Redis queue holds orders")
