@@ -154,12 +154,15 @@ def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
     return "it was said later" if _valid_us(old) > moment.said_us else None
 
 
+NOT_YET, NO_MORE = "it does not hold yet", "it does not hold any more"
+
+
 def _passed_by(old: Insight, moment: Moment) -> str | None:
     """Return why a row is not valid now, so that a repetition of it is no duplicate; None when it is valid."""
     if _valid_us(old) > max(moment.now_us, moment.said_us):
-        return "it does not hold yet"
+        return NOT_YET
     ends = min((parse_rfc3339(each) for each in (old.invalid_at, old.expires_at) if each is not None), default=None)
-    return "it does not hold any more" if ends is not None and ends <= moment.now_us else None
+    return NO_MORE if ends is not None and ends <= moment.now_us else None
 
 
 def _valid_us(old: Insight) -> int:
@@ -272,19 +275,23 @@ def _match(
     scope: Scope,
     moment: Moment,
 ) -> Match:
-    """Judge a row. The reason says so if remember keeps a row that the table would replace; a row that is not valid
-    now never decides."""
+    """Judge a row. The reason says so if remember keeps a row that the table would replace.
+
+    A row that is not valid now never decides. It contradicts another value only if it is still to come: what has ended
+    is not recalled beside the new text, and what says the same denies nothing.
+    """
     old = snapshot.insight(row)
     cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
     verdict = judge(side_of(old), new, cosine, rules)
-    if verdict.action != "ADD":
-        passed = _passed_by(old, moment)
-        kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
-        if kept is not None:
-            reason, action = f"{verdict.reason}; but {kept}, so both stay", "ADD" if passed else verdict.action
-            verdict = msgspec.structs.replace(
-                verdict, reason=reason, action=action, contradicts=verdict.contradicts or passed is not None
-            )
+    if verdict.action == "ADD" and not verdict.contradicts:
+        return Match(old.id, parse_rfc3339(old.created_at), verdict)
+    passed = _passed_by(old, moment)
+    contradicts = passed != NO_MORE and (verdict.contradicts or (passed == NOT_YET and verdict.action == "CONFLICT"))
+    kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
+    if verdict.action != "ADD" and kept is not None:
+        reason, action = f"{verdict.reason}; but {kept}, so both stay", "ADD" if passed else verdict.action
+        verdict = msgspec.structs.replace(verdict, reason=reason, action=action)
+    verdict = msgspec.structs.replace(verdict, contradicts=contradicts)
     return Match(old.id, parse_rfc3339(old.created_at), verdict)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mnemond.model.contradictions import noted
 from mnemond.model.memory import format_us
 from tests.memory.memories import NOW_US, Memories, name
 
@@ -45,6 +46,34 @@ def test_what_does_not_hold_now_is_neither_known_nor_replaced(values: dict[str, 
     decided = over.decided(text)
     assert (decided.outcome.action, list(decided.retired)) == ("added", [])
     assert decided.outcome.reason.endswith(f"; but {reason}, so both stay")
+
+
+@pytest.mark.parametrize("ends", [{"invalid_at": PAST}, {"expires_at": PAST}])
+@pytest.mark.parametrize(
+    ("old", "text"),
+    [
+        (OLD, OLD),
+        (OLD, NEW),
+        (OLD, "The rate limit of the gateway is not 200"),
+        ("The office is in Berlin", "The office is in Munich"),
+    ],
+)
+def test_what_does_not_hold_any_more_contradicts_nothing(ends: dict[str, str], old: str, text: str) -> None:
+    over = Memories()
+    over.remember(old)
+    over.change(1, **ends)
+    decided = over.decided(text)
+    assert (noted(decided.added), decided.outcome.conflicts) == ((), [])
+    assert not [edge for edge in decided.edges("semantic") if "contradicts" in edge.metadata]
+
+
+def test_what_is_planned_contradicts_another_value_but_not_the_same() -> None:
+    over = Memories()
+    over.remember(OLD)
+    over.change(1, valid_from=FUTURE)
+    again, other = over.decided(OLD), over.decided(NEW)
+    assert (noted(again.added), again.outcome.conflicts) == ((), [])
+    assert (noted(other.added), [each.id for each in other.outcome.conflicts]) == ((name(1),), [name(1)])
 
 
 def test_what_is_said_again_of_the_past_is_known() -> None:
