@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.model.contradictions import noted
-from mnemond.model.memory import format_us
+from mnemond.model.memory import Scope, format_us
 from tests.memory.memories import NOW_US, Memories, name
 
 OLD, NEW = "The rate limit of the gateway is 200", "The rate limit of the gateway is 300"
@@ -74,6 +74,18 @@ def test_what_is_planned_contradicts_another_value_but_not_the_same() -> None:
     again, other = over.decided(OLD), over.decided(NEW)
     assert (noted(again.added), again.outcome.conflicts) == ((), [])
     assert (noted(other.added), [each.id for each in other.outcome.conflicts]) == ((name(1),), [name(1)])
+
+
+def test_a_contradicted_memory_that_may_not_be_replaced_is_noted_unless_it_is_the_later_one() -> None:
+    over = Memories()
+    over.remember(OLD)
+    over.change(1, pinned=True)
+    pinned = over.decided(NEW)
+    assert (pinned.outcome.action, noted(pinned.added)) == ("added", (name(1),))
+    over.change(1, pinned=False)
+    assert noted(over.decided(NEW, scope=Scope("u1")).added) == (name(1),)
+    assert noted(over.decided(NEW, created_at=FUTURE).added) == (name(1),)
+    assert noted(over.decided(NEW, created_at=PAST).added) == ()
 
 
 def test_what_is_said_again_of_the_past_is_known() -> None:
