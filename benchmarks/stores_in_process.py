@@ -19,6 +19,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.memory import parse_rfc3339
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index, open_database
 from mnemond.store.engine import Engine
@@ -99,6 +100,48 @@ def temporary_stores(embedder: Embedder) -> Iterator[Stores]:
         yield Stores(directory, embedder)
     finally:
         shutil.rmtree(directory)
+
+
+class ScratchStore:
+    """An empty store on disk; without an embedder memories are compared by words alone."""
+
+    def __init__(self, path: Path, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        record = None
+        if embedder is not None:
+            record = EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
+        self._rules = write_rules(record, NO_CAP)
+        self._opened = open_database(path, lambda: record, WRITTEN_US)
+        self._engine = Engine(self._opened, lambda: self._opened, _unforeseen)
+
+    def remember(self, number: int, text: str, now_us: int) -> RememberResult:
+        """Write a memory as the daemon does: read, embedded, compared in the writer. `number` is in its id."""
+        prepared = prepare(Draft(content=text), now_us, self._engine.index.snapshot.entity_spelling, NO_CAP)
+        if self._embedder is not None:
+            prepared = msgspec.structs.replace(prepared, vector=self._embedder.embed([prepared.clean.content])[0])
+        identity = WriteContext(
+            id=f"{number:08x}-0000-4000-8000-000000000000", op_id=f"op{number}", client_op_id=False, now_us=now_us,
+            store=STORE, request_digest="",
+        )  # fmt: skip
+        [result] = self._engine.commit([propose(prepared, identity, self._rules)])
+        if not isinstance(result, RememberResult):
+            raise SystemExit(f"{text!r}: {result}")
+        return result
+
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.connection.close()
+
+
+@contextmanager
+def scratch_store(embedder: Embedder | None) -> Iterator[ScratchStore]:
+    """In an empty directory that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mnemond-bench-") as directory:
+        store = ScratchStore(Path(directory) / "store.db", embedder)
+        try:
+            yield store
+        finally:
+            store.close()
 
 
 def _unforeseen(where: str, error: BaseException) -> None:
