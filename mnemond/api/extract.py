@@ -321,4 +321,5 @@ def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> F
         reason=fate.reason,
         redacted=list(written.redacted),
         op_id=written.op_id,
+        united=fate.united,
     )

@@ -9,7 +9,14 @@ from msgspec import Meta
 
 from mnemond.api.types_memories import Conversation, DryRun
 from mnemond.model.answers import Dropped, FactRelation
-from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult, Result, ThresholdsView
+from mnemond.model.outcomes import (
+    EmbedCalibrateResult,
+    EmbedRunResult,
+    EmbedSwitchResult,
+    Result,
+    ThresholdsView,
+    United,
+)
 from mnemond.wire.params import (
     Access,
     IdOrPrefix,
@@ -133,8 +140,9 @@ class SourceContext(msgspec.Struct, frozen=True):
 class FactView(msgspec.Struct, frozen=True, kw_only=True):
     """A fact and its outcome. `importance` is that of ten, `importance5` the memory's own.
 
-    `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, nothing was written: `memory_id`
-    says it already, or is null if the fact says too little; FAILED, see `reason`. `op_id` is for undo.
+    `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, no memory was made: `memory_id`
+    says it already, or is null if the fact says too little; FAILED, see `reason`. `united`: what was added to the
+    memory that says it already, null if nothing was to be added. `op_id` is for undo.
     """
 
     content: str
@@ -156,6 +164,7 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     redacted: list[str]
     op_id: str | None
+    united: United | None = None
 
 
 class ExtractCounts(msgspec.Struct, frozen=True):

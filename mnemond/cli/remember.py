@@ -85,7 +85,7 @@ def _links(edges: EdgesCreated) -> str:
 
 def _remarks(result: RememberResult) -> Iterator[str | None]:
     if result.united is not None:
-        yield from result.united.sentences("would add" if result.dry_run else "added")
+        yield from result.united.sentences(_adding(result))
     if result.matched_id is not None and all(result.matched_id != each.id for each in result.conflicts):
         nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
         yield f"{nearest} {result.reason}"  # a conflict is listed below, with the same reason
@@ -98,6 +98,10 @@ def _remarks(result: RememberResult) -> Iterator[str | None]:
     yield f"not embedded: {result.embed_error}" if result.embed_error else None
     pruned = plural(result.auto_pruned, "memory")
     yield f"{pruned} pruned for being least important: the store was full" if result.auto_pruned else None
+
+
+def _adding(result: RememberResult | ExtractResult) -> str:
+    return "would add" if result.dry_run else "added"
 
 
 MIN_ALIKE: Final = 0.70
@@ -318,7 +322,7 @@ def _facts(result: ExtractResult, style: Style) -> str:
     written = [each.op_id for each in result.facts if each.action in ("CREATE", "UPDATE", "MERGE")]
     return lines(
         style.strong(_summary(result)),
-        *(line for fact in result.facts for line in _fact(fact, style)),
+        *(line for fact in result.facts for line in _fact(fact, _adding(result), style)),
         *_dropped(result, style),
         *_pruned(result, style),
         undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None,
@@ -351,7 +355,7 @@ def _says_little(fact: FactView) -> bool:
     return fact.action == "NONE" and fact.memory_id is None
 
 
-def _fact(fact: FactView, style: Style) -> Iterator[str]:
+def _fact(fact: FactView, adding: str, style: Style) -> Iterator[str]:
     held = short_id(fact.memory_id) if fact.memory_id else "-" * 8
     done = "too little" if _says_little(fact) else _DONE.get(fact.action, "?")
     names = ", ".join(one_line(each.text) for each in fact.entities)
@@ -360,6 +364,8 @@ def _fact(fact: FactView, style: Style) -> Iterator[str]:
     if fact.action in ("UPDATE", "FAILED") or fact.resolution == "COEXIST":
         place = f"in place of {short_id(fact.previous_id)}: " if fact.previous_id else ""
         yield style.faint(f"  {place}{one_line(fact.reason)}")
+    for sentence in fact.united.sentences(adding) if fact.united else ():
+        yield style.faint(f"  {one_line(sentence)}")
     if fact.redacted:
         yield style.faint(f"  redacted: {', '.join(map(one_line, fact.redacted))}")
 

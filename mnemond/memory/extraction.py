@@ -34,7 +34,7 @@ from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import EXTRACTED, Insight, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import RememberResult, Substance
+from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known, canonical_name
@@ -88,13 +88,15 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it."""
+    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it; `united`:
+    what it added to a memory that says it already."""
 
     action: Action
     resolution: Resolution | None
     memory_id: str | None
     previous_id: str | None
     reason: str
+    united: United | None = None
 
 
 def context_of(
@@ -252,7 +254,7 @@ def fate(outcome: RememberResult) -> Fate:
         case "merged":
             return Fate("MERGE", None, outcome.id, outcome.replaced_id, outcome.reason)
         case "skipped":
-            return Fate("NONE", "DUPLICATE", outcome.id, None, outcome.reason)
+            return Fate("NONE", "DUPLICATE", outcome.id, None, outcome.reason, outcome.united)
         case _:
             return Fate("NONE", None, None, None, outcome.reason)
 

@@ -21,6 +21,7 @@ from mnemond.config.settings import Config, ExtractionSettings, LifecycleSetting
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
+from mnemond.model.outcomes import United
 from mnemond.store.operations import Write
 from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -117,6 +118,18 @@ async def test_facts_of_the_host_are_only_resolved(tmp_path: Path) -> None:
         assert (first.importance, first.importance5, first.band, first.confidence) == (9, 5, "critical", 0.5)
         assert (first.said_at[:10], first.source_context.message_ids) == ("2026-02-18", ("m3",))
         assert (second.action, second.memory_id, second.reason) == ("NONE", None, "says too little to be kept")
+
+
+async def test_a_known_fact_says_what_it_added(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        facts = [{"content": "Ana works at Acme", "importance": 5, "entities": ["Ana"]}]
+        first = (await extract(over, facts=facts)).facts[0]
+        assert first.united is None
+        again = [{"content": "Ana works at Acme", "importance": 9, "entities": ["Apollo"]}]
+        known = (await extract(over, facts=again)).facts[0]
+        assert (known.action, known.memory_id) == ("NONE", first.memory_id)
+        assert known.united == United([], ["Apollo"], 3, 5)
+        assert (await extract(over, facts=again)).facts[0].united is None
 
 
 async def test_messages_as_they_are(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mnemond.api.types_extract import (
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
 from mnemond.cli.remember import EXTRACT
+from mnemond.model.outcomes import United
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 
@@ -122,6 +123,12 @@ def test_ids_alone() -> None:
 )
 def test_fates(fields: dict[str, object], line: str) -> None:
     assert line in shown(with_fact(**fields))
+
+
+def test_what_a_known_fact_added_to_its_memory() -> None:
+    known = with_fact(action="NONE", resolution="DUPLICATE", previous_id=None, united=United([], ["Bo"], 3, 4))
+    assert "\n  added entities Bo; importance 3 -> 4\n" in shown(known)
+    assert "\n  would add entities Bo; importance 3 -> 4\n" in shown(msgspec.structs.replace(known, dry_run=True))
 
 
 def test_what_stands_beside_another() -> None:
