@@ -38,7 +38,7 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
-from mnemond.memory.repetition import Labels, united
+from mnemond.memory.repetition import Repetition, united
 from mnemond.memory.retention import prune
 from mnemond.model.changes import (
     AddEdge,
@@ -295,9 +295,8 @@ class _Decision:
         counted, since it was not read."""
         now = self._identity.now
         old = self._insight(best.id)
-        again = Labels(
-            self._prepared.clean.tags, self._prepared.reading.mentions, self._draft.importance, self._draft.scope
-        )
+        tidy, draft = self._prepared.clean, self._draft
+        again = Repetition(tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope)
         union = united(old, again, self._snapshot, self._config.graph)
         survivor = msgspec.structs.replace(
             union.insight,

@@ -1,6 +1,7 @@
 """A repetition: its tags, importance and entities are added to the memory that says the same already.
 
-Nothing is added to a memory for other readers, who would see what is not meant for them.
+Nothing is added to a memory for other readers, who would see what is not meant for them, nor to one that may say
+something else: the published tables of some profiles drop a text that only shares its words with a memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from mnemond.config.settings import GraphSettings
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.diff_rules import is_part, plain_words
 from mnemond.memory.draft import keywords_of
 from mnemond.memory.edge_builders import NewMemory, build_entity, edges_of
 from mnemond.model.changes import AddEdge
@@ -21,12 +23,14 @@ from mnemond.model.outcomes import EdgesCreated, United
 from mnemond.text.entities import canonical_name, extract
 
 FOR_OTHERS = "the memory is for others as well"
+IN_OTHER_WORDS = "the memory does not say it word for word"
 ENTITY = EDGE_CODES["entity"]
 
 
-class Labels(msgspec.Struct, frozen=True):
-    """What a repetition says about its text, and the readers it is for."""
+class Repetition(msgspec.Struct, frozen=True):
+    """A repetition: its text, what it says about it, and the readers it is for."""
 
+    text: str
     tags: Sequence[str]
     entities: Sequence[Entity]
     importance: int
@@ -44,7 +48,7 @@ class Union(msgspec.Struct, frozen=True):
     report: United | None = None
 
 
-def united(old: Insight, again: Labels, snapshot: Snapshot, settings: GraphSettings) -> Union:
+def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphSettings) -> Union:
     """Add the tags and entities that `old` lacks, up to the limits of a memory, and the importance if it is higher."""
     had = {canonical_name(name) for name in old.entities}
     tags = [tag for tag in dict.fromkeys(again.tags) if tag not in old.tags]
@@ -53,6 +57,8 @@ def united(old: Insight, again: Labels, snapshot: Snapshot, settings: GraphSetti
         return Union(old)
     if old.scope != again.scope:
         return Union(old, report=United(omitted=FOR_OTHERS))
+    if not is_part(plain_words(again.text), plain_words(old.content)):
+        return Union(old, report=United(omitted=IN_OTHER_WORDS))
     room_for_tags, room = max(0, MAX_TAGS - len(old.tags)), max(0, MAX_ENTITIES - len(old.entities))
     added_tags, added = tags[:room_for_tags], entities[:room]
     joined = msgspec.structs.replace(

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mnemond.config.settings import Config
+from mnemond.memory.draft import write_rules
 from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Scope
 from mnemond.model.outcomes import RememberResult, UndoResult, United
 from mnemond.store.connection import Connection
+from tests.examples import examples
 from tests.memory.audit_world import UNBOUNDED, AuditWorld
-from tests.memory.memories import Memories, name
+from tests.memory.memories import REFERENCE, Memories, name
 from tests.memory.test_audit_replay import check, portrait
 
 TEXT = "The gateway listens on port 8080"
@@ -117,6 +122,18 @@ def test_nothing_is_added_to_a_memory_for_other_readers() -> None:
     assert over.decided(TEXT, tags=("net",), scope=Scope("u1")).outcome.united is None
 
 
+def test_nothing_is_added_to_what_a_published_table_takes_for_the_same() -> None:
+    over = Memories(Config(profile="mnemon"))
+    over.rules = write_rules(REFERENCE, over.config)
+    over.remember("Ana manages Bob in the billing team of Acme")
+    decided = over.decided("Bob manages Ana in the billing team of Acme", tags=("org",))
+    assert decided.outcome.action == "skipped"
+    assert decided.outcome.united == United(omitted="the memory does not say it word for word")
+    assert decided.put[name(1)].insight.tags == ()
+    again = over.decided("Ana manages Bob in the billing team", tags=("org",))
+    assert again.outcome.united == United(["org"])
+
+
 def test_more_than_a_memory_may_have_is_named_and_left_out() -> None:
     over = Memories()
     over.remember(TEXT, tags=[f"t{n}" for n in range(MAX_TAGS - 1)], entities=[f"E{n}x" for n in range(MAX_ENTITIES)])
@@ -149,3 +166,23 @@ def test_a_dry_run_says_what_would_be_added() -> None:
     over.remember(TEXT)
     decided = over.decided(TEXT, tags=("net",), importance=5, dry_run=True)
     assert decided.outcome.united == United(["net"], [], 3, 5)
+
+
+TAGS = st.lists(st.sampled_from([f"t{n}" for n in range(MAX_TAGS + 6)]), max_size=MAX_TAGS, unique=True)
+
+
+@examples(60)
+@given(had=TAGS, more=TAGS, importances=st.tuples(st.integers(1, 5), st.integers(1, 5)))
+def test_nothing_leaves_a_memory_and_nothing_added_is_unsaid(
+    had: list[str], more: list[str], importances: tuple[int, int]
+) -> None:
+    over = Memories()
+    over.remember(TEXT, tags=had, importance=importances[0])
+    decided = over.decided(TEXT, tags=more, importance=importances[1])
+    kept, said = decided.put[name(1)].insight, decided.outcome.united or United()
+    assert list(kept.tags) == [*had, *said.tags]
+    assert len(kept.tags) == len(set(kept.tags)) <= MAX_TAGS
+    assert kept.importance == max(importances)
+    left_out = [tag for tag in more if tag not in kept.tags]
+    assert (said.omitted or "").startswith(", ".join(left_out))
+    assert bool(left_out) == (said.omitted is not None)
