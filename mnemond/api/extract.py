@@ -322,4 +322,5 @@ def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> F
         redacted=list(written.redacted),
         op_id=written.op_id,
         united=fate.united,
+        no_longer=fate.no_longer,
     )

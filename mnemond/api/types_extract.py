@@ -142,7 +142,8 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
 
     `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, no memory was made: `memory_id`
     says it already, or is null if the fact says too little; FAILED, see `reason`. `united`: what was added to the
-    memory that says it already, null if nothing was to be added. `op_id` is for undo.
+    memory that says it already, null if nothing was to be added; `no_longer`: the statement of the replaced memory that
+    is no longer held. `op_id` is for undo.
     """
 
     content: str
@@ -165,6 +166,7 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     redacted: list[str]
     op_id: str | None
     united: United | None = None
+    no_longer: str | None = None
 
 
 class ExtractCounts(msgspec.Struct, frozen=True):

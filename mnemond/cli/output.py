@@ -326,6 +326,10 @@ MAX_SHOWN = 3
 """Conflicts and candidates of a kind that are shown; JSON has them all."""
 
 
+MAX_SAID = 160
+"""Cells of a memory in a remark, even without a terminal: it is to be recognised, `mnemonctl get` shows the rest."""
+
+
 def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> list[str]:
     """Memories that a restored one repeats or contradicts, each with the two commands that settle it: only the user
     knows which of both holds."""
@@ -347,6 +351,8 @@ def review(head: str, found: Sequence[Conflict], settle: Callable[[str], list[st
         other = short_id(each.id)
         suggestion = f"{one_line(each.suggestion)}, similarity {fraction(each.similarity)}"
         shown.append(note(f"{other} ({suggestion}): {each.reason}", style))
+        if each.content:
+            shown.append(note(f"it says: {shorten(each.content, MAX_SAID)}", style))
         shown += [f"    {line}" for line in settle(other)]
     return shown + unshown(len(found))
 

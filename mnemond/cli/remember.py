@@ -11,6 +11,7 @@ import msgspec
 from mnemond.api import types_extract, types_memories
 from mnemond.api.types_extract import ContextMessage, ExtractContext, ExtractResult, FactView
 from mnemond.cli.output import (
+    MAX_SAID,
     MAX_SHOWN,
     MIN_CONTENT,
     Style,
@@ -84,6 +85,8 @@ def _links(edges: EdgesCreated) -> str:
 
 
 def _remarks(result: RememberResult) -> Iterator[str | None]:
+    if result.no_longer is not None:
+        yield f"no longer held: {shorten(result.no_longer, MAX_SAID)}"
     if result.united is not None:
         yield from result.united.sentences(_adding(result))
     if result.matched_id is not None and all(result.matched_id != each.id for each in result.conflicts):
@@ -112,10 +115,6 @@ cosine of the static model and 2.7 % by their words; of those they scored 4 or m
 candidates begin, it is 29 % and 33 % of the former, and in a store of some hundred memories a new one always finds one;
 at .70 every third finds one in LoCoMo, every fifth among the commits of Tendermint.
 """
-
-MAX_CONTENT: Final = 160
-"""Cells of a candidate that are shown, even if there is no terminal: it is to be recognised, `mnemonctl get` shows the
-rest."""
 
 
 def _candidates(result: RememberResult, insight_id: str, style: Style) -> Iterator[str]:
@@ -149,7 +148,7 @@ def _causal(candidate: CausalCandidate, this: str, style: Style) -> str:
 
 def _candidate(label: str, content: str, link: str, style: Style) -> str:
     head = f"  {label}  "
-    room = min(max(style.columns - len(head), MIN_CONTENT), MAX_CONTENT)
+    room = min(max(style.columns - len(head), MIN_CONTENT), MAX_SAID)
     return f"{style.faint(head)}{shorten(content, room)}\n    mnemonctl link {link}"
 
 
@@ -364,6 +363,8 @@ def _fact(fact: FactView, adding: str, style: Style) -> Iterator[str]:
     if fact.action in ("UPDATE", "FAILED") or fact.resolution == "COEXIST":
         place = f"in place of {short_id(fact.previous_id)}: " if fact.previous_id else ""
         yield style.faint(f"  {place}{one_line(fact.reason)}")
+    if fact.no_longer is not None:
+        yield style.faint(f"  no longer held: {shorten(fact.no_longer, MAX_SAID)}")
     for sentence in fact.united.sentences(adding) if fact.united else ():
         yield style.faint(f"  {one_line(sentence)}")
     if fact.redacted:

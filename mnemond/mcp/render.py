@@ -100,11 +100,16 @@ def _added(united: United | None) -> str:
 
 
 def _candidates(result: RememberResult) -> list[str]:
-    """Contradictions, causes or effects, and similar memories: none twice, and none that is only close in time; in a
-    young store each memory is close to each."""
+    """The replaced memory, contradictions, causes or effects, and similar memories: none twice, and none that is only
+    close in time; in a young store each memory is close to each."""
     listed = {each.id for each in result.conflicts}
+    replaced = (
+        [f"<ref:{inert(result.replaced_id[:REF])} is no longer held> {_shown(result.no_longer, MAX_CANDIDATE)}"]
+        if result.replaced_id is not None and result.no_longer is not None
+        else []
+    )
     conflicts = [
-        f"<ref:{inert(each.id[:REF])} does not agree with it> {inert(each.reason)}"
+        f"<ref:{inert(each.id[:REF])} may contradict it> {inert(each.reason)}{_quoted(each.content)}"
         for each in result.conflicts[:MAX_CANDIDATES]
     ]
     likely = [each for each in result.causal_candidates if each.is_likely and each.id not in listed]
@@ -118,7 +123,11 @@ def _candidates(result: RememberResult) -> list[str]:
         f"<ref:{inert(each.id[:REF])} may belong together> {_shown(each.content, MAX_CANDIDATE)}"
         for each in kin[:MAX_CANDIDATES]
     ]
-    return [*conflicts, *causal, *similar]
+    return [*replaced, *conflicts, *causal, *similar]
+
+
+def _quoted(content: str) -> str:
+    return f": {_shown(content, MAX_CANDIDATE)}" if content else ""
 
 
 def _role(candidate: CausalCandidate) -> str:

@@ -88,8 +88,8 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it; `united`:
-    what it added to a memory that says it already."""
+    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it, and its
+    statement `no_longer` is not held; `united`: what the fact added to a memory that says it already."""
 
     action: Action
     resolution: Resolution | None
@@ -97,6 +97,7 @@ class Fate(msgspec.Struct, frozen=True):
     previous_id: str | None
     reason: str
     united: United | None = None
+    no_longer: str | None = None
 
 
 def context_of(
@@ -250,7 +251,8 @@ def fate(outcome: RememberResult) -> Fate:
             coexists = outcome.reason.startswith(COEXISTS)
             return Fate("CREATE", "COEXIST" if coexists else None, outcome.id, None, outcome.reason)
         case "replaced":
-            return Fate("UPDATE", "SUPERSEDE", outcome.id, outcome.replaced_id, outcome.reason)
+            gone = outcome.no_longer
+            return Fate("UPDATE", "SUPERSEDE", outcome.id, outcome.replaced_id, outcome.reason, no_longer=gone)
         case "merged":
             return Fate("MERGE", None, outcome.id, outcome.replaced_id, outcome.reason)
         case "skipped":
@@ -337,6 +339,7 @@ def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeS
     outcome = msgspec.structs.replace(
         _outcome(reached), action="replaced", diff_suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
         reason="it gives another value of what can have only one", auto_pruned=len(pruned), pruned_ids=pruned,
+        no_longer=old.content,
     )  # fmt: skip
     return msgspec.structs.replace(
         reached, changes=(*others, *parted(snapshot, old), gone), outcome=outcome, operation="diff-replace",

@@ -108,8 +108,8 @@ def semantic_candidates(
 def with_candidates(
     outcome: RememberResult, snapshot: Snapshot, settings: CausalSettings, calibration: Calibration | None
 ) -> RememberResult:
-    """Complete a new or replayed outcome from `snapshot`: causal candidates, and the texts of semantic candidates
-    without those retired since. `calibration` maps their cosines to the scale of the thresholds."""
+    """Complete a new or replayed outcome from `snapshot`: causal candidates, the texts of conflicts, and those of
+    semantic candidates without those retired since. `calibration` maps their cosines to the scale of the thresholds."""
     stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
     causal = causal_candidates(snapshot, outcome.id, settings) if stored and outcome.id is not None else []
     semantic = []
@@ -118,7 +118,13 @@ def with_candidates(
             it = snapshot.insight(row)
             alike = each.similarity if each.cosine is None else round(unscaled(each.cosine, calibration), 6)
             semantic.append(SemanticCandidate(it.id, it.content, it.category, each.cosine, alike))
-    return msgspec.structs.replace(outcome, causal_candidates=causal, semantic_candidates=semantic)
+    conflicts = [msgspec.structs.replace(each, content=_content(snapshot, each.id)) for each in outcome.conflicts]
+    return msgspec.structs.replace(outcome, causal_candidates=causal, semantic_candidates=semantic, conflicts=conflicts)
+
+
+def _content(snapshot: Snapshot, insight_id: str) -> str:
+    row = snapshot.row_of(insight_id)
+    return "" if row is None else snapshot.insight(row).content
 
 
 def _candidate(
@@ -372,6 +378,7 @@ class _Decision:
             action="replaced",
             diff_suggestion=best.verdict.suggestion,
             replaced_id=old.id,
+            no_longer=_no_longer(best, old),
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if related else built.links,
             conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
         )
@@ -455,6 +462,13 @@ class _Decision:
 def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
     terms = set(index_terms(prepared.clean.content))
     return snapshot.likeness(terms) if terms else None
+
+
+def _no_longer(best: Match, old: Insight) -> str | None:
+    """Return the statement of a replaced memory that the new one denies; None if it only adds to it."""
+    if best.verdict.clauses is not None:
+        return best.verdict.clauses[0]
+    return old.content if best.verdict.action == "CONFLICT" else None
 
 
 def _united_fields(old: Insight, new: Insight) -> str:

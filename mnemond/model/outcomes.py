@@ -50,12 +50,14 @@ class QualityDetail(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """A memory that the new one repeats, corrects or contradicts, left unchanged for review."""
+    """A memory that the new one repeats, corrects or contradicts, left unchanged for review. `content` is empty where
+    the memory has left recall since, and after an undo or a restore."""
 
     id: str
     suggestion: Suggestion
     similarity: float
     reason: str
+    content: str = ""
 
 
 # remember.
@@ -159,6 +161,7 @@ class RememberResult(WriteResult, frozen=True):
     `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
     was discarded, and when a dry run would have made it. `pruned_ids`: the `auto_pruned` memories that left a full
     store for it. `united`: what was added to the memory that says it already, null if nothing was to be added.
+    `no_longer`: the statement of the replaced memory that is no longer held, null if it was only refined.
     """
 
     id: str | None
@@ -189,6 +192,7 @@ class RememberResult(WriteResult, frozen=True):
     dry_run: bool
     pruned_ids: tuple[str, ...] = ()
     united: United | None = None
+    no_longer: str | None = None
 
 
 # Other changes of memories and links.

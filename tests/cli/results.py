@@ -112,7 +112,10 @@ REPLACED = msgspec.structs.replace(
     quality_warnings=["Counts resources, and the count will change."], redacted=["aws_access_key", "password"],
     embedded=False, embed_error="no model", auto_pruned=2,
     redundancy=Redundancy(0.29, True, "9a170000-0000-4000-8000-000000000007", 15.0),
-    conflicts=[Conflict("c0f11c70-0000-4000-8000-000000000008", "UPDATE", 0.7, "similarity 0.70 is in the band")],
+    conflicts=[
+        Conflict("c0f11c70-0000-4000-8000-000000000008", "UPDATE", 0.7, "similarity 0.70 is in the band", "It is 7")
+    ],
+    no_longer="API rate limit is 100 req/s",
 )  # fmt: skip
 """A reply with everything in it that a reply can have."""
 

@@ -20,6 +20,7 @@ replace = msgspec.structs.replace
 
 EVERYTHING = """\
 Remembered 1a2b3c4d in place of 9f8e7d6c in store "default", 3 links (1 temporal, 2 entity)
+  no longer held: API rate limit is 100 req/s
   because they are 83% alike in words, but the numbers differ
   redacted: aws_access_key, password (--allow-secret keeps it)
   Counts resources, and the count will change.
@@ -29,6 +30,7 @@ Remembered 1a2b3c4d in place of 9f8e7d6c in store "default", 3 links (1 temporal
   undo: mnemonctl undo op-1
 To review:
   c0f11c70 (UPDATE, similarity .70): similarity 0.70 is in the band
+  it says: It is 7
     mnemonctl supersede c0f11c70 1a2b3c4d
 Perhaps related:
   .72  Something alike, number 0

@@ -33,6 +33,7 @@ $ mnemonctl extract "I work at Globex now."
 00000005  replaced  fact/6  Ana, Globex
   Ana works at Globex now
   in place of 00000002: they are 67% alike in words, and the new text says that it changed
+  no longer held: Ana works at Acme
   undo: mnemonctl undo 0000000a
 $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
 1. 00000002  fact/3  score .72

@@ -29,6 +29,7 @@ similarity  words  cosine  novelty  contrast           suggests   memory
 same place from similarity .65 · duplicate above .90 with novelty up to .10
 $ mnemonctl remember "Deploys on Friday are not allowed" --cat fact
 Remembered 00000002 in place of 00000001 in store "$STORE"
+  no longer held: Deploys on Friday are allowed
   because they are 100% alike in words, and one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember deploys on Friday are not allowed. --cat fact
@@ -44,6 +45,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "API rate limit is 200 req/s"
 Remembered 00000002 in place of 00000001 in store "$STORE"
+  no longer held: API rate limit is 100 req/s
   because they are 83% alike in words, and the numbers differ
   undo: mnemonctl undo 0000000b
 """,
@@ -60,12 +62,45 @@ Known already as 00000002 in store "$STORE"; nothing was added
   because they are 100% alike in words, and the new text adds nothing
   undo: mnemonctl undo 0000000c
 """,
+    "a repetition leaves its tags, and undo takes them back": """\
+$ mnemonctl remember "Apollo ships in March" --tag plan --importance 2
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "apollo ships in March." --tag x --tag y --importance 4
+Known already as 00000001 in store "$STORE"
+  added tags x, y; importance 2 -> 4
+  because the texts are the same, apart from case, spaces and the punctuation around them
+  undo: mnemonctl undo 0000000b
+$ mnemonctl list --tags y
+00000001  2026-11-22  general/4      Apollo ships in March
+$ mnemonctl undo 0000000b > /dev/null; mnemonctl get 00000001 --text | grep -E "^  (importance|tags)"
+  importance            2
+  tags                  plan
+""",
+    "an update to the text of another memory": """\
+$ mnemonctl remember "Billing runs in Oslo" -q
+00000001-0000-0000-0000-000000000001
+$ mnemonctl remember "Lunch is at noon" -q
+00000002-0000-0000-0000-000000000002
+$ mnemonctl update 00000002 --content "billing runs in Oslo."
+Updated 00000002: content, entities, 2 new links
+  00000001 says the same; to make one of the two:
+    mnemonctl merge 00000002 00000001
+  undo: mnemonctl undo 0000000a
+$ mnemonctl merge 00000002 00000001
+Merged 00000002 into 00000001
+  billing runs in Oslo.
+  undo: mnemonctl undo 0000000b
+$ mnemonctl list
+00000001  2026-11-22  general/3      billing runs in Oslo.
+""",
     "a change that announces itself": """\
 $ mnemonctl remember "Chose SQLite as storage" --cat decision
 Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "Chose PostgreSQL to replace SQLite as the primary database" --cat decision
 Remembered 00000002 in place of 00000001 in store "$STORE"
+  no longer held: Chose SQLite as storage
   because they are 67% alike in words, and the new text says that it is no longer so
   undo: mnemonctl undo 0000000b
 """,
@@ -104,6 +139,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "部署脚本默认不保留三个版本"
 Remembered 00000002 in place of 00000001 in store "$STORE"
+  no longer held: 部署脚本默认保留三个版本
   because they are 91% alike in words, and one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember "部署脚本默认不保留三个版本。"
@@ -119,6 +155,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "The office opens at ten, not at nine" --dry-run
 Would remember it in place of 00000001 in store "$STORE"; nothing was written
+  no longer held: The office opens at nine
   because they are 100% alike in words, and the new text says that it is no longer so
 $ mnemonctl remember "The office opens at nine" --dry-run
 Known already as 00000001 in store "$STORE"; nothing was written

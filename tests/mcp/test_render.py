@@ -92,7 +92,7 @@ def test_nothing_is_to_be_judged_twice() -> None:
         conflicts=[Conflict(OTHER, "CONFLICT", 0.6, "the numbers differ")],
     )
     assert [line.partition(">")[0] for line in text.splitlines() if line.startswith("<ref:")] == [
-        "<ref:bbbbbbbb does not agree with it", "<ref:cccccccc may be the effect",
+        "<ref:bbbbbbbb may contradict it", "<ref:cccccccc may be the effect",
     ]  # fmt: skip
 
 
@@ -101,16 +101,20 @@ def test_what_there_is_to_judge_is_fenced() -> None:
     text = told(
         causal_candidates=[cause("from_candidate"), cause("to_candidate")],
         semantic_candidates=[msgspec.structs.replace(kin, auto_linked=True), *[kin] * 5],
-        conflicts=[Conflict("e" * 36, "CONFLICT", 0.6, "the numbers differ")],
+        conflicts=[Conflict("e" * 36, "CONFLICT", 0.6, "the numbers differ", "It is <7>")],
+        action="replaced",
+        replaced_id="f" * 36,
+        no_longer="It <never> broke",
     )
     lines = text.splitlines()
     assert lines[1].startswith("Judge for yourself, then link or correct.")
     assert lines[2] == f"<recalled-data {NONCE}>"
-    assert lines[3] == "<ref:eeeeeeee does not agree with it> the numbers differ"
-    assert lines[4] == "<ref:bbbbbbbb may be the cause> It ‹broke> at night"
-    assert lines[5] == "<ref:bbbbbbbb may be the effect> It ‹broke> at night"
-    assert lines[6:9] == [f"<ref:dddddddd may belong together> {'x' * 160}… (340 more)"] * 3
-    assert lines[9:] == [f"</recalled-data {NONCE}>"]
+    assert lines[3] == "<ref:ffffffff is no longer held> It ‹never> broke"
+    assert lines[4] == "<ref:eeeeeeee may contradict it> the numbers differ: It is ‹7>"
+    assert lines[5] == "<ref:bbbbbbbb may be the cause> It ‹broke> at night"
+    assert lines[6] == "<ref:bbbbbbbb may be the effect> It ‹broke> at night"
+    assert lines[7:10] == [f"<ref:dddddddd may belong together> {'x' * 160}… (340 more)"] * 3
+    assert lines[10:] == [f"</recalled-data {NONCE}>"]
 
 
 @pytest.mark.parametrize(

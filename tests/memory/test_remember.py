@@ -11,6 +11,7 @@ from mnemond.config.settings import PROFILES, Config, config_from
 from mnemond.memory.compare import Moment, compare
 from mnemond.memory.diff import LITERAL, Safeguards, on_reference_scale
 from mnemond.memory.draft import WriteContext, with_reading, write_rules
+from mnemond.memory.remember import with_candidates
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
 from mnemond.model.outcomes import Conflict, ScopeView
@@ -71,6 +72,38 @@ def test_a_published_profile_reads_no_frames_and_takes_no_near_meaning_of_a_buil
     assert diff.safeguards == msgspec.structs.replace(LITERAL, raise_override=True)
     assert math.isinf(diff.cosines.override)
     assert write_rules(None, config, LITERAL).diff.safeguards == LITERAL
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "no_longer"),
+    [
+        ("The limit is 100 req/s", "The limit is 200 req/s", "The limit is 100 req/s"),
+        (
+            "We use Jenkins. Ana likes tea",
+            "We switched from Jenkins to GitHub Actions. Ana likes tea",
+            "We use Jenkins",
+        ),
+        ("Chose Qdrant over Milvus", "Chose Qdrant over Milvus because filtering is faster", None),
+    ],
+)
+def test_the_reply_says_which_statement_is_no_longer_held(old: str, new: str, no_longer: str | None) -> None:
+    over = Memories()
+    over.remember(old)
+    outcome = over.decided(new).outcome
+    assert outcome.action == "replaced"
+    assert (outcome.no_longer or "").rstrip(".") == (no_longer or "")
+
+
+def test_the_text_of_a_contradicted_memory_is_quoted() -> None:
+    over = Memories()
+    over.remember("The office is in Berlin")
+    outcome = over.decided("The office is in Munich").outcome
+    assert [each.content for each in outcome.conflicts] == [""], "texts are not stored with outcomes"
+    quoted = with_candidates(outcome, over.snapshot, over.config.graph.causal, None)
+    assert [each.content for each in quoted.conflicts] == ["The office is in Berlin"]
+    over.index.apply([RetireInsight(name(1), "forgotten")])
+    gone = with_candidates(outcome, over.snapshot, over.config.graph.causal, None)
+    assert [each.content for each in gone.conflicts] == [""]
 
 
 def test_two_statements_of_different_kinds_stay_and_are_related() -> None:
