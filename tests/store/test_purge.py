@@ -26,6 +26,7 @@ from mnemond.model.outcomes import (
     SemanticCandidate,
     UndoneMemory,
     UndoResult,
+    United,
     UpdateResult,
 )
 from mnemond.store import backups, operations, purge
@@ -91,10 +92,17 @@ def restored(world: RevisionWorld, one: str) -> None:
     world.restore(one)
 
 
+def said_again(world: RevisionWorld, one: str) -> None:
+    again = world.remember(TEXT, tags=("Frobozz",), entities=("Frobozz",), importance=5)
+    assert isinstance(again, RememberResult)
+    assert again.duplicate_of == one
+
+
 HISTORIES: dict[str, Callable[[RevisionWorld, str], object]] = {
     "as it was written": lambda world, one: None,
     "forgotten": lambda world, one: world.drop(one),
     "updated": update,
+    "said again": said_again,
     "superseded": supersede,
     "in the place of another": replace,
     "merged": merge,
@@ -259,6 +267,8 @@ REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
             conflicts=[ODD],
             quality_warnings=["Zorkmid"],
             semantic_candidates=[SemanticCandidate("other", "Zorkmid", "fact", 0.5, 0.5)],
+            united=United(["Zorkmid"]),
+            no_longer="Zorkmid",
         ),
         made(UpdateResult, "o", id="it", quality_details=[REMARK], quality_warnings=["Zorkmid"]),
         made(
