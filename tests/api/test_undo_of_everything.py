@@ -39,6 +39,9 @@ OPERATIONS: dict[str, Do] = {
         CALL, RememberParams(content="Carol likes tea", created_at="2020-01-01T00:00:00Z")
     ),
     "skipped": lambda over, ids: over.remembering.remember(CALL, RememberParams(content=TEXTS[0])),
+    "united": lambda over, ids: over.remembering.remember(
+        CALL, RememberParams(content=TEXTS[0], tags=("x",), entities=("Redis", "Ana"), importance=5)
+    ),
     "replaced": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content="We no longer chose SQLite for the billing service")
     ),
