@@ -140,9 +140,6 @@ def _named_as(verdict: Verdict) -> Action:
     return "CONFLICT" if verdict.contradicts and verdict.suggestion in ("ADD", "UPDATE") else verdict.suggestion
 
 
-LATER = "it was said later"
-
-
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
     """Return why a new memory of this scope may not replace `old`, whatever the table suggests; None when it may.
 
@@ -154,7 +151,7 @@ def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
         return "it is for others as well"
     if moment.said_us > moment.now_us:
         return "the new text does not hold yet"
-    return LATER if _valid_us(old) > moment.said_us else None
+    return "it was said later" if _valid_us(old) > moment.said_us else None
 
 
 NOT_YET, NO_MORE = "it does not hold yet", "it does not hold any more"
@@ -281,7 +278,7 @@ def _match(
     """Judge a row. The reason says so if remember keeps a row that the table would replace.
 
     A row that is not valid now never decides. A row that stays although the new text denies it is contradicted, unless
-    it has ended, so that it is not recalled beside the new text, or was said later, so that it counts for more.
+    it has ended: it is not recalled beside the new text.
     """
     old = snapshot.insight(row)
     cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
@@ -290,7 +287,7 @@ def _match(
         return Match(old.id, parse_rfc3339(old.created_at), verdict)
     passed = _passed_by(old, moment)
     kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
-    denied = verdict.contradicts or (verdict.action == "CONFLICT" and kept not in (None, LATER))
+    denied = verdict.contradicts or (verdict.action == "CONFLICT" and kept is not None)
     contradicts = denied and passed != NO_MORE
     if verdict.action != "ADD" and kept is not None:
         reason, action = f"{verdict.reason}; but {kept}, so both stay", "ADD" if passed else verdict.action

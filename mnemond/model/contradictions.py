@@ -30,7 +30,7 @@ def noting(metadata: str, ids: Collection[str]) -> str:
 
 
 def noted(insight: Insight) -> tuple[str, ...]:
-    """Return the ids of the older memories that a memory contradicts."""
+    """Return the ids of the memories, stored before it, that a memory contradicts."""
     if _MARK not in insight.metadata:
         return ()
     found = _decoder.decode(insight.metadata).get(NAME)
@@ -39,9 +39,14 @@ def noted(insight: Insight) -> tuple[str, ...]:
 
 
 def among(insights: Sequence[Insight]) -> list[tuple[int, int]]:
-    """Return the pairs of a newer and an older memory of which the newer notes that it contradicts the older, by their
-    places."""
+    """Return the places of the newer and the older of each two memories of which one notes that it contradicts the
+    other. The later statement is the newer one, also where the earlier one was stored after it."""
     places = {insight.id: place for place, insight in enumerate(insights)}
-    return [
-        (newer, places[older]) for newer, insight in enumerate(insights) for older in noted(insight) if older in places
+    found = [
+        (place, places[each]) for place, insight in enumerate(insights) for each in noted(insight) if each in places
     ]
+    return [(one, other) if _since(insights[one]) >= _since(insights[other]) else (other, one) for one, other in found]
+
+
+def _since(insight: Insight) -> str:
+    return insight.valid_from or insight.created_at

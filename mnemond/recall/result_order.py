@@ -17,7 +17,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
-from mnemond.model.contradictions import among, noted
+from mnemond.model.contradictions import among
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
@@ -152,17 +152,15 @@ def _other_wording(
 def arranged(snapshot: Snapshot, hits: Sequence[Hit], query: Query, intent: Intent) -> tuple[Hit, ...]:
     """Order `hits`, which are best first: by time if the query says so; for WHY every cause before its effects. What
     may contradict another result is marked, and the newer of the two comes first."""
-    hits = _marked(hits)
+    pairs = among([hit.insight for hit in hits])
+    hits = _marked(hits, pairs) if pairs else hits
     if query.order == "time":
         return tuple(sorted(hits, key=lambda hit: (time_us(hit.insight), hit.insight.id)))
-    return _causes_first(snapshot, hits) if intent == "WHY" else _newer_first(hits)
+    return _causes_first(snapshot, hits) if intent == "WHY" else _newer_first(hits, pairs)
 
 
-def _marked(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Mark both results of each pair of which the newer notes that it contradicts the older."""
-    pairs = among([hit.insight for hit in hits])
-    if not pairs:
-        return hits
+def _marked(hits: Sequence[Hit], pairs: Sequence[tuple[int, int]]) -> list[Hit]:
+    """Mark both results of each pair of places, of which the newer contradicts the older."""
     others: dict[int, list[str]] = {}
     for newer, older in pairs:
         others.setdefault(newer, []).append(hits[older].insight.id)
@@ -173,16 +171,15 @@ def _marked(hits: Sequence[Hit]) -> Sequence[Hit]:
     ]
 
 
-def _newer_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Move each result before those that it contradicts, as far as needed."""
-    ordered = list(hits)
-    for hit in hits:
-        held = noted(hit.insight) if hit.contradicts else ()
-        place = ordered.index(hit)
-        first = next((at for at, other in enumerate(ordered[:place]) if other.insight.id in held), place)
-        if first < place:
-            ordered.insert(first, ordered.pop(place))
-    return tuple(ordered)
+def _newer_first(hits: Sequence[Hit], pairs: Sequence[tuple[int, int]]) -> tuple[Hit, ...]:
+    """Move the newer of each pair of places before the older ones that it contradicts, as far as needed."""
+    ordered = list(range(len(hits)))
+    for newer in sorted({newer for newer, _ in pairs}):
+        held = {older for one, older in pairs if one == newer}
+        place = ordered.index(newer)
+        first = next((at for at, other in enumerate(ordered[:place]) if other in held), place)
+        ordered.insert(first, ordered.pop(place))
+    return tuple(hits[place] for place in ordered)
 
 
 def _causes_first(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +104,11 @@ def test_hostile_memories_break_no_bound_and_no_fence(given_: list[tuple[str, st
         assert without_echoes(told.text.replace("a:\n", "").replace("b:\n", "")) == ""
         for each in told.whole:
             assert inert(each.content) in told.text
+
+
+def test_what_may_contradict_another_result_says_so() -> None:
+    one, other = (hit(memory(number, f"Text {number}.")) for number in (1, 2))
+    one = msgspec.structs.replace(one, contradicts=(other.insight.id, memory(9, "not shown").id))
+    told = render_prompt_memories([one, other], NONCE, 4_000)
+    assert "<ref:00000001 2026-02-17 preference medium user may contradict ref:00000002> Text 1." in told.text
+    assert told.text.count("may contradict") == 1

@@ -76,7 +76,7 @@ def test_what_is_planned_contradicts_another_value_but_not_the_same() -> None:
     assert (noted(other.added), [each.id for each in other.outcome.conflicts]) == ((name(1),), [name(1)])
 
 
-def test_a_contradicted_memory_that_may_not_be_replaced_is_noted_unless_it_is_the_later_one() -> None:
+def test_a_contradicted_memory_that_may_not_be_replaced_is_noted() -> None:
     over = Memories()
     over.remember(OLD)
     over.change(1, pinned=True)
@@ -85,7 +85,7 @@ def test_a_contradicted_memory_that_may_not_be_replaced_is_noted_unless_it_is_th
     over.change(1, pinned=False)
     assert noted(over.decided(NEW, scope=Scope("u1")).added) == (name(1),)
     assert noted(over.decided(NEW, created_at=FUTURE).added) == (name(1),)
-    assert noted(over.decided(NEW, created_at=PAST).added) == ()
+    assert noted(over.decided(NEW, created_at=PAST).added) == (name(1),)
 
 
 def test_what_is_said_again_of_the_past_is_known() -> None:

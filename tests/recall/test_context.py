@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from mnemond.index.columns import time_us
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
+from mnemond.model.contradictions import noting
 from mnemond.model.memory import Edge, Insight
 from mnemond.model.query import Hit
 from mnemond.recall import context as context_module
 from mnemond.recall.context import (
+    CONTRADICTION,
     LOOKED,
     MIN_CONTENT,
     READ,
@@ -266,3 +268,15 @@ def test_no_memory_gets_out_of_its_line_or_over_the_budget(
         assert len(context.shown) == 1
         assert quarters(marks[0]) <= MIN_CONTENT + len("<t:1970-01-02>  <ref:00000001>")
     assert linearise(hits, frame(intent, budget), relations, more) == context
+
+
+def test_a_contradiction_is_a_relation_from_the_newer_to_the_older() -> None:
+    old, new = (
+        insight(name(number), text, metadata=noting("{}", against))
+        for number, text, against in ((1, "in Berlin", ()), (2, "in Munich", (name(1),)))
+    )
+    snapshot = MemoryIndex.build([(old, None), (new, None)], [], DIMENSION).snapshot
+    assert relations_among(snapshot, [old, new]) == [Relation(name(2), name(1), CONTRADICTION)]
+    hits = [Hit(each, 0.5, "high", ("keyword",), Signals(0.5, 0.0, 0.0, 0.0)) for each in (new, old)]
+    told = linearise(hits, frame(), relations_among(snapshot, [old, new]))
+    assert f"<ref:{name(2)[:8]}> -> <ref:{name(1)[:8]}> (may contradict)" in told.text

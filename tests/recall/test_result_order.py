@@ -12,6 +12,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
+from mnemond.model.contradictions import noting
 from mnemond.model.memory import Edge, EdgeType, Insight
 from mnemond.model.query import Hit, Intent, Order, Query
 from mnemond.recall.result_order import arranged, distinct
@@ -158,3 +159,36 @@ def test_the_order_of_time_is_that_of_what_is_told_else_of_the_telling() -> None
         found = arranged(empty(), told, *query(intent, "time"))
         assert ids(found) == ["of-old", "a", "b", "of-then", "late"]
     assert arranged(empty(), told, *query("WHEN")) == tuple(told)
+
+
+# ------------------------------------------------------------ contradictions
+
+
+def noting_hit(identity: str, score: float, *older: str) -> Hit:
+    return hit(insight(identity, f"text {identity}", metadata=noting("{}", older)), score)
+
+
+def test_the_newer_of_a_contradiction_comes_first_and_both_are_marked() -> None:
+    hits = [noting_hit("old", 0.9), noting_hit("other", 0.8), noting_hit("new", 0.7, "old", "gone")]
+    found = arranged(built().snapshot, hits, *query())
+    assert ids(found) == ["new", "old", "other"]
+    assert [each.contradicts for each in found] == [("old",), ("new",), ()]
+
+
+def test_by_time_the_oldest_stays_first_and_is_marked() -> None:
+    hits = [noting_hit("new", 0.7, "old"), noting_hit("old", 0.9)]
+    found = arranged(built().snapshot, hits, *query(order="time"))
+    assert {each.insight.id: each.contradicts for each in found} == {"new": ("old",), "old": ("new",)}
+
+
+def test_without_a_contradiction_the_order_stays() -> None:
+    hits = [noting_hit("a", 0.9), noting_hit("b", 0.8, "gone")]
+    assert arranged(built().snapshot, hits, *query()) == tuple(hits)
+
+
+def test_a_statement_of_the_past_that_was_stored_later_is_the_older_one() -> None:
+    late = hit(insight("late", "in Munich", at=2), 0.7)
+    past = hit(insight("past", "in Berlin", at=1, metadata=noting("{}", ["late"])), 0.9)
+    found = arranged(built().snapshot, [past, late], *query())
+    assert ids(found) == ["late", "past"]
+    assert [each.contradicts for each in found] == [("past",), ("late",)]
