@@ -18,6 +18,7 @@ from tests.api.test_undo_of_everything import OPERATIONS, TEXTS
 METHOD_OF = {
     "backdated": "remember",
     "skipped": "remember",
+    "united": "remember",
     "replaced": "remember",
     "backdate": "update",
     "keep": "gc",
