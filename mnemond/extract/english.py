@@ -29,7 +29,7 @@ from mnemond.extract.findings import (
     requested,
     with_dates,
 )
-from mnemond.extract.first_person import about, possessive
+from mnemond.extract.first_person import ASSISTANT, about, possessive
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
@@ -310,16 +310,16 @@ def _name_of_speaker(part: str, scene: Scene) -> Finding:
 
 
 def _of_family(part: str, family: Family, scene: Scene, tail: str = "") -> Finding | str:
-    content, mentioned = _content(part, scene)
+    content, mentioned = _content(part, scene, "" if family.name == "rule" else ASSISTANT)
     if not (family.referring or family.name == "rule" or is_substantial(content)):
         return "substance"
     return finding(family, content + tail, dated=any(each.explicit for each in mentioned))
 
 
-def _content(part: str, scene: Scene) -> tuple[str, tuple[DateMention, ...]]:
+def _content(part: str, scene: Scene, addressed: str = ASSISTANT) -> tuple[str, tuple[DateMention, ...]]:
     plain_text = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
     plain_text = _FILLER.sub("", _TURNED.sub("", plain_text, count=1))
-    content, mentioned = with_dates(about(scene.name, plain_text), scene.said_us)
+    content, mentioned = with_dates(about(scene.name, plain_text, addressed), scene.said_us)
     content = content.strip().rstrip("!.?,;")
     is_name = any(mark in content.partition(" ")[0] for mark in "/._`")
     return content if is_name else content[:1].upper() + content[1:], mentioned

@@ -20,7 +20,15 @@ _APOSTROPHES: Final = regex(
 
 def spelled(sentence: str) -> str:
     """`sentence` on one line, with straight apostrophes, also where they were left out: "dont", "im"."""
-    return _APOSTROPHES.sub(_with_apostrophe, " ".join(sentence.replace("’", "'").split()))
+    plain = " ".join(sentence.replace("’", "'").split())
+    return _CONTRACTED.sub(_written_out, _APOSTROPHES.sub(_with_apostrophe, plain))
+
+
+_CONTRACTED: Final = regex(r"\b(?:(?P<will>gonna)|(?P<wish>wanna)|(?P<must>gotta))\b", re.IGNORECASE)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return "going to" if found["will"] else "want to" if found["wish"] else "have to"
 
 
 def _with_apostrophe(found: re.Match[str]) -> str:

@@ -323,7 +323,7 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
             return None
         if word.small in ("that", "which", "who", "because", "if", "when", "but", "so", "while"):
             return None
-        if word.closes and not (word.text.endswith(",") and _is_apposition(words, at)):
+        if word.closes and not (word.text.endswith(",") and _is_apposition(words, start, at)):
             return None
         if word.small in ("and", "&"):
             joined = True
@@ -344,9 +344,9 @@ def _may_continue(word: Word, before: Word) -> bool:
     return word.small not in _BREAKING or before.small in lists.prepositions | {"and", "or", "all", "both", "&"}
 
 
-def _is_apposition(words: Sequence[Word], at: int) -> bool:
+def _is_apposition(words: Sequence[Word], start: int, at: int) -> bool:
     """ "My sister, Noor, cycles"; "Erik, the landlord, lives": the comma is followed by a few words and another one."""
-    return any(word.text.endswith(",") for word in words[at + 1 : at + 5]) or (at > 0 and words[at - 1].closes)
+    return any(word.text.endswith(",") for word in words[at + 1 : at + 5]) or (at > start and words[at - 1].closes)
 
 
 def _is_plural(word: str) -> bool:
@@ -363,6 +363,8 @@ def _is_finite(words: Sequence[Word], at: int, *, plural: bool) -> bool:
         return True
     if before.endswith("'s") and _is_short_is(words, at):
         return True
+    if small in ("time", "times", "timed") and (at + 1 >= len(words) or words[at + 1].small != "out"):
+        return False
     following = words[at + 1].small if at + 1 < len(words) and not words[at].closes else ""
     if following in BE | HAVE | FUTURE | MODAL and small not in ("say", "says"):
         return False  # "the test runs are slow"

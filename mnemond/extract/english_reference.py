@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from mnemond.extract.discourse import Discourse, Kind, Mention
@@ -155,15 +156,26 @@ def _is_verb(words: list[Word], at: int, start: int) -> bool:
 def _is_name(words: list[Word], at: int) -> bool:
     word = words[at]
     plain = word.text.strip("\"'(`")
-    if not plain[:1].isupper() or word.small.split("'")[0] in PRONOUNS:
+    if not plain[:1].isupper() or word.small.split("'")[0] in PRONOUNS or _is_called(words, at):
         return False
     lists = grammar()
     if at == 0:
         common = word.small in lists.leading | lists.prepositions | lists.subordinators | lists.adverbs | lists.bases
-        return (
-            not common and word.small not in lists.determiners and word.small not in ("there", "please", "what", "who")
-        )
+        marked = word.small in lists.determiners or word.small.endswith("ing") or word.small in _INTERJECTIONS
+        return not (common or marked)
     return True
+
+
+_INTERJECTIONS: Final = frozenset(
+    "there please what who wow thanks sounds looks seems here glad nice cool great sorry yes no ok okay hey hi hello".split()
+)
+
+
+def _is_called(words: list[Word], at: int) -> bool:
+    """True for a name with which somebody is addressed: at the beginning before a comma, at the end behind one."""
+    if at == 0:
+        return words[at].text.endswith((",", "!"))
+    return at == len(words) - 1 and words[at - 1].text.endswith(",")
 
 
 def _mention(words: list[Word], text: str, clause: Clause | None) -> Mention | None:
@@ -280,7 +292,7 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
         return f"{_owner(antecedent)}{rest}"
     short = found["short"] or ""
     form = _FORMS.get(short, "")
-    if short == "'s" and _HAS.match(rest):
+    if short == "'s" and (_HAS.match(rest) or _is_done(rest)):
         form = "has"
     return _with_objects(
         f"{antecedent} {form}{rest}" if form else f"{antecedent}{rest}", discourse, skip=len(antecedent)
@@ -289,6 +301,12 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
 
 _PERSONAL: Final = frozenset({"he", "she", "his", "her", "him"})
 _HAS: Final = regex(r" (?:been|got|had|lived|worked|moved|started|stopped|left|never|always)\b")
+
+
+def _is_done(rest: str) -> bool:
+    """True if a participle follows that is no state: "it's paid off", not "it's written in Go"."""
+    words, lists = words_in(rest), grammar()
+    return bool(words) and words[0].small in lists.participles and words[0].small not in lists.states
 
 
 def _is_noun_next(word: str, rest: str) -> bool | None:
@@ -316,11 +334,7 @@ def _with_objects(sentence: str, discourse: Discourse, skip: int = 0) -> str | N
         word = found["word"].lower()
         if found.start() < skip or _stays(sentence, found, word):
             return found[0]
-        if (
-            found.start() > 8
-            and any(sentence.find(each.text.split()[-1]) < found.start() for each in names)
-            and word != "there"
-        ):
+        if word != "there" and _is_explained(sentence[: found.start()], names):
             return found[0]
         antecedent = discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
         if antecedent is None:
@@ -332,6 +346,21 @@ def _with_objects(sentence: str, discourse: Discourse, skip: int = 0) -> str | N
 
     replaced = _OBJECT.sub(instead, sentence)
     return None if unclear else replaced
+
+
+_LINKS: Final = regex(r"\b(?:and|but|that|which|who|because|since|so|if|when|while|before|after)\b", re.IGNORECASE)
+
+
+def _is_explained(before: str, names: Sequence[Mention]) -> bool:
+    """True if the words before a pronoun name what it stands for, in a clause of their own: "I bought a bike and ride
+    it";
+    or their subject may be it."""
+    if not any(each.text.split()[-1] in before for each in names):
+        return False
+    return _LINKS.search(before) is not None or not _BY_SPEAKER.match(before)
+
+
+_BY_SPEAKER: Final = regex(r"(?:i|we)\b", re.IGNORECASE)
 
 
 def _stays(sentence: str, found: re.Match[str], word: str) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
 from mnemond.extract.findings import refers
+from mnemond.text.entities import extract
 from mnemond.text.resources import one_of, regex
 from mnemond.text.tokens import tokens
 
@@ -25,6 +26,7 @@ Sort = Literal["trait", "state", "change", "plan"]
 NOTHING, MOMENT, PROGRESS, REQUEST, UNCERTAIN = "nothing lasting", "of the moment", "progress", "request", "uncertain"
 """Reasons why a clause is left out."""
 
+_WISHES: Final = frozenset({"want", "hope", "plan", "intend", "need", "aim"})
 TOLERANCE: Final = frozenset(
     [
         "eat",
@@ -127,7 +129,30 @@ _SORTS: Final[dict[str, Sort]] = {"trait": "trait", "state": "state", "change": 
 
 _OWN: Final = frozenset({"my", "our", "mine", "ours"})
 _GENERAL: Final = frozenset({"all", "every", "each", "any", "both", "most"})
-_POINTING: Final = frozenset({"this", "that", "these", "those", "it", "you", "there", "what", "which", "such"})
+_POINTING: Final = frozenset(
+    {
+        "here",
+        "sounds",
+        "looks",
+        "seems",
+        "feels",
+        "guess",
+        "much",
+        "so",
+        "things",
+        "wow",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "you",
+        "there",
+        "what",
+        "which",
+        "such",
+    }
+)
 _DEFINITE: Final = frozenset({"the", "this", "that", "these", "those"})
 
 
@@ -135,7 +160,7 @@ def subject_of(clause: Clause) -> Subject:
     """Whom or what a clause is about."""
     words, lists = words_in(clause.subject), grammar()
     smalls = [word.small for word in words]
-    if not smalls:
+    if not smalls or "your" in smalls or "yours" in smalls:
         return "anyone"
     if "i" in smalls:
         return "i" if smalls == ["i"] else "we"
@@ -143,12 +168,20 @@ def subject_of(clause: Clause) -> Subject:
         return "we"
     if not _OWN.isdisjoint(smalls):
         return "own"
-    if smalls[0] in lists.anyone and (len(smalls) < 2 or smalls[0] in _POINTING):
+    if smalls[0] in _POINTING or (smalls[0] in lists.anyone and len(smalls) < 2):
         return "anyone"
     if any(small.removesuffix("'s") in lists.persons for small in smalls):
         return "person"
+    return "person" if any(each.kind == "person" for each in extract(clause.subject)) else "thing"
+
+
+def _is_named(clause: Clause) -> bool:
+    """True if the subject is a name and nothing else, of something or somebody: "Heron", "Green Falcon"."""
+    words = words_in(clause.subject)
     names = [word for word in words if word.small not in ("and", "&", "from", "of", "the")]
-    return "person" if all(word.text[:1].isupper() and not word.text[1:2].isupper() for word in names) else "thing"
+    if not names or len(names) > 3 or not all(word.text[:1].isupper() for word in names):
+        return False
+    return not (len(names) == 1 and (names[0].small.endswith("ing") or names[0].small in grammar().plurals))
 
 
 def _of_anyone(clause: Clause) -> Statement | str:
@@ -171,12 +204,14 @@ _OURS: Final = regex(r"\b(?:my|our|us)\b", re.IGNORECASE)
 
 
 def _is_at_hand(clause: Clause, about: Subject) -> bool:
-    """True if the subject is a piece of the text, the code or the conversation at hand."""
+    """True if the subject is a piece of the text, the code or the conversation at hand. One with a name of its own is
+    not: "the OpenAPI file"."""
     words = words_in(clause.subject)
     if about not in ("thing", "own") or not words or words[-1].small not in grammar().at_hand.nouns:
         return False
     plural = words[-1].small.endswith("s") and words[0].small not in _DEFINITE
-    return not (plural or (about == "own" and is_habit(clause.text)) or words[0].small in _GENERAL)
+    usual = plural or words[0].small in _GENERAL or (about == "own" and is_habit(clause.text))
+    return not (usual or (len(words) > 2 and refers(" ".join(word.text for word in words[1:]))))
 
 
 # ---------------------------------------------------------------- values
@@ -190,13 +225,15 @@ _HABIT: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().habit)})(?![\w']
 _TODAY: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().today)})(?![\w'])", re.IGNORECASE)
 _PASSING: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().passing)})(?![\w'])", re.IGNORECASE)
 _SINCE: Final = regex(
-    r"\b(?:since|for (?:about |over |almost |nearly |the (?:last|past) )?(?:\w+ ){0,2}(?:years?|months?|weeks?"
+    r"\b(?:since (?!i\b|we\b|he\b|she\b|it\b|they\b|you\b|that\b|this\b|then\b)|for (?:about |over |almost |nearly "
+    r"|the (?:last|past) )?(?:\w+ ){0,2}(?:years?|months?|weeks?"
     r"|decades?|ages)"
     r"|all (?:my|our|her|his|their) li(?:fe|ves)|ever since)\b",
     re.IGNORECASE,
 )
 _EVERY: Final = regex(
-    r"\b(?:every|each|daily|weekly|monthly|nightly|hourly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|once a|twice a"
+    r"\b(?:every|each (?!other)|daily|weekly|monthly|nightly|hourly|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    r"|once a|twice a"
     r"|times a)\b",
     re.IGNORECASE,
 )
@@ -262,7 +299,11 @@ _ORDINALS: Final = frozenset(
 def _behind_preposition(rest: str) -> bool:
     """True if `rest` begins with a preposition and says something behind it."""
     first = _first(rest)
-    return first is not None and first.small in grammar().prepositions and content_size(rest) >= 1
+    prepositions = grammar().prepositions - _PARTICLES
+    return first is not None and first.small in prepositions and content_size(rest) >= 1
+
+
+_PARTICLES: Final = frozenset({"off", "up", "out", "down", "like"})
 
 
 # ---------------------------------------------------------------- tenses
@@ -274,6 +315,14 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists = clause.rest, grammar()
     if about == "thing":
         return _state_of_thing(clause, dated)
+    if (
+        clause.verb in _WISHES
+        and dated
+        and rest.startswith("to ")
+        and not is_of_today(rest)
+        and not _names_at_hand(rest)
+    ):
+        return "plan"
     thoughts = clause.verb in lists.thoughts and not (about in ("own", "person") and clause.verb in lists.properties)
     if thoughts and not (
         is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
@@ -296,7 +345,10 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
     words = words_in(clause.subject)
     if clause.verb == "keep" and any(word.small in lists.gerunds for word in words_in(rest)[:1]):
         return MOMENT
-    if clause.verb not in lists.state_verbs or (clause.verb == "work" and (clause.negated or content_size(rest) < 2)):
+    named = _is_named(clause) and has_value(rest)
+    if (clause.verb not in lists.state_verbs and not named) or (
+        clause.verb == "work" and (clause.negated or content_size(rest) < 2)
+    ):
         return NOTHING
     if clause.verb == "take" and len(words) == 1 and not words[0].small.endswith("s") and words[0].text.islower():
         return MOMENT  # "startup takes 9 seconds"
@@ -304,12 +356,7 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
         return MOMENT
     if content_size(rest) < 1 or _names_at_hand(rest):
         return NOTHING
-    definite = words[0].small in _DEFINITE
-    return (
-        "state"
-        if has_value(rest) or has_value(clause.subject) or _behind_preposition(rest) or not definite
-        else "names nothing"
-    )
+    return "state" if has_value(rest) or has_value(clause.subject) or _behind_preposition(rest) else "names nothing"
 
 
 def _being(clause: Clause, about: Subject, dated: bool) -> str:
@@ -318,8 +365,10 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
     if first is None or content_size(rest) < 1:
         return NOTHING
     small = first.small
-    if small in lists.moods:
+    if small in lists.moods and not is_habit(clause.subject):
         return MOMENT
+    if small == "like":
+        return NOTHING
     if is_of_today(rest, dated=dated):
         return MOMENT
     bare = small.removesuffix("-")
@@ -333,6 +382,10 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         )
     if small in lists.states:
         return "state"
+    if about in ("i", "we", "person") and not (
+        first.text[:1].isupper() or first.text[:1].isdigit() or _NUMBER_WORD.match(small)
+    ):
+        return "trait" if about == "person" and has_value(rest) else NOTHING
     if has_value(rest) or dated:
         return "trait" if about in ("i", "person") else "state"
     return NOTHING
@@ -387,6 +440,7 @@ _PASSING_NOUNS: Final = frozenset(
 
 def _kind_of_noun(clause: Clause, about: Subject) -> str:
     words = words_in(clause.rest)
+    first = words[0].small if words else ""
     behind = [word.small for word in words[1:6]]
     if not behind or behind[0] in _PASSING_NOUNS or _names_at_hand(" ".join(behind[:3])):
         return NOTHING
@@ -416,11 +470,25 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return "state" if lasting and first is not None and first.small not in lists.moods else NOTHING
     if _names_at_hand(rest):
         return PROGRESS
+    if (verb == "get" and not _GOT.match(rest)) or (verb in ("learn", "find") and _LEARNED.match(rest)):
+        return NOTHING
     if verb in lists.changes and content_size(rest) >= 1:
-        return PROGRESS if verb in WEAK and _is_articled(rest) and not dated else "change"
+        weak = verb in WEAK and (_is_articled(rest) or (about == "own" and not has_value(rest)))
+        return PROGRESS if weak and not dated else "change"
     if verb in lists.steps:
         return PROGRESS
     return "change" if dated and content_size(rest) >= 1 else NOTHING
+
+
+_GOT: Final = regex(
+    r"(?:married|divorced|engaged|promoted|fired|laid off|diagnosed|rid of|vaccinated|pregnant|custody|tenure"
+    r"|(?:a|an|our|my|the|two|three) (?:\w+ ){0,2}(?:job|dog|cat|puppy|kitten|place|flat|house|apartment|car|bike"
+    r"|degree|visa|licen[cs]e"
+    r"|scholarship|role|position|phone|laptop|loan|mortgage|grant|contract|passport|baby|horse|rabbit|tattoo"
+    r"|allotment|garden))\b",
+    re.IGNORECASE,
+)
+_LEARNED: Final = regex(r"(?:a lot|a ton|lots|tons|that|so much|about|out|it|this|something)\b", re.IGNORECASE)
 
 
 def _is_articled(rest: str) -> bool:
@@ -461,6 +529,9 @@ def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists = clause.rest, grammar()
     if about == "thing":
         return "plan" if dated and not is_of_today(clause.text, dated=True) else MOMENT
+    first = _first(rest)
+    if first is not None and first.small in lists.moods:
+        return MOMENT
     if clause.participle not in lists.pursuits or _names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
         return MOMENT
     if dated or has_value(rest):
@@ -490,28 +561,27 @@ _UNSPECIFIC: Final = frozenset(
 )
 
 
-def _passive(clause: Clause, about: Subject, dated: bool) -> str:
+def _passive(clause: Clause, about: Subject, dated: bool) -> str:  # noqa: FBT001
     rest, lists = clause.rest, grammar()
     if clause.participle in lists.moods and clause.participle not in lists.states:
         return MOMENT
-    if clause.participle not in lists.states and clause.participle not in (
-        "done",
-        "looked",
-        "taken",
-        "given",
-        "brought",
-    ):
-        return NOTHING
     if is_of_today(clause.text, dated=dated) and not is_habit(clause.text):
         return MOMENT
+    known = clause.participle in lists.states or clause.participle in _USUAL
     if clause.modal == "past":
-        return "change" if dated or (refers(rest) and clause.verb not in lists.steps) else PROGRESS
-    settled = clause.participle in lists.moods or clause.participle in _SETTLED
+        lasts = known or clause.verb in lists.changes
+        return "change" if lasts and (dated or (refers(rest) and clause.verb not in lists.steps)) else PROGRESS
     if content_size(rest) < 1:
-        return "state" if settled and about != "i" else NOTHING
-    return "state"
+        return "state" if clause.participle in _SETTLED and about != "i" else NOTHING
+    if known:
+        return "state"
+    return "state" if has_value(rest) and clause.participle not in _CAUSED and not _names_at_hand(rest) else NOTHING
 
 
+_USUAL: Final = frozenset({"done", "looked", "taken", "given", "brought"})
+_CAUSED: Final = frozenset(
+    "caused thrown told asked shown found seen expected supposed meant fixed merged added removed changed".split()
+)
 _SETTLED: Final = frozenset(
     [
         "generated",
@@ -542,6 +612,8 @@ def _future(clause: Clause, about: Subject, dated: bool) -> str:
 
 def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     rest, modal = clause.rest, clause.modal
+    if clause.verb == "have" and any(word.small in grammar().participles for word in words_in(rest)[:1]):
+        return UNCERTAIN  # "must have been"
     size = content_size(rest)
     if _names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
         return REQUEST

@@ -278,7 +278,7 @@ def with_dates(sentence: str, said_us: int) -> tuple[str, tuple[DateMention, ...
 
 _AHEAD: Final = regex(
     r"\b(?:moved|postponed|rescheduled|pushed|brought|delayed|shifted|extended|due|until|by|deadline|is|are|need"
-    r"|needs|expires?)\b"
+    r"|needs|getting|going|flying|expires?)\b"
     r"[^.;]{0,40}\Z",
     re.IGNORECASE,
 )

@@ -36,7 +36,8 @@ _YOU: Final = regex(
 
 
 def about(name: str, sentence: str, addressed: str = ASSISTANT) -> str:
-    """`sentence` with its speaker called `name`, and the person it addresses `addressed`. Code in it stays as it is."""
+    """`sentence` with its speaker called `name`, and the person it addresses `addressed`; "you" stays if that is empty.
+    Code in it stays as it is."""
     parts = _CODE.split(sentence)
     return "".join(part if at % 2 else _in_third_person(name, part, addressed) for at, part in enumerate(parts))
 
@@ -63,6 +64,8 @@ def _in_third_person(name: str, part: str, addressed: str) -> str:
     rewritten = _PERSON.sub(instead, part)
     if present_from:
         rewritten = _AND.sub(_agreeing, rewritten)
+    if not addressed:
+        return rewritten
     return _YOU.sub(lambda found: _second_person(addressed, found), rewritten)
 
 
