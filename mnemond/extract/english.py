@@ -34,7 +34,7 @@ from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
 from mnemond.text.quality import courtesy_tokens
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import tokens
 
@@ -100,7 +100,9 @@ def _parts(lead: Lead, sentence: str, scene: Scene) -> list[_Part]:
     before = ""
     for bit, question in zip(bits, asked, strict=True):
         for clause in _siblings(bit):
-            judged = _judged(clause, scene, Aside(lead.reminded, corrects, question and clause == bit, before))
+            judged = _judged(
+                clause, scene, Aside(lead.lead, lead.reminded, corrects, question and clause == bit, before)
+            )
             _append(parts, clause, judged)
             scene.discourse.add(mentions(resolved(clause, scene.discourse) or clause))
             before = clause
@@ -111,25 +113,33 @@ def _append(parts: list[_Part], clause: str, judged: Finding | Left) -> None:
     """Add a clause; what to do instead belongs to the rule before it: "don't use mocks, use a real file"."""
     last = parts[-1] if parts else None
     rule = last.judged[0] if last is not None else None
+    if last is not None and isinstance(rule, Finding) and _DOES_IT.fullmatch(clause.strip(" .!,")):
+        parts[-1] = _joined(last, rule, clause)
+        return
     if (
         last is None or not isinstance(rule, Finding) or rule.family != "rule" or not _FORBIDS.match(last.text)
         or not isinstance(judged, Left) or judged.reason != "request" or not _INSTEAD.match(clause)
     ):  # fmt: skip
         parts.append(_Part(clause, [judged]))
         return
-    joined = msgspec.structs.replace(rule, content=f"{rule.content}, {clause.strip(' .!,')}")
-    parts[-1] = _Part(f"{last.text}, {clause}", [joined])
+    parts[-1] = _joined(last, rule, clause)
+
+
+def _joined(last: _Part, kept: Finding, clause: str) -> _Part:
+    added = msgspec.structs.replace(kept, content=f"{kept.content}, {clause.strip(' .!,')}")
+    return _Part(f"{last.text}, {clause}", [added])
 
 
 class Aside(NamedTuple):
-    """The circumstances of a clause: the speaker wants it to be remembered; its sentence corrects something; it is part
-    of
-    a question; the clause before it in its sentence."""
+    """The circumstances of a clause: what leads up to its sentence; the speaker wants it to be remembered; its sentence
+    corrects something; it is part of a question; the clause before it in its sentence; "he" or "she" is its subject."""
 
+    lead: str
     reminded: bool
     corrects: bool
     question: bool
     before: str
+    person: bool = False
 
 
 def _asked(bits: list[str], whole: bool) -> list[bool]:
@@ -145,6 +155,13 @@ _INSTEAD: Final = regex(
     r"|make)\b",
     re.IGNORECASE,
 )
+
+_DOES_IT: Final = regex(
+    r"(?!i\b|it\b|that\b)[\w .'-]{1,40} (?:does|do|did|takes over|took over|handles|is doing) (?:it|that|this"
+    r"|so)(?: now| instead| these days)*",
+    re.IGNORECASE,
+)
+"""Somebody does what the clause before is about."""
 
 _TRAIT: Final = regex(
     r"(?P<head>.{1,60}?(?:\b(?:am|is|are)|'[ms]|'re)(?: (?:also|both|a|an"
@@ -197,6 +214,7 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
     if _SUPPOSED.match(bare):
         family = _family(bare, scene)
         return _of_family(bare, family, scene, tail) if family is not None and family.name == "rule" else "hypothetical"
+    aside = aside._replace(person=_PERSON.match(bare) is not None)
     whole = resolved(bare, scene.discourse)
     if whole is None or _OBJECTLESS.match(whole):
         return "unclear reference"
@@ -215,7 +233,7 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
     """A clause that fits no family: a plain statement, or what is to be remembered."""
     parsed = _parsed(whole, aside.before)
     dated = is_dated(whole, scene)
-    judged = plain(parsed, dated=dated) if parsed is not None else "nothing lasting"
+    judged = plain(parsed, dated=dated, person=aside.person) if parsed is not None else "nothing lasting"
     if parsed is not None and isinstance(judged, str) and (inner := _reported(parsed)) is not None:
         judged = plain(inner, dated=dated)
     request = is_request(whole)
@@ -233,12 +251,16 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         return requested(_content(whole, scene)[0] + tail)
     if aside.reminded and request:
         return "request"
+    if scene.ruled and _FURTHER.match(aside.lead) and is_request(whole) and _ORDER.match(whole):
+        return finding(shared.english().rule, _content(whole, scene, "")[0] + tail)
     return "request" if request and judged in ("nothing lasting", "names nothing") else judged
 
 
-_REPORTS: Final = frozenset(
-    ["say", "tell", "mention", "confirm", "insist", "explain", "report", "announce", "decide", "write"]
-)
+_FURTHER: Final = regex(r"(?:also|and|plus|besides|in addition|furthermore)\b", re.IGNORECASE)
+_ORDER: Final = regex(r"(?!i\b|we\b|you\b|let\b|if\b|help\b|this\b|that\b)[a-z]+ (?!it\b|this\b|that\b)", re.IGNORECASE)
+
+
+_REPORTS: Final = words_of("say tell mention confirm insist explain report announce decide write")
 _THAT: Final = regex(r"(?:(?:me|us|him|her|them) )?(?:that )?(?P<inner>.+)", re.IGNORECASE)
 
 
@@ -250,6 +272,7 @@ def _reported(clause: Clause) -> Clause | None:
     return parse(found["inner"]) if found is not None else None
 
 
+_PERSON: Final = regex(r"(?:he|she)(?:'|\b)", re.IGNORECASE)
 _INHERITS: Final = regex(r"(?:and |then |now |but )*(?P<verb>[a-z]+)\b", re.IGNORECASE)
 
 
@@ -306,7 +329,8 @@ def _objection(part: str, family: Family, *, reminded: bool = False) -> str | No
 def _name_of_speaker(part: str, scene: Scene) -> Finding:
     name = stated_name(part) or part
     subject = possessive("User" if scene.name == name else scene.name)
-    return identity(f"{subject} name is {name}", 0.95, "named")
+    called = f", call {scene.name} {name}" if part.lower().startswith("call ") else ""
+    return identity(f"{subject} name is {name}{called}", 0.95, "named")
 
 
 def _of_family(part: str, family: Family, scene: Scene, tail: str = "") -> Finding | str:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from mnemond.text.resources import on_first_use, read, regex
+from mnemond.text.resources import on_first_use, read, regex, words_of
 
 Tense = Literal["present", "past", "perfect", "progressive", "passive", "future", "modal", "conditional"]
 
@@ -50,8 +50,8 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def closes(self) -> bool:
-        """True if a mark follows it that ends a part of a sentence."""
-        return self.text.endswith((",", ";", ":", ".", "!", "?", "…"))
+        """True if a mark follows it that ends a part of a sentence; a full stop within is of an abbreviation."""
+        return self.text.endswith((",", ";", ":", "!", "?", "…"))
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -111,6 +111,19 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     today: tuple[str, ...]
     passing: tuple[str, ...]
     trouble: frozenset[str]
+    settled: frozenset[str]
+    passing_participles: frozenset[str]
+    unspecific: frozenset[str]
+    passing_nouns: frozenset[str]
+    ordinals: frozenset[str]
+    ongoing: frozenset[str]
+    weak_changes: frozenset[str]
+    tolerance: frozenset[str]
+    interjections: frozenset[str]
+    saying: frozenset[str]
+    ending: frozenset[str]
+    vague: frozenset[str]
+    titles: frozenset[str]
 
 
 class _File(_Words, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,13 +161,12 @@ def grammar() -> Grammar:
 
 
 _VOWELS: Final = frozenset("aeiou")
-_UNDOUBLED: Final = (
-    "answer cover deliver differ discover enter exceed exercise favour favor gather handle happen limit listen lower"
-    " monitor "
-    "offer open order process publish register remember render restrict suffer trigger visit vote water edit wonder"
-    " target "
-    "develop inherit reset credit budget host consider"
+_UNDOUBLED: Final = words_of(
+    "answer cover deliver differ discover enter exceed exercise favour favor gather handle happen limit listen lower",
+    "monitor offer open order process publish register remember render restrict suffer trigger visit vote water edit",
+    "wonder target develop inherit reset credit budget host consider filter",
 )
+"""Verbs of several syllables whose last letter is not doubled."""
 
 
 def with_s(base: str) -> str:
@@ -183,7 +195,7 @@ def with_ing(base: str) -> str:
 def _doubled(base: str) -> str:
     """ "stop" → "stopp", "travel" → "travel"."""
     ends = len(base) > 2 and base[-1] not in frozenset("aeiouwxyl") and base[-2] in _VOWELS and base[-3] not in _VOWELS
-    return base + base[-1] if ends and base not in _UNDOUBLED.split() else base
+    return base + base[-1] if ends and base not in _UNDOUBLED else base
 
 
 def words_in(text: str) -> list[Word]:
@@ -310,6 +322,8 @@ def _may_follow_pronoun(word: Word, pronoun: str) -> bool:
 def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
     lists = grammar()
     first = words[start]
+    if first.small in lists.adverbs and first.small not in ("all", "both", "even"):
+        return None
     if first.small in lists.prepositions or first.small in lists.subordinators or first.small in AUXILIARIES:
         return None
     plural = False
@@ -331,9 +345,7 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
     return None
 
 
-_BREAKING: Final = frozenset(
-    ["the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "this", "that", "these", "those"]
-)
+_BREAKING: Final = words_of("the a an my our your his her its their this that these those")
 
 
 def _may_continue(word: Word, before: Word) -> bool:

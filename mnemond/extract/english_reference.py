@@ -9,83 +9,13 @@ from typing import Final
 from mnemond.extract.discourse import Discourse, Kind, Mention
 from mnemond.extract.english_grammar import PRONOUNS, Clause, Word, grammar, parse, words_in
 from mnemond.text.entities import extract
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 
 # ---------------------------------------------------------------- mentions
 
-_MARKERS: Final = frozenset({"my", "our", "the", "a", "an", "his", "her", "their", "one"})
-_TITLES: Final = frozenset(
-    {"dr", "prof", "mr", "mrs", "ms", "professor", "doctor", "frau", "herr", "sir", "aunt", "uncle"}
-)
-_VAGUE: Final = frozenset(
-    [
-        "way",
-        "lot",
-        "bit",
-        "time",
-        "day",
-        "week",
-        "month",
-        "year",
-        "morning",
-        "evening",
-        "afternoon",
-        "night",
-        "moment",
-        "end",
-        "beginning",
-        "rest",
-        "top",
-        "bottom",
-        "reason",
-        "fact",
-        "case",
-        "kind",
-        "sort",
-        "same",
-        "one",
-        "other",
-        "first",
-        "last",
-        "next",
-        "minute",
-        "hour",
-        "start",
-        "middle",
-        "weekend",
-        "hang",
-        "future",
-        "past",
-        "hand",
-        "long",
-        "side",
-        "front",
-    ]
-)
-_ENDING: Final = frozenset(
-    [
-        "and",
-        "or",
-        "but",
-        "&",
-        "yesterday",
-        "today",
-        "tomorrow",
-        "tonight",
-        "now",
-        "then",
-        "here",
-        "there",
-        "every",
-        "last",
-        "next",
-        "also",
-        "again",
-        "too",
-    ]
-)
-_SAYING: Final = frozenset(["say", "tell", "mention", "think", "write", "ask", "report", "confirm", "explain"])
-"""Verbs whose subject is not what their clause is about."""
+_NUMBERS: Final = words_of("two three four five six seven eight nine ten")
+_MARKERS: Final = words_of("my our the a an his her their one") | _NUMBERS
+"""Words with which a noun phrase begins."""
 
 MAX_NOUNS: Final = 4
 
@@ -103,9 +33,13 @@ def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
             if mention is not None:
                 found.append(mention)
         at += size or 1
+    found += [Mention(each[1], "name", is_subject=True) for each in _CALLED.finditer(text)]
     named = " ".join(each.text for each in found)
     found += [Mention(each.name, "name") for each in extract(text) if each.kind == "tool" and each.name not in named]
     return found
+
+
+_CALLED: Final = regex(r"\b(?:named|called|name is|name's) ((?-i:[A-Z])[\w-]+)", re.IGNORECASE)
 
 
 def _phrase_size(words: list[Word], at: int) -> int:
@@ -120,7 +54,7 @@ def _phrase_size(words: list[Word], at: int) -> int:
     while end < len(words) and end - at <= MAX_NOUNS:
         small = words[end].small
         stops = small in lists.prepositions or small in lists.determiners or small.split("'")[0] in PRONOUNS
-        if stops or small in lists.subordinators or small in _ENDING or _is_verb(words, end, at):
+        if stops or small in lists.subordinators or small in grammar().ending or _is_verb(words, end, at):
             break
         end += 1
         if words[end - 1].text.rstrip("\"'").endswith((",", ";", ":", "!", "?", ")")):
@@ -161,14 +95,9 @@ def _is_name(words: list[Word], at: int) -> bool:
     lists = grammar()
     if at == 0:
         common = word.small in lists.leading | lists.prepositions | lists.subordinators | lists.adverbs | lists.bases
-        marked = word.small in lists.determiners or word.small.endswith("ing") or word.small in _INTERJECTIONS
+        marked = word.small in lists.determiners or word.small.endswith("ing") or word.small in grammar().interjections
         return not (common or marked)
     return True
-
-
-_INTERJECTIONS: Final = frozenset(
-    "there please what who wow thanks sounds looks seems here glad nice cool great sorry yes no ok okay hey hi hello".split()
-)
 
 
 def _is_called(words: list[Word], at: int) -> bool:
@@ -181,21 +110,25 @@ def _is_called(words: list[Word], at: int) -> bool:
 def _mention(words: list[Word], text: str, clause: Clause | None) -> Mention | None:
     first = words[0]
     nouns = words[1:] if first.small in _MARKERS else words
-    if not nouns or nouns[-1].small in _VAGUE:
+    if not nouns or nouns[-1].small in grammar().vague:
         return None
     written = text[nouns[0].start : nouns[-1].end].strip(' ,;:.!?()"')
     written = written.removesuffix("'s")
     kind, named = _kind(nouns)
+    if kind == "name" and any(each.kind == "person" for each in extract(written)):
+        kind = "person"
     if named:
         shown = named
     elif first.small in ("a", "an", "one"):
         shown = f"the {written}"
+    elif first.small in _NUMBERS:
+        shown = f"the {first.small} {written}"
     elif first.small in ("his", "her", "their"):
         return None
     else:
         shown = f"{first.text} {written}".lower() if first.small in _MARKERS and written.islower() else (
             f"{first.small} {written}" if first.small in _MARKERS else written)  # fmt: skip
-    subject = clause is not None and clause.verb not in _SAYING and clause.subject.endswith(written)
+    subject = clause is not None and clause.verb not in grammar().saying and clause.subject.endswith(written)
     if kind == "thing" and first.small not in _MARKERS and not named and not words[0].text[:1].isupper():
         return None
     return Mention(shown, kind, subject)
@@ -204,7 +137,7 @@ def _mention(words: list[Word], text: str, clause: Clause | None) -> Mention | N
 def _kind(nouns: list[Word]) -> tuple[Kind, str]:
     """The kind of a noun phrase, and the name of the person in it: "supervisor Prof. Haugen"."""
     lists = grammar()
-    title = next((at for at, word in enumerate(nouns) if word.small in _TITLES), None)
+    title = next((at for at, word in enumerate(nouns) if word.small in grammar().titles), None)
     if title is not None and title + 1 < len(nouns):
         return "person", _joined(nouns[title:])
     for at, word in enumerate(nouns):
@@ -283,9 +216,9 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
     if _EXPLETIVE.match(sentence) or _LASTING.match(sentence):
         return sentence
     word, rest = found["word"].lower(), sentence[found.end() :]
-    if word in ("that", "these", "those", "both", "mine", "this") or _AFTER_VERB.match(rest):
+    if word in ("that", "these", "those", "both", "mine", "this") or (word == "it" and _AFTER_VERB.match(rest)):
         return _determined(sentence, discourse) if word == "mine" else None
-    antecedent = discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
+    antecedent = _antecedent(word, discourse)
     if antecedent is None or _is_noun_next(word, rest) is False:
         return None
     if word in _OWNER:
@@ -301,6 +234,13 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
 
 _PERSONAL: Final = frozenset({"he", "she", "his", "her", "him"})
 _HAS: Final = regex(r" (?:been|got|had|lived|worked|moved|started|stopped|left|never|always)\b")
+
+
+def _antecedent(word: str, discourse: Discourse) -> str | None:
+    """What a pronoun stands for: of the kinds that fit best, then of the others."""
+    if word in ("they", "their", "them"):
+        return discourse.last(("several",)) or discourse.last(_KINDS[word])
+    return discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
 
 
 def _is_done(rest: str) -> bool:
@@ -336,7 +276,7 @@ def _with_objects(sentence: str, discourse: Discourse, skip: int = 0) -> str | N
             return found[0]
         if word != "there" and _is_explained(sentence[: found.start()], names):
             return found[0]
-        antecedent = discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
+        antecedent = _antecedent(word, discourse)
         if antecedent is None:
             unclear = True
             return found[0]

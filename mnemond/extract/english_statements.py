@@ -15,7 +15,7 @@ import msgspec
 from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
 from mnemond.extract.findings import refers
 from mnemond.text.entities import extract
-from mnemond.text.resources import one_of, regex
+from mnemond.text.resources import one_of, regex, words_of
 from mnemond.text.tokens import tokens
 
 Subject = Literal["i", "we", "own", "person", "thing", "anyone"]
@@ -27,81 +27,9 @@ NOTHING, MOMENT, PROGRESS, REQUEST, UNCERTAIN = "nothing lasting", "of the momen
 """Reasons why a clause is left out."""
 
 _WISHES: Final = frozenset({"want", "hope", "plan", "intend", "need", "aim"})
-TOLERANCE: Final = frozenset(
-    [
-        "eat",
-        "drink",
-        "have",
-        "use",
-        "tolerate",
-        "stand",
-        "work",
-        "drive",
-        "access",
-        "take",
-        "attend",
-        "swim",
-        "lift",
-        "hear",
-        "smell",
-        "do",
-        "make",
-        "digest",
-        "wear",
-        "ride",
-        "fly",
-        "sleep",
-        "meet",
-        "join",
-        "cook",
-        "commute",
-        "afford",
-        "digest",
-        "stomach",
-    ]
-)
-"""Verbs behind "can't" that tell a lasting inability."""
 
-WEAK: Final = frozenset(
-    [
-        "start",
-        "open",
-        "close",
-        "stop",
-        "split",
-        "drop",
-        "select",
-        "change",
-        "convert",
-        "turn",
-        "get",
-        "become",
-        "pick",
-        "choose",
-        "order",
-        "book",
-        "break",
-        "swap",
-    ]
-)
-"""Verbs of change that are as often said of a step: of something at hand if it has an article."""
 
 ARTICLED: Final = frozenset({"the", "this", "that", "it", "them", "these", "those"})
-ONGOING: Final = frozenset(
-    [
-        "trying",
-        "getting",
-        "having",
-        "seeing",
-        "looking",
-        "thinking",
-        "wondering",
-        "struggling",
-        "asking",
-        "waiting",
-        "told",
-    ]
-)
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -111,9 +39,12 @@ class Statement(msgspec.Struct, frozen=True):
     about: Subject
 
 
-def plain(clause: Clause, *, dated: bool) -> Statement | str:
-    """`clause` as a statement that lasts, else the reason why it is none. `dated`: it has an explicit date."""
+def plain(clause: Clause, *, dated: bool, person: bool = False) -> Statement | str:
+    """`clause` as a statement that lasts, else the reason why it is none. `dated`: it has an explicit date; `person`:
+    its
+    subject is somebody, whatever they are called."""
     about = subject_of(clause)
+    about = "person" if person and about == "thing" else about
     if about == "anyone":
         return _of_anyone(clause)
     if _is_at_hand(clause, about):
@@ -129,29 +60,8 @@ _SORTS: Final[dict[str, Sort]] = {"trait": "trait", "state": "state", "change": 
 
 _OWN: Final = frozenset({"my", "our", "mine", "ours"})
 _GENERAL: Final = frozenset({"all", "every", "each", "any", "both", "most"})
-_POINTING: Final = frozenset(
-    {
-        "here",
-        "sounds",
-        "looks",
-        "seems",
-        "feels",
-        "guess",
-        "much",
-        "so",
-        "things",
-        "wow",
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "you",
-        "there",
-        "what",
-        "which",
-        "such",
-    }
+_POINTING: Final = words_of(
+    "here sounds looks seems feels guess much so things wow this that these those it you there what which such"
 )
 _DEFINITE: Final = frozenset({"the", "this", "that", "these", "those"})
 
@@ -189,6 +99,8 @@ def _of_anyone(clause: Clause) -> Statement | str:
     if clause.head == "there" and clause.verb == "be" and _OURS.search(clause.rest) and has_value(clause.rest):
         return Statement("state", "we")
     first = _first(clause.rest)
+    if clause.head == "you" and clause.verb in _FINDS and refers(clause.rest) and _PLACED.search(clause.rest):
+        return Statement("state", "thing")
     if (
         clause.head == "everything"
         and clause.verb == "be"
@@ -200,6 +112,8 @@ def _of_anyone(clause: Clause) -> Statement | str:
     return NOTHING
 
 
+_FINDS: Final = frozenset({"find", "get", "reach", "need"})
+_PLACED: Final = regex(r"\b(?:in|at|on|from|under|via|through|for|to)\s+\S", re.IGNORECASE)
 _OURS: Final = regex(r"\b(?:my|our|us)\b", re.IGNORECASE)
 
 
@@ -218,7 +132,9 @@ def _is_at_hand(clause: Clause, about: Subject) -> bool:
 
 _NUMBER_WORD: Final = regex(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|dozen|twice"
-    r"|half)\b",
+    r"|half|an? (?:second|minute|hour|day|week|fortnight|month|year)|noon|midnight|weekend|quarter"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
+    r"|november|december|spring|summer|autumn|winter)\b",
     re.IGNORECASE,
 )
 _HABIT: Final = regex(lambda: rf"(?<![\w'])(?:{one_of(grammar().habit)})(?![\w'])", re.IGNORECASE)
@@ -270,30 +186,8 @@ def _names_at_hand(rest: str) -> bool:
     lists = grammar()
     nouns = [word.small for word in words_in(rest)]
     return any(
-        (each in lists.at_hand.nouns and each not in _ORDINALS) or each in lists.trouble for each in nouns
+        (each in lists.at_hand.nouns and each not in grammar().ordinals) or each in lists.trouble for each in nouns
     ) and not is_habit(rest)
-
-
-_ORDINALS: Final = frozenset(
-    [
-        "one",
-        "ones",
-        "first",
-        "second",
-        "third",
-        "last",
-        "latter",
-        "former",
-        "other",
-        "rest",
-        "link",
-        "below",
-        "above",
-        "following",
-        "exercise",
-        "part",
-    ]
-)
 
 
 def _behind_preposition(rest: str) -> bool:
@@ -324,6 +218,8 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     ):
         return "plan"
     thoughts = clause.verb in lists.thoughts and not (about in ("own", "person") and clause.verb in lists.properties)
+    if clause.verb == "look" and rest.startswith("after "):
+        return "state"
     if thoughts and not (
         is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
     ):
@@ -382,6 +278,8 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         )
     if small in lists.states:
         return "state"
+    if about in ("thing", "own") and _NOW.search(rest) and not small.endswith("er"):
+        return "state"
     if about in ("i", "we", "person") and not (
         first.text[:1].isupper() or first.text[:1].isdigit() or _NUMBER_WORD.match(small)
     ):
@@ -391,65 +289,16 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
     return NOTHING
 
 
-_PASSING_NOUNS: Final = frozenset(
-    [
-        "bit",
-        "little",
-        "lot",
-        "few",
-        "fan",
-        "while",
-        "mess",
-        "bug",
-        "problem",
-        "issue",
-        "test",
-        "way",
-        "moment",
-        "hurry",
-        "reason",
-        "same",
-        "one",
-        "only",
-        "last",
-        "first",
-        "next",
-        "error",
-        "different",
-        "huge",
-        "great",
-        "case",
-        "shame",
-        "pity",
-        "joke",
-        "lie",
-        "surprise",
-        "relief",
-        "disaster",
-        "nightmare",
-        "pain",
-        "thing",
-        "good",
-        "bad",
-        "new",
-        "idea",
-        "point",
-    ]
-)
+_NOW: Final = regex(r"\bnow\b|\bthese days\b|\bany ?more\b", re.IGNORECASE)
 
 
 def _kind_of_noun(clause: Clause, about: Subject) -> str:
     words = words_in(clause.rest)
     first = words[0].small if words else ""
     behind = [word.small for word in words[1:6]]
-    if not behind or behind[0] in _PASSING_NOUNS or _names_at_hand(" ".join(behind[:3])):
+    if not behind or behind[0] in grammar().passing_nouns or _names_at_hand(" ".join(behind[:3])):
         return NOTHING
-    if (
-        about == "thing"
-        and words[0].small in ("the", "no")
-        and not has_value(clause.rest)
-        and content_size(clause.rest) < 2
-    ):
+    if about == "thing" and first not in ("a", "an") and not has_value(clause.rest):
         return NOTHING
     return "trait" if about in ("i", "person") else "state"
 
@@ -473,7 +322,7 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
     if (verb == "get" and not _GOT.match(rest)) or (verb in ("learn", "find") and _LEARNED.match(rest)):
         return NOTHING
     if verb in lists.changes and content_size(rest) >= 1:
-        weak = verb in WEAK and (_is_articled(rest) or (about == "own" and not has_value(rest)))
+        weak = verb in grammar().weak_changes and (_is_articled(rest) or (about == "own" and not has_value(rest)))
         return PROGRESS if weak and not dated else "change"
     if verb in lists.steps:
         return PROGRESS
@@ -501,7 +350,7 @@ def _perfect(clause: Clause, about: Subject, dated: bool) -> str:
     since = _SINCE.search(clause.text) is not None
     first = _first(rest)
     if verb == "be":
-        if first is None or first.small in ONGOING or (first.small in lists.moods and not since):
+        if first is None or first.small in grammar().ongoing or (first.small in lists.moods and not since):
             return MOMENT
         lasting = since or dated or (first.small in lists.pursuits and has_value(rest)) or first.small in lists.states
         return "state" if lasting and not (about == "thing" and first.small in lists.moods) else NOTHING
@@ -512,7 +361,7 @@ def _perfect(clause: Clause, about: Subject, dated: bool) -> str:
     if verb in lists.changes and content_size(rest) >= 1:
         return (
             PROGRESS
-            if (verb in WEAK and _is_articled(rest)) or (about == "thing" and not has_value(rest))
+            if (verb in grammar().weak_changes and _is_articled(rest)) or (about == "thing" and not has_value(rest))
             else "change"
         )
     if (
@@ -536,33 +385,14 @@ def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
         return MOMENT
     if dated or has_value(rest):
         return "plan" if dated else "state"
-    specific = clause.participle not in _UNSPECIFIC
+    specific = clause.participle not in grammar().unspecific
     return "state" if specific and content_size(rest) >= 1 and not _is_articled(rest) else MOMENT
 
 
-_UNSPECIFIC: Final = frozenset(
-    [
-        "going",
-        "coming",
-        "running",
-        "using",
-        "starting",
-        "moving",
-        "building",
-        "writing",
-        "switching",
-        "leaving",
-        "returning",
-        "visiting",
-        "meeting",
-        "eating",
-        "driving",
-    ]
-)
-
-
-def _passive(clause: Clause, about: Subject, dated: bool) -> str:  # noqa: FBT001
+def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists = clause.rest, grammar()
+    if clause.participle == "gone" and about in ("own", "person"):
+        return "state"
     if clause.participle in lists.moods and clause.participle not in lists.states:
         return MOMENT
     if is_of_today(clause.text, dated=dated) and not is_habit(clause.text):
@@ -572,34 +402,17 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:  # noqa: FBT00
         lasts = known or clause.verb in lists.changes
         return "change" if lasts and (dated or (refers(rest) and clause.verb not in lists.steps)) else PROGRESS
     if content_size(rest) < 1:
-        return "state" if clause.participle in _SETTLED and about != "i" else NOTHING
+        return "state" if clause.participle in grammar().settled and about != "i" else NOTHING
     if known:
         return "state"
-    return "state" if has_value(rest) and clause.participle not in _CAUSED and not _names_at_hand(rest) else NOTHING
+    return (
+        "state"
+        if has_value(rest) and clause.participle not in grammar().passing_participles and not _names_at_hand(rest)
+        else NOTHING
+    )
 
 
 _USUAL: Final = frozenset({"done", "looked", "taken", "given", "brought"})
-_CAUSED: Final = frozenset(
-    "caused thrown told asked shown found seen expected supposed meant fixed merged added removed changed".split()
-)
-_SETTLED: Final = frozenset(
-    [
-        "generated",
-        "gone",
-        "cancelled",
-        "canceled",
-        "deprecated",
-        "disabled",
-        "enabled",
-        "encrypted",
-        "forbidden",
-        "prohibited",
-        "mandatory",
-        "required",
-        "vaccinated",
-        "insured",
-    ]
-)
 
 
 def _future(clause: Clause, about: Subject, dated: bool) -> str:
@@ -620,12 +433,14 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     if modal in ("can", "cannot", "can't"):
         if about == "thing":
             return "state" if has_value(rest) and not _names_at_hand(clause.subject) else NOTHING
-        able = (clause.negated and clause.verb in TOLERANCE) or _ONLY.search(clause.text) is not None
+        able = (clause.negated and clause.verb in grammar().tolerance) or _ONLY.search(clause.text) is not None
         return "state" if able and (size >= 1 or is_habit(rest)) else NOTHING
     words = words_in(clause.subject)
-    general = words[0].small in _GENERAL or (
+    general = words[0].small in _GENERAL | _ANY or (
         words[-1].small.endswith("s") and words[0].small not in _DEFINITE | {"i", "we"}
     )
+    if about == "thing" and _is_named(clause) and has_value(rest):
+        return "state"
     if modal.startswith("should") or modal == "ought":
         return "state" if (about in ("own", "person") and has_value(rest)) or (general and size >= 1) else REQUEST
     if dated or (_EVERY.search(rest) is not None and about != "thing"):
@@ -635,6 +450,7 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     return "state" if about == "thing" and size >= 1 and (general or has_value(rest)) else REQUEST
 
 
+_ANY: Final = frozenset({"anything", "everything", "anyone", "everyone", "nobody", "nothing", "whoever"})
 _ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECASE)
 
 

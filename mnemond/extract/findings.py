@@ -131,7 +131,7 @@ def chinese() -> Language:
 class Scene(msgspec.Struct, frozen=True):
     """The speaker and the time of a sentence. `name` replaces "I"; `discourse`: what the conversation has mentioned
     before; `said_last` returns the sentences before, the last one first; `corrected`: the sentence before says that
-    something is wrong; `itemised`: the sentence is in a list."""
+    something is wrong; `ruled`: it states a rule; `itemised`: the sentence is in a list."""
 
     name: str
     by_agent: bool
@@ -139,6 +139,7 @@ class Scene(msgspec.Struct, frozen=True):
     discourse: Discourse
     said_last: Callable[[], Sequence[str]] = tuple
     corrected: bool = False
+    ruled: bool = False
     itemised: bool = False
 
     @property

@@ -226,6 +226,7 @@ class _Reading:
             discourse=self._discourse,
             said_last=self._said_last,
             corrected=self._is_corrected(sentence.group),
+            ruled=self._is_ruled(sentence.group),
             itemised=sentence.itemised,
         )
         if is_chinese(text):
@@ -264,6 +265,12 @@ class _Reading:
         if not self._before or self._before[-1].group != group or len(self._before[-1].text) > MAX_CORRECTION:
             return False
         return reading(self._before[-1].text).has("correction")
+
+    def _is_ruled(self, group: int) -> bool:
+        """True if the last fact is a standing instruction of the sentence before, of this group."""
+        if not self._before or self._before[-1].group != group or not self._facts:
+            return False
+        return self._facts[-1].family == "rule"
 
     def _joined(self, fact: Fact, sentence: Sentence) -> Fact | None:
         """`fact` with a sentence that only continues it: its reason, or its fix."""
