@@ -39,20 +39,12 @@ class Discourse:
         self._mentions.extend((self._clause, each) for each in mentions)
 
     def last(self, kinds: Container[str]) -> str | None:
-        """The antecedent of a pronoun for one of `kinds`: of the latest clause that has one the subject, else the last
-        mention in it."""
-        at = None
-        found: str | None = None
-        for clause, mention in self._recent():
-            if mention.kind not in kinds or (at is not None and clause != at):
-                if at is not None and clause != at:
-                    break
-                continue
-            if found is None:
-                at, found = clause, mention.text
-            if mention.is_subject:
-                return mention.text
-        return found
+        """The antecedent of a pronoun for one of `kinds`: of the latest clause that has one the subject, else the first
+        mention in it, which is the object: "I bought a bike from a shop"."""
+        fitting = [(clause, mention) for clause, mention in self._recent() if mention.kind in kinds]
+        nearest = [mention for clause, mention in fitting if clause == fitting[0][0]]
+        subject = next((mention for mention in nearest if mention.is_subject), None)
+        return subject.text if subject is not None else nearest[-1].text if nearest else None
 
     def _recent(self) -> Iterator[tuple[int, Mention]]:
         for clause, mention in reversed(self._mentions):

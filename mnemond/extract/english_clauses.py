@@ -70,7 +70,8 @@ _OPENING: Final = regex(
     r"|i (?:was|got that) wrong|i (?:made a mistake|misspoke)|my mistake|my bad|in real life|irl|seriously|turns out)"
     r"(?:[,.:;!–—-]+\s*|\s+(?=(?:i|we|let's|my|our|the|all|always|never|don't|do not|use|can|could|that|it|what|how"
     r"|he|she|they"
-    r"|why|please|just|from|basically|in|on|for|whenever|every|i'm|we're|i've|we've|it's|he's|she's|before|by)\b)"
+    r"|why|please|just|from|basically|but|and|so|also|now|in|on|for|whenever|every|i'm|we're|i've|we've|it's|he's"
+    r"|she's|before|by)\b)"
     r"|\s*\Z))+",
     re.IGNORECASE,
 )
@@ -176,9 +177,10 @@ def clauses(sentence: str) -> list[Part]:
         begin = seam.end()
         if begin <= starts[-1] or begin >= len(sentence) or begin not in places:
             continue
-        if _opens(sentence, words, places[begin], begin, seam[0]) and _is_whole(
-            sentence[starts[-1] : seam.start()], seam[0]
-        ):
+        at = places[begin]
+        if not _opens(sentence, words, at, begin, seam[0]):
+            continue
+        if _is_whole(sentence[starts[-1] : seam.start()], seam[0], order=_is_order(words, at)):
             ends.append(seam.start())
             starts.append(begin)
     ends.append(len(sentence))
@@ -188,7 +190,8 @@ def clauses(sentence: str) -> list[Part]:
 def _opens(sentence: str, words: list[Word], at: int, begin: int, seam: str) -> bool:
     """True if a clause of its own begins with the word at `at`."""
     if _ASKS.match(sentence, begin):
-        return True
+        relative = words[at].small in ("which", "who", "whose", "where") and seam.strip() == ","
+        return not relative or sentence.endswith("?")
     marked = seam.strip(" ")[:1] in tuple(",;:–—-.…") and seam.strip() != ""
     if _is_order(words, at):
         return marked or "but" in seam
@@ -224,7 +227,7 @@ def _is_order(words: list[Word], at: int) -> bool:
     return small in lists.bases and words[at].text[0].islower() and not begins_clause(words, at) and at + 1 < len(words)
 
 
-def _is_whole(before: str, seam: str) -> bool:
+def _is_whole(before: str, seam: str, *, order: bool) -> bool:
     """True if the part before a seam can stand alone: it has a verb, or it is an aside; "if …," has to be continued."""
     bare = _ADDED.match(before)
     text = before[bare.end() :] if bare else before
@@ -237,12 +240,16 @@ def _is_whole(before: str, seam: str) -> bool:
         return True
     if seam.strip()[:1] in (";", ":", "–", "—", "-", ".", "…"):
         return True
-    return seam.strip() in (",", ", and", ", but", ", so") and _is_remark(words)
+    return seam.strip() in (",", ", and", ", but", ", so") and _is_remark(words, order=order)
 
 
-def _is_remark(words: list[Word]) -> bool:
-    """True for a few words before a comma that are no part of the next clause: "won't work", "great idea"."""
+def _is_remark(words: list[Word], *, order: bool) -> bool:
+    """True for words before a comma that are no part of the next clause: "won't work", "great idea"; before an order
+    they
+    must not be its subject: "our kids, Leo and Mina, finish"."""
     lists = grammar()
+    if order and (words[0].small in lists.determiners or words[0].text[:1].isupper()):
+        return False
     if words[0].small in AUXILIARIES:
         return True
     return not (

@@ -82,6 +82,7 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _AtHand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nouns: frozenset[str]
+    always: frozenset[str]
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -358,7 +359,9 @@ def _may_continue(word: Word, before: Word) -> bool:
 
 def _is_apposition(words: Sequence[Word], start: int, at: int) -> bool:
     """ "My sister, Noor, cycles"; "Erik, the landlord, lives": the comma is followed by a few words and another one."""
-    return any(word.text.endswith(",") for word in words[at + 1 : at + 5]) or (at > start and words[at - 1].closes)
+    return any(word.text.endswith(",") for word in words[at + 1 : at + 5]) or any(
+        word.text.endswith(",") for word in words[start:at]
+    )
 
 
 def _is_plural(word: str) -> bool:
@@ -442,6 +445,9 @@ def _verb_group(text: str, words: Sequence[Word], at: int, form: str, lead: str,
         kind: Tense = "future" if form in FUTURE else "modal" if form in MODAL else "conditional"
         skip = behind + (form == "ought" and small == "to")
         return made(_base_at(words, skip), kind, skip + 1, modal=form)
+    if form in ("get", "gets", "got") and small in lists.participles and small != "got":
+        got: Tense = "past" if form == "got" else "present"
+        return made(lists.participles[small], "passive", behind + 1, modal=got, participle=small)
     if form in lists.past and form not in lists.bases:
         return made(lists.past[form], "past", at + 1)
     if form in lists.singular:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from mnemond.extract.discourse import Discourse, Kind, Mention
-from mnemond.extract.english_grammar import PRONOUNS, Clause, Word, grammar, parse, words_in
+from mnemond.extract.english_grammar import AUXILIARIES, PRONOUNS, Clause, Word, grammar, parse, words_in
 from mnemond.text.entities import extract
 from mnemond.text.resources import regex, words_of
+from mnemond.text.tokens import FUNCTION_WORDS
 
 # ---------------------------------------------------------------- mentions
 
@@ -95,7 +96,11 @@ def _is_name(words: list[Word], at: int) -> bool:
     lists = grammar()
     if at == 0:
         common = word.small in lists.leading | lists.prepositions | lists.subordinators | lists.adverbs | lists.bases
-        marked = word.small in lists.determiners or word.small.endswith("ing") or word.small in grammar().interjections
+        marked = (
+            word.small in AUXILIARIES | lists.determiners | FUNCTION_WORDS
+            or word.small.endswith("ing")
+            or word.small in grammar().interjections
+        )
         return not (common or marked)
     return True
 
@@ -155,6 +160,8 @@ def _kind(nouns: list[Word]) -> tuple[Kind, str]:
         if kind is not None and at + 1 < len(nouns) and at + 2 == len(nouns) and nouns[at + 1].small.isalpha():
             return kind, ""
     last = nouns[-1]
+    if len(nouns) == 1 and last.start == 0 and last.small.endswith("s") and not last.small.endswith(("ss", "us", "is")):
+        return "several", ""
     if all(word.text.strip("\"'(`")[:1].isupper() for word in nouns):
         return "name", ""
     ends = last.small.endswith("s") and not last.small.endswith(("ss", "us", "is", "'s"))
@@ -181,10 +188,10 @@ _EXPLETIVE: Final = regex(
     r"|mandatory|decided|agreed"
     r"|raining|snowing|sunny|late|early|hot|cold|hard|easy|nice|good|great|fine|better|best|true|time|up to"
     r"|just|about"
-    r"|because|why|how|what|when|worth|ok|okay)\b|it turn(?:s|ed) out\b|that way\b",
+    r"|because|why|how|what|when|worth|ok|okay)\b|it turn(?:s|ed) out\b|it takes (?:me|us)\b|that way\b",
     re.IGNORECASE,
 )
-_LASTING: Final = regex(
+LASTING: Final = regex(
     r"(?:this|that) (?:project|repo|repository|codebase|team|company|year|app|machine|laptop|service|monorepo|month"
     r"|week|summer"
     r"|winter|spring|autumn|semester|term|season|house|flat|city|town|village|store|shop)\b",
@@ -213,7 +220,7 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
     found = _SUBJECT.match(sentence)
     if found is None:
         return _with_objects(sentence, discourse)
-    if _EXPLETIVE.match(sentence) or _LASTING.match(sentence):
+    if _EXPLETIVE.match(sentence) or LASTING.match(sentence):
         return sentence
     word, rest = found["word"].lower(), sentence[found.end() :]
     if word in ("that", "these", "those", "both", "mine", "this") or (word == "it" and _AFTER_VERB.match(rest)):

@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
+from mnemond.extract.english_reference import LASTING
 from mnemond.extract.findings import refers
 from mnemond.text.entities import extract
 from mnemond.text.resources import one_of, regex, words_of
@@ -78,7 +79,9 @@ def subject_of(clause: Clause) -> Subject:
         return "we"
     if not _OWN.isdisjoint(smalls):
         return "own"
-    if smalls[0] in _POINTING or (smalls[0] in lists.anyone and len(smalls) < 2):
+    if smalls[0] == "this" and LASTING.match(clause.subject):
+        return "own"
+    if smalls[0] in _POINTING or smalls[1:2] == ["one"] or (smalls[0] in lists.anyone and len(smalls) < 2):
         return "anyone"
     if any(small.removesuffix("'s") in lists.persons for small in smalls):
         return "person"
@@ -99,6 +102,13 @@ def _of_anyone(clause: Clause) -> Statement | str:
     if clause.head == "there" and clause.verb == "be" and _OURS.search(clause.rest) and has_value(clause.rest):
         return Statement("state", "we")
     first = _first(clause.rest)
+    if (
+        clause.head == "it"
+        and clause.verb == "take"
+        and clause.rest.startswith(("me ", "us "))
+        and has_value(clause.rest)
+    ):
+        return Statement("state", "i")
     if clause.head == "you" and clause.verb in _FINDS and refers(clause.rest) and _PLACED.search(clause.rest):
         return Statement("state", "thing")
     if (
@@ -118,14 +128,18 @@ _OURS: Final = regex(r"\b(?:my|our|us)\b", re.IGNORECASE)
 
 
 def _is_at_hand(clause: Clause, about: Subject) -> bool:
-    """True if the subject is a piece of the text, the code or the conversation at hand. One with a name of its own is
-    not: "the OpenAPI file"."""
-    words = words_in(clause.subject)
-    if about not in ("thing", "own") or not words or words[-1].small not in grammar().at_hand.nouns:
+    """True if the subject is a piece of the text, the code or the conversation at hand: "the page", "the second
+    example", "the error message". One that is described otherwise is not: "the parcel locker code"."""
+    words, lists = words_in(clause.subject), grammar()
+    if about not in ("thing", "own") or not words or words[-1].small not in lists.at_hand.nouns:
         return False
     plural = words[-1].small.endswith("s") and words[0].small not in _DEFINITE
-    usual = plural or words[0].small in _GENERAL or (about == "own" and is_habit(clause.text))
-    return not (usual or (len(words) > 2 and refers(" ".join(word.text for word in words[1:]))))
+    if plural or words[0].small in _GENERAL or (about == "own" and is_habit(clause.text)):
+        return False
+    described = [word.small for word in words[1:-1]]
+    return words[-1].small in lists.at_hand.always or all(
+        each in lists.at_hand.nouns | lists.ordinals | lists.moods | lists.adverbs for each in described
+    )
 
 
 # ---------------------------------------------------------------- values
@@ -211,7 +225,7 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
         return _state_of_thing(clause, dated)
     if (
         clause.verb in _WISHES
-        and dated
+        and (dated or (_BY.search(rest) and has_value(rest)))
         and rest.startswith("to ")
         and not is_of_today(rest)
         and not _names_at_hand(rest)
@@ -224,16 +238,22 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
         is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
     ):
         return "plan" if dated and clause.verb == "need" else NOTHING
-    if clause.negated and clause.verb in ("work", "know", "compile", "start", "load"):
+    if clause.negated and about not in ("i", "we") and clause.verb in ("work", "know", "compile", "start", "load"):
         return MOMENT
     if is_of_today(clause.text) and not is_habit(clause.text):
         return MOMENT
     if _names_at_hand(rest) and not (about in ("own", "person") and refers(rest)):
         return NOTHING
+    if clause.verb == "have" and _LEFT.search(rest):
+        return MOMENT
     size = content_size(rest)
     if clause.verb in ("use", "want", "make") and not has_value(rest) and size < 2:
         return "names nothing"
     return "state" if size >= 1 or is_habit(clause.text) else NOTHING
+
+
+_BY: Final = regex(r"\b(?:by|before|until|this year|next year)\b", re.IGNORECASE)
+_LEFT: Final = regex(r"\b(?:some|half an?|leftover|left over|spare|enough)\b", re.IGNORECASE)
 
 
 def _state_of_thing(clause: Clause, dated: bool) -> str:
@@ -252,6 +272,8 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
         return MOMENT
     if content_size(rest) < 1 or _names_at_hand(rest):
         return NOTHING
+    if is_habit(clause.text):
+        return "state"
     return "state" if has_value(rest) or has_value(clause.subject) or _behind_preposition(rest) else "names nothing"
 
 
@@ -321,6 +343,8 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return PROGRESS
     if (verb == "get" and not _GOT.match(rest)) or (verb in ("learn", "find") and _LEARNED.match(rest)):
         return NOTHING
+    if verb in _DEPARTURES and not rest.strip(" .") and about in ("own", "person"):
+        return "change"
     if verb in lists.changes and content_size(rest) >= 1:
         weak = verb in grammar().weak_changes and (_is_articled(rest) or (about == "own" and not has_value(rest)))
         return PROGRESS if weak and not dated else "change"
@@ -329,6 +353,7 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
     return "change" if dated and content_size(rest) >= 1 else NOTHING
 
 
+_DEPARTURES: Final = frozenset({"leave", "retire", "quit", "resign", "die", "graduate"})
 _GOT: Final = regex(
     r"(?:married|divorced|engaged|promoted|fired|laid off|diagnosed|rid of|vaccinated|pregnant|custody|tenure"
     r"|(?:a|an|our|my|the|two|three) (?:\w+ ){0,2}(?:job|dog|cat|puppy|kitten|place|flat|house|apartment|car|bike"
