@@ -31,7 +31,7 @@ def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
         size = _phrase_size(words, at)
         if size:
             mention = _mention(words[at : at + size], text, clause)
-            if mention is not None:
+            if mention is not None and not _only_says(words[at : at + size], text, clause):
                 found.append(mention)
         at += size or 1
     found += [Mention(each[1], "name", is_subject=True) for each in _CALLED.finditer(text)]
@@ -41,6 +41,13 @@ def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
 
 
 _CALLED: Final = regex(r"\b(?:named|called|name is|name's) ((?-i:[A-Z])[\w-]+)", re.IGNORECASE)
+
+
+def _only_says(words: list[Word], text: str, clause: Clause | None) -> bool:
+    """True for the subject of "the vet said our dog weighs 31 kg": the clause is about the dog."""
+    if clause is None or clause.verb not in grammar().saying or clause.verb == "write":
+        return False
+    return text[words[0].start : words[-1].end] == clause.subject and len(words_in(clause.rest)) > 1
 
 
 def _phrase_size(words: list[Word], at: int) -> int:
@@ -133,7 +140,7 @@ def _mention(words: list[Word], text: str, clause: Clause | None) -> Mention | N
     else:
         shown = f"{first.text} {written}".lower() if first.small in _MARKERS and written.islower() else (
             f"{first.small} {written}" if first.small in _MARKERS else written)  # fmt: skip
-    subject = clause is not None and clause.verb not in grammar().saying and clause.subject.endswith(written)
+    subject = clause is not None and clause.subject.endswith(written)
     if kind == "thing" and first.small not in _MARKERS and not named and not words[0].text[:1].isupper():
         return None
     return Mention(shown, kind, subject)

@@ -15,6 +15,7 @@ import msgspec
 from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
 from mnemond.extract.english_reference import LASTING
 from mnemond.extract.findings import refers
+from mnemond.text.contrast import numbers
 from mnemond.text.entities import extract
 from mnemond.text.resources import one_of, regex, words_of
 from mnemond.text.tokens import tokens
@@ -320,7 +321,7 @@ def _kind_of_noun(clause: Clause, about: Subject) -> str:
     behind = [word.small for word in words[1:6]]
     if not behind or behind[0] in grammar().passing_nouns or _names_at_hand(" ".join(behind[:3])):
         return NOTHING
-    if about == "thing" and first not in ("a", "an") and not has_value(clause.rest):
+    if about == "thing" and first not in ("a", "an") and not (has_value(clause.rest) or numbers(clause.subject)):
         return NOTHING
     return "trait" if about in ("i", "person") else "state"
 

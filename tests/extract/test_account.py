@@ -25,7 +25,8 @@ from tests.extract.test_hostile import PIECES
 CLAUSES = st.sampled_from(
     [
         "I'm Ana", "my sister Noor cycles alongside", "we chose NATS over Kafka", "the port is 8443, not 443",
-        "if we used Redis, we'd need two servers", "can you rename it?", "never add docstrings to tests", "thanks a lot",
+        "if we used Redis, we'd need two servers", "can you rename it?", "never add docstrings to tests",
+        "thanks a lot",
         "btw the nightly job takes 40 minutes", "she answers mails only on Thursdays",
         "it runs in Frankfurt",
         'my boss said "we will rewrite everything by Christmas"', "I am vegetarian and allergic to peanuts",
