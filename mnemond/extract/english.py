@@ -211,9 +211,11 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
     if _POINTING.search(part):
         return "unclear reference"
     bare, tail = _without_tail(part)
-    if _SUPPOSED.match(bare):
+    if _SUPPOSED.match(bare) or _DEPENDENT.match(bare):
         family = _family(bare, scene)
-        return _of_family(bare, family, scene, tail) if family is not None and family.name == "rule" else "hypothetical"
+        if family is not None and family.name == "rule":
+            return _of_family(bare, family, scene, tail)
+        return _conditioned(bare, scene, aside, tail)
     aside = aside._replace(person=_PERSON.match(bare) is not None)
     whole = resolved(bare, scene.discourse)
     if whole is None or _OBJECTLESS.match(whole):
@@ -270,6 +272,27 @@ def _reported(clause: Clause) -> Clause | None:
         return None
     found = _THAT.fullmatch(clause.rest)
     return parse(found["inner"]) if found is not None else None
+
+
+_DEPENDENT: Final = regex(r"(?:because|since|as|although|though|while|when|in case|so that)\b(?! of\b)", re.IGNORECASE)
+_UNREAL: Final = regex(r"\b(?:would|could|might|were to|had|won|suppose|imagine)\b|'d\b", re.IGNORECASE)
+_MAIN: Final = regex(r"(?:,\s+(?:then\s+)?|\s+(?=(?:we|they)\s))(?P<main>\S.+)")
+
+
+def _conditioned(bare: str, scene: Scene, aside: Aside, tail: str) -> Finding | str:
+    """A clause that depends on another one, with that: what holds whenever, or because, something is so."""
+    reason = "hypothetical" if _SUPPOSED.match(bare) else "nothing lasting"
+    found = _MAIN.search(bare)
+    whole = resolved(bare, scene.discourse)
+    if found is None or _UNREAL.search(bare) is not None or whole is None:
+        return reason
+    main = parse(found["main"])
+    judged = plain(main, dated=is_dated(bare, scene)) if main is not None else reason
+    if main is None or not isinstance(judged, Statement) or main.tense not in ("present", "passive", "modal"):
+        return reason
+    if judged.about == "i" or aside.question or main.modal == "past" or _OBJECTLESS.match(main.text):
+        return reason
+    return shared.plain(judged.sort, judged.about, _content(whole, scene)[0] + tail, dated=False)
 
 
 _PERSON: Final = regex(r"(?:he|she)(?:'|\b)", re.IGNORECASE)
@@ -414,7 +437,8 @@ _STATES: Final = regex(
     r"\S+ (?:is|are|was|were|has|have|had|must|runs?|lives?|uses?|will|goes|go out|can|cannot)\b", re.IGNORECASE
 )
 _POINTING: Final = regex(
-    r"\b(?:see (?:above|below)|the above|the following|as follows|as above|shown (?:above|below)|below is|listed below"
+    r"\b(?:option|suggestion|variant|alternative) (?:[a-z]|\d+|one|two|three)\b|\b(?:see (?:above|below)|the above"
+    r"|the following|as follows|as above|shown (?:above|below)|below is|listed below"
     r"|attached|this (?:function|test|file|class|method"
     r"|line|error|code|bug|issue|one|snippet|output|log|message|change|pr|commit|diff|branch|query|variable|approach"
     r"|thing|stuff|case|part|script|page)"

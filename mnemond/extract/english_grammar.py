@@ -112,6 +112,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     today: tuple[str, ...]
     passing: tuple[str, ...]
     trouble: frozenset[str]
+    failures: frozenset[str]
+    lasting: frozenset[str]
     settled: frozenset[str]
     passing_participles: frozenset[str]
     unspecific: frozenset[str]
@@ -327,8 +329,7 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
         return None
     if first.small in lists.prepositions or first.small in lists.subordinators or first.small in AUXILIARIES:
         return None
-    plural = False
-    joined = False
+    plural = joined = inside = False
     last = min(len(words), start + MAX_SUBJECT + 1)
     for at in range(start, last):
         word = words[at]
@@ -342,7 +343,9 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
             return None
         if word.small in ("and", "&"):
             joined = True
-        plural = _is_plural(word.small) if word.small not in lists.adverbs else plural
+        inside = inside or word.small in lists.prepositions
+        if not inside and word.small not in lists.adverbs:
+            plural = is_plural(word.small)
     return None
 
 
@@ -364,7 +367,8 @@ def _is_apposition(words: Sequence[Word], start: int, at: int) -> bool:
     )
 
 
-def _is_plural(word: str) -> bool:
+def is_plural(word: str) -> bool:
+    """True for the plural of a noun, as far as it can be seen."""
     return word in grammar().plurals or (len(word) > 2 and word.endswith("s") and not word.endswith(("ss", "us", "'s")))
 
 
@@ -384,7 +388,7 @@ def _is_finite(words: Sequence[Word], at: int, *, plural: bool) -> bool:
     if following in BE | HAVE | FUTURE | MODAL and small not in ("say", "says"):
         return False  # "the test runs are slow"
     if small in lists.singular:
-        return not (_is_plural(before) and before not in lists.plurals) and not (
+        return not (is_plural(before) and before not in lists.plurals) and not (
             following in lists.strong_verbs and small not in ("uses", "has")
         )
     if small in lists.past:

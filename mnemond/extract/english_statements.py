@@ -8,11 +8,12 @@ kind.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
 
-from mnemond.extract.english_grammar import Clause, Word, grammar, words_in
+from mnemond.extract.english_grammar import AUXILIARIES, Clause, Word, grammar, is_plural, words_in
 from mnemond.extract.english_reference import LASTING
 from mnemond.extract.findings import refers
 from mnemond.text.contrast import numbers
@@ -102,6 +103,8 @@ def _of_anyone(clause: Clause) -> Statement | str:
     """ "There are four of us" says something; "it is raining" does not."""
     if clause.head == "there" and clause.verb == "be" and _OURS.search(clause.rest) and has_value(clause.rest):
         return Statement("state", "we")
+    if clause.head == "there" and _is_there(clause):
+        return Statement("state", "thing")
     first = _first(clause.rest)
     if (
         clause.head == "it"
@@ -110,7 +113,12 @@ def _of_anyone(clause: Clause) -> Statement | str:
         and has_value(clause.rest)
     ):
         return Statement("state", "i")
-    if clause.head == "you" and clause.verb in _FINDS and refers(clause.rest) and _PLACED.search(clause.rest):
+    placed = clause.head == "you" and clause.verb in _FINDS and _PLACED.search(clause.rest) is not None
+    if (
+        placed
+        and not _names_at_hand(clause.rest)
+        and (refers(clause.rest) or (clause.verb == "find" and content_size(clause.rest) > 2))
+    ):
         return Statement("state", "thing")
     if (
         clause.head == "everything"
@@ -123,6 +131,17 @@ def _of_anyone(clause: Clause) -> Statement | str:
     return NOTHING
 
 
+def _is_there(clause: Clause) -> bool:
+    """True for "there is no lift in the building"."""
+    if clause.verb != "be" or clause.tense != "present" or not _THERE.match(clause.rest) or is_of_today(clause.text):
+        return False
+    return not _names_at_hand(clause.rest) and _WRONG.search(clause.rest) is None
+
+
+_THERE: Final = regex(
+    r"(?:no|an?|two|three|four|five|six|\d+|several|many)\b.*\b(?:in|at|on|below|near|behind|per|every)\s+\S",
+    re.IGNORECASE,
+)
 _FINDS: Final = frozenset({"find", "get", "reach", "need"})
 _PLACED: Final = regex(r"\b(?:in|at|on|from|under|via|through|for|to)\s+\S", re.IGNORECASE)
 _OURS: Final = regex(r"\b(?:my|our|us)\b", re.IGNORECASE)
@@ -198,11 +217,34 @@ def _first(rest: str) -> Word | None:
 
 def _names_at_hand(rest: str) -> bool:
     """True if `rest` has a noun of the text, the code or the trouble at hand, outside of a habit."""
+    lists, words = grammar(), words_in(rest)
+    if is_habit(rest):
+        return False
+    for at, word in enumerate(words):
+        if word.small in lists.trouble:
+            return True
+        if word.small in lists.at_hand.nouns and word.small not in lists.ordinals and _is_pointed_at(words, at):
+            return True
+    return False
+
+
+_ARTICLES: Final = words_of("the this that these those a an my your any another same first second last next two three")
+
+
+def _is_pointed_at(words: Sequence[Word], at: int) -> bool:
+    """True for a noun that ends its phrase, with an article: "the tests", not "the test runner", "line 11"."""
+    marked = any(word.small in _ARTICLES for word in words[max(0, at - 2) : at])
+    following = words[at + 1] if at + 1 < len(words) and not words[at].closes else None
+    ends = following is None or not (following.small.isalnum() and following.small not in _function_words())
+    return marked and (ends or words[at].small in grammar().at_hand.always)
+
+
+def _function_words() -> frozenset[str]:
     lists = grammar()
-    nouns = [word.small for word in words_in(rest)]
-    return any(
-        (each in lists.at_hand.nouns and each not in grammar().ordinals) or each in lists.trouble for each in nouns
-    ) and not is_habit(rest)
+    return lists.prepositions | lists.subordinators | lists.determiners | lists.adverbs | AUXILIARIES | _JOINING
+
+
+_JOINING: Final = frozenset({"and", "or", "but", "that", "which", "who"})
 
 
 def _behind_preposition(rest: str) -> bool:
@@ -239,7 +281,7 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
         is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
     ):
         return "plan" if dated and clause.verb == "need" else NOTHING
-    if clause.negated and about not in ("i", "we") and clause.verb in ("work", "know", "compile", "start", "load"):
+    if clause.negated and about == "own" and clause.verb in ("work", "know", "compile", "start", "load"):
         return MOMENT
     if is_of_today(clause.text) and not is_habit(clause.text):
         return MOMENT
@@ -262,10 +304,14 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
     words = words_in(clause.subject)
     if clause.verb == "keep" and any(word.small in lists.gerunds for word in words_in(rest)[:1]):
         return MOMENT
-    named = _is_named(clause) and has_value(rest)
-    if (clause.verb not in lists.state_verbs and not named) or (
-        clause.verb == "work" and (clause.negated or content_size(rest) < 2)
+    known = clause.verb in lists.state_verbs
+    if clause.verb in lists.thoughts - lists.properties and not (
+        known or (clause.verb == "mean" and refers(clause.subject))
     ):
+        return NOTHING
+    if clause.verb in lists.failures or _WRONG.search(rest):
+        return MOMENT
+    if clause.verb == "work" and (clause.negated or content_size(rest) < 2):
         return NOTHING
     if clause.verb == "take" and len(words) == 1 and not words[0].small.endswith("s") and words[0].text.islower():
         return MOMENT  # "startup takes 9 seconds"
@@ -273,9 +319,25 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
         return MOMENT
     if content_size(rest) < 1 or _names_at_hand(rest):
         return NOTHING
-    if is_habit(clause.text):
+    if is_habit(clause.text) or has_value(rest) or has_value(clause.subject):
         return "state"
-    return "state" if has_value(rest) or has_value(clause.subject) or _behind_preposition(rest) else "names nothing"
+    if _behind_preposition(rest) and (known or content_size(rest) >= 2):
+        return "state"
+    described = len(words) > 2 or (words[0].small not in _DEFINITE and is_plural(words[-1].small))
+    return (
+        "state"
+        if described and content_size(rest) >= (1 if known and clause.verb not in ("need", "take") else 2)
+        else "names nothing"
+    )
+
+
+_WRONG: Final = regex(
+    r"\b(?:wrong|weird|strange|incorrect|unexpected|nothing|garbage|nonsense|null|nan|undefined|joy|happiness|fun"
+    r"|love|memories"
+    r"|happy|sad|awesome|amazing|motivated|better|worse|sense|difference)\b",
+    re.IGNORECASE,
+)
+"""Trouble at hand, or an opinion."""
 
 
 def _being(clause: Clause, about: Subject, dated: bool) -> str:
@@ -293,7 +355,10 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
     bare = small.removesuffix("-")
     if bare in lists.traits or (first.text[:1].isupper() and small.endswith(lists.trait_endings)):
         return "trait" if about != "thing" or has_value(rest) else "state" if bare in lists.states else NOTHING
-    if small in ("a", "an", "the", "my", "our", "his", "her", "their", "one", "no"):
+    if about == "thing" and small in lists.lasting:
+        described = len(words_in(clause.subject)) > 2 or clause.head not in _DEFINITE or content_size(rest) > 1
+        return "state" if described and not clause.head.endswith("ing") else MOMENT
+    if small in ("a", "an", "the", "my", "our", "his", "her", "their", "no") or rest.lower().startswith("one of "):
         return _kind_of_noun(clause, about)
     if small in lists.prepositions:
         return (
@@ -309,6 +374,8 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         return "trait" if about == "person" and has_value(rest) else NOTHING
     if has_value(rest) or dated:
         return "trait" if about in ("i", "person") else "state"
+    if about == "thing" and (refers(clause.subject) or len(words_in(clause.subject)) > 3) and content_size(rest) >= 1:
+        return NOTHING if _WRONG.search(rest) or small.endswith(("ful", "ous", "er", "est", "ing", "some")) else "state"
     return NOTHING
 
 
@@ -321,7 +388,12 @@ def _kind_of_noun(clause: Clause, about: Subject) -> str:
     behind = [word.small for word in words[1:6]]
     if not behind or behind[0] in grammar().passing_nouns or _names_at_hand(" ".join(behind[:3])):
         return NOTHING
-    if about == "thing" and first not in ("a", "an") and not (has_value(clause.rest) or numbers(clause.subject)):
+    favourite = "favourite" in behind or "favorite" in behind
+    if (
+        about == "thing"
+        and first not in ("a", "an")
+        and not (favourite or has_value(clause.rest) or numbers(clause.subject))
+    ):
         return NOTHING
     return "trait" if about in ("i", "person") else "state"
 
@@ -349,11 +421,28 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
     if verb in lists.changes and content_size(rest) >= 1:
         weak = verb in grammar().weak_changes and (_is_articled(rest) or (about == "own" and not has_value(rest)))
         return PROGRESS if weak and not dated else "change"
+    if about == "person" and verb in _MADE and content_size(rest) >= 2 and not _is_articled_pronoun(rest):
+        return "change"
     if verb in lists.steps:
         return PROGRESS
-    return "change" if dated and content_size(rest) >= 1 else NOTHING
+    if dated and content_size(rest) >= 1:
+        return "change"
+    return "change" if about in ("i", "we", "own") and verb not in lists.thoughts and _placed_name(rest) else NOTHING
 
 
+def _placed_name(rest: str) -> bool:
+    """True if `rest` names a place, a person or an organisation."""
+    return any(each.kind in ("location", "person", "organization") for each in extract(rest))
+
+
+def _is_articled_pronoun(rest: str) -> bool:
+    words = words_in(rest)
+    return bool(words) and words[0].small in ("it", "them", "this", "that", "these", "those")
+
+
+_MADE: Final = frozenset(
+    {"write", "build", "design", "create", "prescribe", "establish", "paint", "compose", "invent", "develop"}
+)
 _DEPARTURES: Final = frozenset({"leave", "retire", "quit", "resign", "die", "graduate"})
 _GOT: Final = regex(
     r"(?:married|divorced|engaged|promoted|fired|laid off|diagnosed|rid of|vaccinated|pregnant|custody|tenure"
@@ -384,10 +473,12 @@ def _perfect(clause: Clause, about: Subject, dated: bool) -> str:
         return PROGRESS
     if since and verb not in lists.steps:
         return "state"
+    if verb == "take" and rest.lower().startswith("over "):
+        return "change"
     if verb in lists.changes and content_size(rest) >= 1:
         return (
             PROGRESS
-            if (verb in grammar().weak_changes and _is_articled(rest)) or (about == "thing" and not has_value(rest))
+            if verb in grammar().weak_changes and (_is_articled(rest) or (about == "thing" and not has_value(rest)))
             else "change"
         )
     if (
@@ -419,7 +510,7 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists = clause.rest, grammar()
     if clause.participle == "gone" and about in ("own", "person"):
         return "state"
-    if clause.participle in lists.moods and clause.participle not in lists.states:
+    if clause.participle in lists.moods and clause.participle not in lists.states and not has_value(rest):
         return MOMENT
     if is_of_today(clause.text, dated=dated) and not is_habit(clause.text):
         return MOMENT
@@ -427,15 +518,12 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     if clause.modal == "past":
         lasts = known or clause.verb in lists.changes
         return "change" if lasts and (dated or (refers(rest) and clause.verb not in lists.steps)) else PROGRESS
+    if clause.participle in lists.passing_participles or _names_at_hand(rest) or about == "i":
+        return "state" if known and content_size(rest) >= 1 else NOTHING
     if content_size(rest) < 1:
-        return "state" if clause.participle in grammar().settled and about != "i" else NOTHING
-    if known:
-        return "state"
-    return (
-        "state"
-        if has_value(rest) and clause.participle not in grammar().passing_participles and not _names_at_hand(rest)
-        else NOTHING
-    )
+        described = len(words_in(clause.subject)) > 2 or clause.head not in _DEFINITE
+        return "state" if clause.participle in lists.settled or (known and described) else NOTHING
+    return "state"
 
 
 _USUAL: Final = frozenset({"done", "looked", "taken", "given", "brought"})
@@ -454,17 +542,15 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     if clause.verb == "have" and any(word.small in grammar().participles for word in words_in(rest)[:1]):
         return UNCERTAIN  # "must have been"
     size = content_size(rest)
-    if _names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
+    if (_names_at_hand(rest) and not _is_general(clause)) or (is_of_today(clause.text, dated=dated)):
         return REQUEST
     if modal in ("can", "cannot", "can't"):
         if about == "thing":
-            return "state" if has_value(rest) and not _names_at_hand(clause.subject) else NOTHING
+            general = _is_general(clause) and size >= 1
+            return "state" if general or (has_value(rest) and not _names_at_hand(clause.subject)) else NOTHING
         able = (clause.negated and clause.verb in grammar().tolerance) or _ONLY.search(clause.text) is not None
         return "state" if able and (size >= 1 or is_habit(rest)) else NOTHING
-    words = words_in(clause.subject)
-    general = words[0].small in _GENERAL | _ANY or (
-        words[-1].small.endswith("s") and words[0].small not in _DEFINITE | {"i", "we"}
-    )
+    general = _is_general(clause)
     if about == "thing" and _is_named(clause) and has_value(rest):
         return "state"
     if modal.startswith("should") or modal == "ought":
@@ -476,12 +562,30 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     return "state" if about == "thing" and size >= 1 and (general or has_value(rest)) else REQUEST
 
 
+def _is_general(clause: Clause) -> bool:
+    """True if the subject is a kind of thing: "all invoices", "contractors", "rendering code"."""
+    words = words_in(clause.subject)
+    if words[0].small in _GENERAL | _ANY:
+        return True
+    bare = words[0].small not in _DEFINITE | {"i", "we", "a", "an", "he", "she"}
+    return bare and (is_plural(words[-1].small) or any(is_plural(word.small) for word in words[:1]) or len(words) > 1)
+
+
 _ANY: Final = frozenset({"anything", "everything", "anyone", "everyone", "nobody", "nothing", "whoever"})
 _ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECASE)
 
 
 def _conditional(clause: Clause, about: Subject, dated: bool) -> str:
-    return UNCERTAIN
+    """A permission lasts: "resellers may not set prices"; a possibility does not."""
+    permits = (
+        clause.modal == "may" and about == "thing" and (clause.negated or has_value(clause.rest) or _is_general(clause))
+    )
+    return "state" if permits and clause.verb not in _POSSIBLE and content_size(clause.rest) >= 1 else UNCERTAIN
+
+
+_POSSIBLE: Final = frozenset(
+    {"be", "have", "need", "want", "help", "work", "fail", "break", "cause", "take", "become", "happen"}
+)
 
 
 _TENSES: Final = {

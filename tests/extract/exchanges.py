@@ -10,6 +10,7 @@ import msgspec
 from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.model.memory import parse_rfc3339
+from mnemond.text.secrets import redact
 
 DATA = Path(__file__).parent.parent / "data" / "exchanges"
 DAY_US = parse_rfc3339("2026-02-18T12:00:00Z")
@@ -63,7 +64,7 @@ def scored(all_of: list[Exchange]) -> Score:
     found, junk, missed = 0, [], []
     for exchange in all_of:
         wanted = list(exchange.facts)
-        for fact in contents(exchange.user, exchange.assistant):
+        for fact in contents(redact(exchange.user).text, redact(exchange.assistant).text):
             hit = next((words for words in wanted if all(each.casefold() in fact.casefold() for each in words)), None)
             if hit is None:
                 junk.append(f"{exchange.name}: {fact}")
