@@ -46,6 +46,13 @@ class Discourse:
         subject = next((mention for mention in nearest if mention.is_subject), None)
         return subject.text if subject is not None else nearest[-1].text if nearest else None
 
+    def both(self, kinds: Container[str]) -> str | None:
+        """The antecedent of a plural: the two mentions of `kinds` in the latest clause that has any, or the only
+        one."""
+        fitting = [(clause, mention) for clause, mention in self._recent() if mention.kind in kinds]
+        nearest = [mention.text for clause, mention in fitting if clause == fitting[0][0]]
+        return " and ".join(reversed(nearest)) if len(nearest) == 2 else nearest[0] if nearest else None
+
     def _recent(self) -> Iterator[tuple[int, Mention]]:
         for clause, mention in reversed(self._mentions):
             if self._clause - clause >= MAX_AGE:

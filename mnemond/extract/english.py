@@ -455,7 +455,8 @@ _OBJECTLESS: Final = regex(
 _MOMENT: Final = regex(
     r"\b(?:for now|right now|just now|at the moment|for the moment|for this (?:pr|commit|branch|task|file|test|one"
     r"|change|ticket|release|time)|this time|just this once|yet"
-    r"|temporarily|so far|in progress|still (?:failing|broken|running)|(?:is|are) (?:failing|running now|broken)|done"
+    r"|temporarily|so far|in progress|still (?:failing|broken|running)|(?:is|are) (?:failing|running now|broken)"
+    r"|done(?=\W*\Z)"
     r"|before you (?:finish|start|commit)|when you're done)\b",
     re.IGNORECASE,
 )

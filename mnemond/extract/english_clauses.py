@@ -204,6 +204,8 @@ def _is_led(words: list[Word], at: int) -> bool:
     if words[at].small not in lists.leading and words[at].small != "not":
         return False
     for place in range(at + 1, min(at + 4, len(words))):
+        if words[place - 1].small in ("because", "since", "as", "if", "that", "when"):
+            return False
         if words[place].small.split("'")[0] in ("i", "we", "he", "she", "they", "it", "my", "our") and begins_clause(
             words, place
         ):

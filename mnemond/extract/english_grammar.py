@@ -240,6 +240,8 @@ def _starts(words: Sequence[Word]) -> list[int]:
     if words[0].small in lists.leading or words[0].small in lists.adverbs or words[0].small.isdigit():
         comma = next((at + 1 for at, word in enumerate(words[:MAX_LEAD]) if word.text.endswith(",")), 0)
         places += [comma] if comma else []
+        if len(words) > 1 and words[1].small in lists.bases and words[0].small in lists.adverbs:
+            return places  # "only do the small fixes"
         places += [
             at for at in range(1, min(MAX_LEAD, len(words)))
             if at != comma and (words[at].small.split("'")[0] in PRONOUNS or words[at].small in lists.determiners
@@ -298,8 +300,13 @@ def _behind_adverbs(words: Sequence[Word], at: int) -> int:
     return at
 
 
+_NO_ADVERBS: Final = words_of(
+    "family italy july early friendly assembly lonely lovely elderly likely silly ugly monopoly"
+)
+
+
 def _is_ly(word: str) -> bool:
-    return len(word) > 4 and word.endswith("ly") and word not in grammar().bases
+    return len(word) > 4 and word.endswith("ly") and word.isalpha() and word not in grammar().bases | _NO_ADVERBS
 
 
 def _may_follow_pronoun(word: Word, pronoun: str) -> bool:
@@ -325,7 +332,10 @@ def _may_follow_pronoun(word: Word, pronoun: str) -> bool:
 def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
     lists = grammar()
     first = words[start]
-    if first.small in lists.adverbs and first.small not in ("all", "both", "even"):
+    bare = start + 1 < len(words) and words[start + 1].small not in lists.bases
+    if first.small in lists.adverbs and not (
+        bare and first.small in ("all", "both", "even", "only", "nearly", "almost")
+    ):
         return None
     if first.small in lists.prepositions or first.small in lists.subordinators or first.small in AUXILIARIES:
         return None
@@ -343,11 +353,14 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
             return None
         if word.small in ("and", "&"):
             joined = True
-        inside = inside or word.small in lists.prepositions
+        inside = inside or (word.small in lists.prepositions and first.small not in _PARTS)
         if not inside and word.small not in lists.adverbs:
             plural = is_plural(word.small)
     return None
 
+
+_PARTS: Final = words_of("half most some all many both two three several none each")
+"""Before "of": the noun behind it decides whether the subject is a plural."""
 
 _BREAKING: Final = words_of("the a an my our your his her its their this that these those")
 
@@ -376,7 +389,12 @@ def _is_finite(words: Sequence[Word], at: int, *, plural: bool) -> bool:
     """True if the word at `at` is the verb of the words before it."""
     lists = grammar()
     small, before = words[at].small, words[at - 1].small
-    if before in lists.determiners or before in lists.prepositions or before in ("and", "or", "&"):
+    behind_plural = is_plural(before) and before.isalpha() and not words[at - 1].text[:2].isupper()
+    if (
+        (before in lists.determiners and not (plural and before in ("both", "all")))
+        or before in lists.prepositions
+        or before in ("and", "or", "&")
+    ):
         return False
     if small in AUXILIARIES:
         return True
@@ -388,12 +406,23 @@ def _is_finite(words: Sequence[Word], at: int, *, plural: bool) -> bool:
     if following in BE | HAVE | FUTURE | MODAL and small not in ("say", "says"):
         return False  # "the test runs are slow"
     if small in lists.singular:
-        return not (is_plural(before) and before not in lists.plurals) and not (
+        return not (behind_plural and before not in lists.plurals) and not (
             following in lists.strong_verbs and small not in ("uses", "has")
         )
     if small in lists.past:
         return True
-    return small in lists.bases and plural
+    return (small in lists.bases and plural) or (not plural and _seems_verb(words[at], following))
+
+
+_OBJECTS: Final = words_of(
+    "us me him her it them itself the a an my our your his their its this that every each all two three"
+)
+
+
+def _seems_verb(word: Word, following: str) -> bool:
+    """True for a word that no list has, with the ending of a verb and an object behind it: "judges every change"."""
+    ends = word.small.endswith(("s", "ed")) and not word.small.endswith(("ss", "us", "is"))
+    return ends and following in _OBJECTS and word.small.isalpha() and word.text.islower() and len(word.small) > 3
 
 
 def _is_short_is(words: Sequence[Word], at: int) -> bool:
@@ -456,6 +485,8 @@ def _verb_group(text: str, words: Sequence[Word], at: int, form: str, lead: str,
         return made(lists.past[form], "past", at + 1)
     if form in lists.singular:
         return made(lists.singular[form], "present", at + 1)
+    if form not in lists.bases and form.endswith("s"):
+        return made(form[:-1], "present", at + 1)
     return made(form, "past" if form.endswith("ed") and form not in lists.bases else "present", at + 1)
 
 

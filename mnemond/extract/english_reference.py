@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from mnemond.extract.discourse import Discourse, Kind, Mention
-from mnemond.extract.english_grammar import AUXILIARIES, PRONOUNS, Clause, Word, grammar, parse, words_in
+from mnemond.extract.english_grammar import AUXILIARIES, PRONOUNS, Clause, Word, grammar, is_plural, parse, words_in
+from mnemond.extract.first_person import with_name
 from mnemond.text.entities import extract
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import FUNCTION_WORDS
@@ -237,6 +238,8 @@ def resolved(sentence: str, discourse: Discourse) -> str | None:
         return None
     if word in _OWNER:
         return f"{_owner(antecedent)}{rest}"
+    if word == "they" and not found["short"]:
+        rest = _agreeing(antecedent, rest)
     short = found["short"] or ""
     form = _FORMS.get(short, "")
     if short == "'s" and (_HAS.match(rest) or _is_done(rest)):
@@ -253,8 +256,17 @@ _HAS: Final = regex(r" (?:been|got|had|lived|worked|moved|started|stopped|left|n
 def _antecedent(word: str, discourse: Discourse) -> str | None:
     """What a pronoun stands for: of the kinds that fit best, then of the others."""
     if word in ("they", "their", "them"):
-        return discourse.last(("several",)) or discourse.last(_KINDS[word])
+        return discourse.last(("several",)) or discourse.both(_KINDS[word])
     return discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
+
+
+def _agreeing(antecedent: str, rest: str) -> str:
+    """What follows "they", behind a name instead: "Globex needs"."""
+    first = rest.split(maxsplit=1)
+    plural = is_plural(antecedent.rsplit(maxsplit=1)[-1].lower()) or " and " in antecedent
+    if not first or plural or first[0] not in grammar().bases | {"are", "have", "do", "were", "don't", "aren't"}:
+        return rest
+    return f" {with_name(first[0])}{rest[1 + len(first[0]) :]}"
 
 
 def _is_done(rest: str) -> bool:

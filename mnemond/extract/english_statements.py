@@ -156,7 +156,7 @@ def _is_at_hand(clause: Clause, about: Subject) -> bool:
     plural = words[-1].small.endswith("s") and words[0].small not in _DEFINITE
     if plural or words[0].small in _GENERAL or (about == "own" and is_habit(clause.text)):
         return False
-    described = [word.small for word in words[1:-1]]
+    described = [word.small for word in words[:-1] if word.small not in lists.determiners]
     return words[-1].small in lists.at_hand.always or all(
         each in lists.at_hand.nouns | lists.ordinals | lists.moods | lists.adverbs for each in described
     )
@@ -264,6 +264,8 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     if clause.verb == "be":
         return _being(clause, about, dated)
     rest, lists = clause.rest, grammar()
+    if clause.verb == "look" and rest.startswith("after "):
+        return "state"
     if about == "thing":
         return _state_of_thing(clause, dated)
     if (
@@ -275,8 +277,6 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     ):
         return "plan"
     thoughts = clause.verb in lists.thoughts and not (about in ("own", "person") and clause.verb in lists.properties)
-    if clause.verb == "look" and rest.startswith("after "):
-        return "state"
     if thoughts and not (
         is_habit(clause.text) and clause.verb in lists.properties | {"find", "ask", "wait", "hear", "worry", "hope"}
     ):
@@ -358,7 +358,9 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
     if about == "thing" and small in lists.lasting:
         described = len(words_in(clause.subject)) > 2 or clause.head not in _DEFINITE or content_size(rest) > 1
         return "state" if described and not clause.head.endswith("ing") else MOMENT
-    if small in ("a", "an", "the", "my", "our", "his", "her", "their", "no") or rest.lower().startswith("one of "):
+    if small in ("a", "an", "the", "my", "our", "his", "her", "their", "its", "no") or rest.lower().startswith(
+        "one of "
+    ):
         return _kind_of_noun(clause, about)
     if small in lists.prepositions:
         return (
@@ -374,7 +376,8 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         return "trait" if about == "person" and has_value(rest) else NOTHING
     if has_value(rest) or dated:
         return "trait" if about in ("i", "person") else "state"
-    if about == "thing" and (refers(clause.subject) or len(words_in(clause.subject)) > 3) and content_size(rest) >= 1:
+    named = refers(clause.subject) or any(mark in clause.subject for mark in "/_`")
+    if about == "thing" and (named or len(words_in(clause.subject)) > 3) and content_size(rest) >= 1:
         return NOTHING if _WRONG.search(rest) or small.endswith(("ful", "ous", "er", "est", "ing", "some")) else "state"
     return NOTHING
 
@@ -404,6 +407,8 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return PROGRESS
     if about == "thing":
         changed = verb in lists.changes and verb not in ("get", "study") and (dated or has_value(rest))
+        changed = changed or (verb == "go" and _UP.match(rest) is not None and has_value(rest))
+        changed = changed or (verb == "be" and dated and not _WRONG.search(rest))
         ended = verb in ("close", "launch", "move") and not rest.strip(" .") and refers(clause.subject)
         return "change" if changed or ended else NOTHING
     if verb == "use" and rest.startswith("to "):
@@ -428,6 +433,9 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
     if dated and content_size(rest) >= 1:
         return "change"
     return "change" if about in ("i", "we", "own") and verb not in lists.thoughts and _placed_name(rest) else NOTHING
+
+
+_UP: Final = regex(r"(?:up|down|from)\b", re.IGNORECASE)
 
 
 def _placed_name(rest: str) -> bool:
@@ -518,7 +526,8 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     if clause.modal == "past":
         lasts = known or clause.verb in lists.changes
         return "change" if lasts and (dated or (refers(rest) and clause.verb not in lists.steps)) else PROGRESS
-    if clause.participle in lists.passing_participles or _names_at_hand(rest) or about == "i":
+    passing = clause.participle in lists.passing_participles and not _is_kind(clause)
+    if passing or (_names_at_hand(rest) and not _is_kind(clause)) or about == "i":
         return "state" if known and content_size(rest) >= 1 else NOTHING
     if content_size(rest) < 1:
         described = len(words_in(clause.subject)) > 2 or clause.head not in _DEFINITE
@@ -571,6 +580,12 @@ def _is_general(clause: Clause) -> bool:
     return bare and (is_plural(words[-1].small) or any(is_plural(word.small) for word in words[:1]) or len(words) > 1)
 
 
+def _is_kind(clause: Clause) -> bool:
+    """True if the subject is a bare plural: "feature branches"."""
+    words = words_in(clause.subject)
+    return words[0].small not in _DEFINITE | {"my", "our"} and is_plural(words[-1].small)
+
+
 _ANY: Final = frozenset({"anything", "everything", "anyone", "everyone", "nobody", "nothing", "whoever"})
 _ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECASE)
 
@@ -580,7 +595,8 @@ def _conditional(clause: Clause, about: Subject, dated: bool) -> str:
     permits = (
         clause.modal == "may" and about == "thing" and (clause.negated or has_value(clause.rest) or _is_general(clause))
     )
-    return "state" if permits and clause.verb not in _POSSIBLE and content_size(clause.rest) >= 1 else UNCERTAIN
+    possible = clause.verb in _POSSIBLE and not (clause.verb in ("have", "take") and has_value(clause.rest))
+    return "state" if permits and not possible and content_size(clause.rest) >= 1 else UNCERTAIN
 
 
 _POSSIBLE: Final = frozenset(

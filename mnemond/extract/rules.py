@@ -85,8 +85,8 @@ AGENT_DOUBT = 0.1
 OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
 """Families whose sentences state a relation of their subject."""
 
-_SECRET = regex(r"\[REDACTED")
-"""A redacted secret: without it the sentence says nothing."""
+_SECRET = regex(r"\[REDACTED|\b(?=\w{0,40}\d)(?=\w{0,40}[a-z])(?=\w{0,40}[A-Z])\w{24,}\b")
+"""A redacted secret, or what looks like one: without it the sentence says nothing."""
 
 _REASON = regex(r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE)
 _SO = regex(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)

@@ -88,7 +88,7 @@ def test_kept(said: str, kept: str) -> None:
         ("All of it was done by somebody else and then forgotten " * 9, "length"),
         ("I use an editor", "names nothing"),
         ("I joined the call", "progress"),
-        ("I prefer option B", "nothing lasting"),
+        ("I prefer option B", "unclear reference"),
         ("The PR was approved by Tom", "nothing lasting"),
         ("remember to run the tests", "nothing lasting"),
         ("use a loop instead of a map", "request"),
