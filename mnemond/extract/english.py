@@ -29,7 +29,7 @@ from mnemond.extract.findings import (
     requested,
     with_dates,
 )
-from mnemond.extract.first_person import ASSISTANT, about, possessive
+from mnemond.extract.first_person import ASSISTANT, about, possessive, with_name
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
@@ -253,11 +253,19 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         return requested(_content(whole, scene)[0] + tail)
     if aside.reminded and request:
         return "request"
+    if request and _ORDER.match(whole) and _OFTEN.search(whole) and not _is_of_the_moment(whole):
+        return finding(shared.english().rule, _content(whole, scene, "")[0] + tail)
     if scene.ruled and _FURTHER.match(aside.lead) and is_request(whole) and _ORDER.match(whole):
         return finding(shared.english().rule, _content(whole, scene, "")[0] + tail)
     return "request" if request and judged in ("nothing lasting", "names nothing") else judged
 
 
+_OFTEN: Final = regex(
+    r"\bevery (?:day|week|month|year|morning|evening|night|hour|quarter|time|other|second|\d+|(?:mon|tues|wednes"
+    r"|thurs|fri|satur|sun)day)"
+    r"|\b(?:once|twice) an? (?!row\b)|\b(?:daily|weekly|monthly)\b",
+    re.IGNORECASE,
+)
 _FURTHER: Final = regex(r"(?:also|and|plus|besides|in addition|furthermore)\b", re.IGNORECASE)
 _ORDER: Final = regex(r"(?!i\b|we\b|you\b|let\b|if\b|help\b|this\b|that\b)[a-z]+ (?!it\b|this\b|that\b)", re.IGNORECASE)
 
@@ -364,6 +372,7 @@ def _of_family(part: str, family: Family, scene: Scene, tail: str = "") -> Findi
 
 
 def _content(part: str, scene: Scene, addressed: str = ASSISTANT) -> tuple[str, tuple[DateMention, ...]]:
+    part = _no_longer(part)
     plain_text = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
     plain_text = _FILLER.sub("", _TURNED.sub("", plain_text, count=1))
     content, mentioned = with_dates(about(scene.name, plain_text, addressed), scene.said_us)
@@ -372,6 +381,40 @@ def _content(part: str, scene: Scene, addressed: str = ASSISTANT) -> tuple[str, 
     return content if is_name else content[:1].upper() + content[1:], mentioned
 
 
+_ANY_MORE: Final = regex(
+    r"(?P<subject>.{1,80}?) (?P<do>don't|doesn't|do not|does not|isn't|aren't|is not"
+    r"|are not) (?P<verb>[a-z]+)(?P<rest>.{0,160}?) (?:any ?more|any longer)\b",
+    re.IGNORECASE,
+)
+_STOP: Final = regex(
+    r"(?:please )?(?:(?:you (?:can|may|should|must)|(?:can|could|would"
+    r"|will) you) (?:now )?)?(?:please )?stop (?P<verb>[a-z]+ing)\b(?P<rest>.+)",
+    re.IGNORECASE,
+)
+
+
+def _no_longer(part: str) -> str:
+    """`part` with what has ended in the words that other memories are compared with: "no longer goes" for "doesn't go
+    any
+    more", "don't use … any more" for "stop using …"."""
+    ended = _ANY_MORE.match(part)
+    if ended is not None and not _NEEDS.match(ended["verb"]) and not ended["subject"].lower().startswith("you"):
+        is_form = ended["do"].lower().startswith(("is", "are"))
+        verb = (
+            ended["do"].split("n't")[0].split()[0] + " no longer " + ended["verb"]
+            if is_form
+            else "no longer " + (with_name(ended["verb"]) if ended["do"].lower().startswith("does") else ended["verb"])
+        )
+        return f"{ended['subject']} {verb}{ended['rest']}{part[ended.end() :]}"
+    stopped = _STOP.match(part)
+    if stopped is None:
+        return part
+    base = grammar().gerunds.get(stopped["verb"].lower()) or stopped["verb"][: -len("ing")]
+    rest = stopped["rest"].rstrip(" .!")
+    return f"Don't {base}{rest}" if rest.lower().endswith(("any more", "anymore")) else f"Don't {base}{rest} any more"
+
+
+_NEEDS: Final = regex(r"(?:need|have)\b", re.IGNORECASE)
 _TAIL: Final = regex(r"\s?,\s?(?=not \S{1,60}\Z|not (?:\S{1,30} ){1,4}\S{1,30}\Z)", re.IGNORECASE)
 
 

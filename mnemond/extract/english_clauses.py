@@ -193,9 +193,19 @@ def _opens(sentence: str, words: list[Word], at: int, begin: int, seam: str) -> 
         relative = words[at].small in ("which", "who", "whose", "where") and seam.strip() == ","
         return not relative or sentence.endswith("?")
     marked = seam.strip(" ")[:1] in tuple(",;:–—-.…") and seam.strip() != ""
+    if marked and _is_switch(words, at):
+        return True
     if _is_order(words, at):
         return marked or "but" in seam
     return (_is_subject(words, at) and begins_clause(words, at)) or (marked and _is_led(words, at))
+
+
+def _is_switch(words: list[Word], at: int) -> bool:
+    """True for a change whose subject was named before: ", switched to bouldering"."""
+    lists = grammar()
+    following = words[at + 1].small if at + 1 < len(words) else ""
+    changed = words[at].small in lists.past and lists.past[words[at].small] in lists.changes
+    return changed and following in ("to", "from", "over", "into", "back")
 
 
 def _is_led(words: list[Word], at: int) -> bool:

@@ -337,6 +337,8 @@ def _verb_of_noun(words: Sequence[Word], start: int) -> int | None:
         bare and first.small in ("all", "both", "even", "only", "nearly", "almost")
     ):
         return None
+    if first.small in ("please", "pls", "kindly", "let", "let's"):
+        return None
     if first.small in lists.prepositions or first.small in lists.subordinators or first.small in AUXILIARIES:
         return None
     plural = joined = inside = False

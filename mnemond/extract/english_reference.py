@@ -29,7 +29,7 @@ def mentions(text: str, clause: Clause | None = None) -> list[Mention]:
     found: list[Mention] = []
     at = 0
     while at < len(words):
-        size = _phrase_size(words, at)
+        size = _phrase_size(words, at, clause.subject if clause is not None else "")
         if size:
             mention = _mention(words[at : at + size], text, clause)
             if mention is not None and not _only_says(words[at : at + size], text, clause):
@@ -51,11 +51,11 @@ def _only_says(words: list[Word], text: str, clause: Clause | None) -> bool:
     return text[words[0].start : words[-1].end] == clause.subject and len(words_in(clause.rest)) > 1
 
 
-def _phrase_size(words: list[Word], at: int) -> int:
+def _phrase_size(words: list[Word], at: int, subject: str) -> int:
     """The number of words of the noun phrase that begins at `at`; 0 if none does."""
     lists = grammar()
     marked = words[at].small in _MARKERS or words[at].small.endswith(("'s", "s'"))
-    if not marked and not _is_name(words, at):
+    if not marked and not _is_name(words, at, subject):
         return 0
     end = at + 1
     if words[at].text.endswith((",", ";", ":", "!", "?")):
@@ -96,7 +96,7 @@ def _is_verb(words: list[Word], at: int, start: int) -> bool:
         small in lists.strong_verbs and words[at - 1].small.endswith("s"))  # fmt: skip
 
 
-def _is_name(words: list[Word], at: int) -> bool:
+def _is_name(words: list[Word], at: int, subject: str) -> bool:
     word = words[at]
     plain = word.text.strip("\"'(`")
     if not plain[:1].isupper() or word.small.split("'")[0] in PRONOUNS or _is_called(words, at):
@@ -109,7 +109,10 @@ def _is_name(words: list[Word], at: int) -> bool:
             or word.small.endswith("ing")
             or word.small in grammar().interjections
         )
-        return not (common or marked)
+        known = (
+            subject.startswith(word.text) or bool(extract(plain)) or (len(words) > 1 and words[1].text[:1].isupper())
+        )
+        return known and not (common or marked)
     return True
 
 
@@ -293,13 +296,17 @@ def _determined(sentence: str, discourse: Discourse) -> str | None:
 def _with_objects(sentence: str, discourse: Discourse, skip: int = 0) -> str | None:
     """`sentence` with the pronouns behind its subject replaced; one that its own words explain stays."""
     unclear = False
-    names = [each for each in mentions(sentence) if each.kind != "several"]
+    named = mentions(sentence)
 
     def instead(found: re.Match[str]) -> str:
         nonlocal unclear
         word = found["word"].lower()
         if found.start() < skip or _stays(sentence, found, word):
             return found[0]
+        several = word in ("they", "them")
+        names = [
+            each for each in named if (each.kind in ("several", "name")) or (each.kind != "several" and not several)
+        ]
         if word != "there" and _is_explained(sentence[: found.start()], names):
             return found[0]
         antecedent = _antecedent(word, discourse)

@@ -285,7 +285,9 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
         return MOMENT
     if is_of_today(clause.text) and not is_habit(clause.text):
         return MOMENT
-    if _names_at_hand(rest) and not (about in ("own", "person") and refers(rest)):
+    if _names_at_hand(rest) and not (
+        refers(rest) and (about in ("own", "person") or clause.verb not in _AT_HAND_VERBS)
+    ):
         return NOTHING
     if clause.verb == "have" and _LEFT.search(rest):
         return MOMENT
@@ -295,6 +297,7 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     return "state" if size >= 1 or is_habit(clause.text) else NOTHING
 
 
+_AT_HAND_VERBS: Final = words_of("have get see open call run write read add fix change remove check show make try find")
 _BY: Final = regex(r"\b(?:by|before|until|this year|next year)\b", re.IGNORECASE)
 _LEFT: Final = regex(r"\b(?:some|half an?|leftover|left over|spare|enough)\b", re.IGNORECASE)
 
@@ -332,7 +335,7 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
 
 
 _WRONG: Final = regex(
-    r"\b(?:wrong|weird|strange|incorrect|unexpected|nothing|garbage|nonsense|null|nan|undefined|joy|happiness|fun"
+    r"\b(?:wrong|weird|strange|incorrect|unexpected|nothing|garbage|nonsense|joy|happiness|fun"
     r"|love|memories"
     r"|happy|sad|awesome|amazing|motivated|better|worse|sense|difference)\b",
     re.IGNORECASE,
@@ -376,10 +379,16 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         return "trait" if about == "person" and has_value(rest) else NOTHING
     if has_value(rest) or dated:
         return "trait" if about in ("i", "person") else "state"
-    named = refers(clause.subject) or any(mark in clause.subject for mark in "/_`")
-    if about == "thing" and (named or len(words_in(clause.subject)) > 3) and content_size(rest) >= 1:
+    described = _is_identified(clause.subject) or len(words_in(clause.subject)) > 3
+    if about == "thing" and described and content_size(rest) >= 1 and not clause.head.endswith("ing"):
         return NOTHING if _WRONG.search(rest) or small.endswith(("ful", "ous", "er", "est", "ing", "some")) else "state"
     return NOTHING
+
+
+def _is_identified(subject: str) -> bool:
+    """True if a subject has a number, a name that is not its first word, or the spelling of an identifier."""
+    _, _, others = subject.partition(" ")
+    return bool(numbers(subject) or extract(subject)) or refers(others) or any(mark in subject for mark in "/_`")
 
 
 _NOW: Final = regex(r"\bnow\b|\bthese days\b|\bany ?more\b", re.IGNORECASE)
@@ -403,7 +412,7 @@ def _kind_of_noun(clause: Clause, about: Subject) -> str:
 
 def _past(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists, verb = clause.rest, grammar(), clause.verb
-    if is_of_today(clause.text, dated=dated):
+    if is_of_today(clause.text, dated=dated) or (_JUST.search(clause.text) is not None and not dated):
         return PROGRESS
     if about == "thing":
         changed = verb in lists.changes and verb not in ("get", "study") and (dated or has_value(rest))
@@ -451,6 +460,7 @@ def _is_articled_pronoun(rest: str) -> bool:
 _MADE: Final = frozenset(
     {"write", "build", "design", "create", "prescribe", "establish", "paint", "compose", "invent", "develop"}
 )
+_JUST: Final = regex(r"\bjust\b", re.IGNORECASE)
 _DEPARTURES: Final = frozenset({"leave", "retire", "quit", "resign", "die", "graduate"})
 _GOT: Final = regex(
     r"(?:married|divorced|engaged|promoted|fired|laid off|diagnosed|rid of|vaccinated|pregnant|custody|tenure"
@@ -473,11 +483,14 @@ def _perfect(clause: Clause, about: Subject, dated: bool) -> str:
     since = _SINCE.search(clause.text) is not None
     first = _first(rest)
     if verb == "be":
+        if clause.negated and rest.startswith("to ") and content_size(rest) >= 1:
+            return "state"
         if first is None or first.small in grammar().ongoing or (first.small in lists.moods and not since):
             return MOMENT
         lasting = since or dated or (first.small in lists.pursuits and has_value(rest)) or first.small in lists.states
         return "state" if lasting and not (about == "thing" and first.small in lists.moods) else NOTHING
-    if _names_at_hand(rest) or (is_of_today(clause.text, dated=dated or since)):
+    just = _JUST.search(clause.text) is not None and not dated
+    if _names_at_hand(rest) or just or is_of_today(clause.text, dated=dated or since):
         return PROGRESS
     if since and verb not in lists.steps:
         return "state"
@@ -555,7 +568,7 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
         return REQUEST
     if modal in ("can", "cannot", "can't"):
         if about == "thing":
-            general = _is_general(clause) and size >= 1
+            general = _is_general(clause) and clause.negated and size >= 1
             return "state" if general or (has_value(rest) and not _names_at_hand(clause.subject)) else NOTHING
         able = (clause.negated and clause.verb in grammar().tolerance) or _ONLY.search(clause.text) is not None
         return "state" if able and (size >= 1 or is_habit(rest)) else NOTHING
@@ -566,6 +579,8 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
         return "state" if (about in ("own", "person") and has_value(rest)) or (general and size >= 1) else REQUEST
     if dated or (_EVERY.search(rest) is not None and about != "thing"):
         return "plan"
+    if about in ("i", "we") and (clause.verb in grammar().tolerance or _BOUND.search(clause.text)) and size >= 1:
+        return "state"
     if about in ("own", "person"):
         return "state" if size >= 1 else NOTHING
     return "state" if about == "thing" and size >= 1 and (general or has_value(rest)) else REQUEST
@@ -587,6 +602,9 @@ def _is_kind(clause: Clause) -> bool:
 
 
 _ANY: Final = frozenset({"anything", "everything", "anyone", "everyone", "nobody", "nothing", "whoever"})
+_BOUND: Final = regex(
+    r"\b(?:within|per|at least|at most|by law|by contract|legally|no later than|under the contract)\b", re.IGNORECASE
+)
 _ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECASE)
 
 

@@ -15,7 +15,8 @@ ASSISTANT: Final = "the assistant"
 
 _CODE: Final = regex(r"(`[^`\n]*`)")
 _ADVERB: Final = (
-    r"always|never|often|also|just|only|still|now|then|even|ever|once|soon|already|almost|rather|sometimes|mostly"
+    r"no longer|always|never|often|also|just|only|still|now|then|even|ever|once|soon|already|almost|rather|sometimes"
+    r"|mostly"
     r"|(?!reply|"
     r"rely|apply|supply|fly|comply|imply|multiply)[a-z]{2,16}ly"
 )
