@@ -12,7 +12,8 @@ from mnemond.extract import findings as shared
 from mnemond.extract.english_clauses import Lead, clauses, is_question, spelled, without_lead
 from mnemond.extract.english_grammar import Clause, grammar, parse, words_in
 from mnemond.extract.english_reference import mentions, resolved
-from mnemond.extract.english_statements import MOMENT, Statement, is_of_today, plain
+from mnemond.extract.english_statements import MOMENT, Statement, plain
+from mnemond.extract.english_values import is_of_today
 from mnemond.extract.facts import is_hedged, says_name, stated_name
 from mnemond.extract.findings import (
     Family,
@@ -247,7 +248,7 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         if scene.itemised and judged.about == "thing":
             return "itemised"
         assert parsed is not None  # noqa: S101
-        text = whole if parsed.text == whole else parsed.text
+        text = parsed.text.replace(f"{parsed.subject}'s ", f"{parsed.subject} is ", 1)
         return shared.plain(judged.sort, judged.about, _content(text, scene)[0] + tail, dated=dated)
     if aside.reminded and not request and not _is_of_the_moment(whole) and (refers(whole) or is_substantial(whole)):
         return requested(_content(whole, scene)[0] + tail)

@@ -70,7 +70,8 @@ _OPENING: Final = regex(
     r"|i (?:was|got that) wrong|i (?:made a mistake|misspoke)|my mistake|my bad|in real life|irl|seriously|turns out)"
     r"(?:[,.:;!–—-]+\s*|\s+(?=(?:i|we|let's|my|our|the|all|always|never|don't|do not|use|can|could|that|it|what|how"
     r"|he|she|they"
-    r"|why|please|just|from|basically|but|and|so|also|now|in|on|for|whenever|every|i'm|we're|i've|we've|it's|he's"
+    r"|why|please|just|from|basically|but|and|so|also|now|btw|remember|note|in|on|for|whenever|every|i'm|we're|i've"
+    r"|we've|it's|he's"
     r"|she's|before|by)\b)"
     r"|\s*\Z))+",
     re.IGNORECASE,

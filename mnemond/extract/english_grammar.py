@@ -258,6 +258,8 @@ def _clause_at(text: str, words: Sequence[Word], start: int) -> Clause | None:
     if at == start and "'" in words[start].small:  # "I'm"
         subject, _, short = words[start].text.partition("'")
         form = _SHORT.get(f"'{short.lower().strip(_MARKS)}", "is")
+        if form == "is" and at + 1 < len(words) and words[at + 1].small in ("got", "been", "had"):
+            form = "has"
         return _verb_group(text, words, at, form, lead, subject)
     if words[at - 1].small.endswith("'s") and at > start and _is_short_is(words, at):
         subject = text[words[start].start : words[at - 1].end]

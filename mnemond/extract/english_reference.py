@@ -168,7 +168,13 @@ def _kind(nouns: list[Word]) -> tuple[Kind, str]:
             and (at == len(nouns) - 1 or nouns[at + 1].text[:1].isupper())
         ):
             return kind, _joined(nouns[at + 1 :])
-        if kind is not None and at + 1 < len(nouns) and at + 2 == len(nouns) and nouns[at + 1].small.isalpha():
+        if (
+            kind is not None
+            and bare == word.small
+            and at + 1 < len(nouns)
+            and at + 2 == len(nouns)
+            and nouns[at + 1].small.isalpha()
+        ):
             return kind, ""
     last = nouns[-1]
     if len(nouns) == 1 and last.start == 0 and last.small.endswith("s") and not last.small.endswith(("ss", "us", "is")):

@@ -349,7 +349,8 @@ MAX_INTRODUCTION: Final = 20_000
 """Characters of a message that are searched for a name."""
 
 _STATED: Final = regex(
-    r"\b(?:[Mm]y name is|[Mm]y name's|I am called|I'm called|[Cc]all me)\s+([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
+    r"\b(?:(?:[Mm]y name is|[Mm]y name's|I am called|I'm called)\s+"
+    r"|[Cc]all me\s+(?=[A-Z]))([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
 )
 _IM: Final = regex(
     r"(?<!\w)(?:I'm|I am|i'm|i am) ([A-Z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)(?=\s?[,.!;]| and | from |\s?\Z)"
