@@ -303,8 +303,10 @@ def _behind_adverbs(words: Sequence[Word], at: int) -> int:
 
 
 _NO_ADVERBS: Final = words_of(
-    "family italy july early friendly assembly lonely lovely elderly likely silly ugly monopoly"
+    "family italy july early friendly assembly lonely lovely elderly likely silly ugly monopoly",
+    "daily weekly monthly yearly hourly nightly quarterly",
 )
+"""Words in -ly that are no adverbs, or say something by themselves."""
 
 
 def _is_ly(word: str) -> bool:

@@ -193,6 +193,8 @@ def _state_of_thing(clause: Clause, dated: bool) -> str:
         return NOTHING
     if is_habit(clause.text) or has_value(rest) or has_value(clause.subject):
         return "state"
+    if content_size(rest) > 2:
+        return "state"
     if behind_preposition(rest) and (known or content_size(rest) >= 2):
         return "state"
     described = len(words) > 2 or (words[0].small not in DEFINITE and is_plural(words[-1].small))
@@ -220,11 +222,13 @@ def _being(clause: Clause, about: Subject, dated: bool) -> str:
         return "trait" if about != "thing" or has_value(rest) else "state" if bare in lists.states else NOTHING
     if about == "thing" and small in lists.lasting:
         described = len(words_in(clause.subject)) > 2 or clause.head not in DEFINITE or content_size(rest) > 1
-        return "state" if described and not clause.head.endswith("ing") else MOMENT
+        return "state" if described else MOMENT
     if small in ("a", "an", "the", "my", "our", "his", "her", "their", "its", "no") or rest.lower().startswith(
         "one of "
     ):
         return _kind_of_noun(clause, about)
+    if small == "about" and about in ("i", "we", "person"):
+        return MOMENT
     if small in lists.prepositions:
         return (
             "state" if has_value(rest) or dated or (about in ("thing", "own") and not names_at_hand(rest)) else NOTHING
@@ -301,9 +305,13 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return PROGRESS
     if dated and content_size(rest) >= 1:
         return "change"
-    return "change" if about in ("i", "we", "own") and verb not in lists.thoughts and _placed_name(rest) else NOTHING
+    lived = about in ("i", "we", "own") and verb not in lists.thoughts and not (verb == "have" and _MEAL.match(rest))
+    return "change" if lived and _placed_name(rest) else NOTHING
 
 
+_MEAL: Final = regex(
+    r"(?:\w+ ){0,3}(?:lunch|dinner|breakfast|coffee|drinks?|tea|a call|a chat|fun|time)\b", re.IGNORECASE
+)
 _UP: Final = regex(r"(?:up|down|from)\b", re.IGNORECASE)
 
 
