@@ -10,6 +10,7 @@ import msgspec
 
 from mnemond.extract import findings as shared
 from mnemond.extract.english_clauses import Lead, clauses, is_question, spelled, without_lead
+from mnemond.extract.english_endings import no_longer
 from mnemond.extract.english_grammar import Clause, grammar, parse, words_in
 from mnemond.extract.english_reference import mentions, resolved
 from mnemond.extract.english_statements import MOMENT, Statement, plain
@@ -30,7 +31,7 @@ from mnemond.extract.findings import (
     requested,
     with_dates,
 )
-from mnemond.extract.first_person import ASSISTANT, about, possessive, with_name
+from mnemond.extract.first_person import ASSISTANT, about, possessive
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
@@ -46,8 +47,10 @@ _DIRECT: Final = frozenset({"rule", "identity", "preference", "decision"})
 """Names of families that look like requests and are none."""
 
 _CHOICE: Final = regex(r"(?:use|prefer) ", re.IGNORECASE)
-_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of|lol|haha)(?=[,. ]|\Z),?", re.IGNORECASE)
-_LETS: Final = regex(r"let's (?=\w)", re.IGNORECASE)
+_FILLER: Final = regex(
+    r",? (?:you know|i mean|i guess|kind of|kinda|sort of|lol|haha|by the way|btw)(?=[,. ]|\Z),?", re.IGNORECASE
+)
+_LETS: Final = regex(r"\Alet's (?=(?-i:[a-z]))", re.IGNORECASE)
 _ADDRESSED: Final = regex(
     r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)|(?:can|could|would"
     r"|will) you (?:please )?|please ",
@@ -157,6 +160,7 @@ _INSTEAD: Final = regex(
     re.IGNORECASE,
 )
 
+_TAG: Final = regex(r", (?:right|correct|isn't it|doesn't it|don't you|or not|is that so)\W*\Z", re.IGNORECASE)
 _DOES_IT: Final = regex(
     r"(?!i\b|it\b|that\b)[\w .'-]{1,40} (?:does|do|did|takes over|took over|handles|is doing) (?:it|that|this"
     r"|so)(?: now| instead| these days)*",
@@ -192,6 +196,10 @@ def _siblings(clause: str) -> list[str]:
 
 def _judged(clause: str, scene: Scene, aside: Aside) -> Finding | Left:
     """The finding of a clause, or the clause with the reason why there is none."""
+    if _TAG.search(clause) is not None:
+        return Left(clause, "question")
+    if _DOES_IT.fullmatch(clause.strip(" .!,")):
+        return Left(clause, "unclear reference")
     if aside.question and _family(clause, scene) is not shared.english().rule:
         return Left(clause, "question")
     judged = _judge(clause.rstrip("?"), scene, aside)
@@ -211,7 +219,7 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
         return _name_of_speaker(part, scene)
     if _POINTING.search(part):
         return "unclear reference"
-    bare, tail = _without_tail(part)
+    bare, tail = _without_tail(_STILL.sub("", part))
     if _SUPPOSED.match(bare) or _DEPENDENT.match(bare):
         family = _family(bare, scene)
         if family is not None and family.name == "rule":
@@ -256,7 +264,13 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         return "request"
     if request and _ORDER.match(whole) and _OFTEN.search(whole) and not _is_of_the_moment(whole):
         return finding(shared.english().rule, _content(whole, scene, "")[0] + tail)
-    if scene.ruled and _FURTHER.match(aside.lead) and is_request(whole) and _ORDER.match(whole):
+    if (
+        scene.ruled
+        and not _is_of_the_moment(whole)
+        and _FURTHER.match(aside.lead)
+        and is_request(whole)
+        and _ORDER.match(whole)
+    ):
         return finding(shared.english().rule, _content(whole, scene, "")[0] + tail)
     return "request" if request and judged in ("nothing lasting", "names nothing") else judged
 
@@ -267,7 +281,7 @@ _OFTEN: Final = regex(
     r"|\b(?:once|twice) an? (?!row\b)|\b(?:daily|weekly|monthly)\b",
     re.IGNORECASE,
 )
-_FURTHER: Final = regex(r"(?:also|and|plus|besides|in addition|furthermore)\b", re.IGNORECASE)
+_FURTHER: Final = regex(r"(?:also|plus|besides|in addition|furthermore)\b", re.IGNORECASE)
 _ORDER: Final = regex(r"(?!i\b|we\b|you\b|let\b|if\b|help\b|this\b|that\b)[a-z]+ (?!it\b|this\b|that\b)", re.IGNORECASE)
 
 
@@ -283,7 +297,16 @@ def _reported(clause: Clause) -> Clause | None:
     return parse(found["inner"]) if found is not None else None
 
 
-_DEPENDENT: Final = regex(r"(?:because|since|as|although|though|while|when|in case|so that)\b(?! of\b)", re.IGNORECASE)
+_STILL: Final = regex(
+    r"\A(?:(?:but|and|still|also|please|just) )+(?=(?:run|use|keep|write|ask|check|add|always|never|don't|put|give)\b)",
+    re.IGNORECASE,
+)
+_DEPENDENT: Final = regex(
+    r"(?:because|since(?! (?:\d|last\b|then\b|early\b|late\b|the (?:start|beginning|end|spring|summer|autumn|winter"
+    r"|new)\b|spring|summer|autumn|winter|childhood|(?-i:[A-Z][a-z]+ (?:I|we|my|our|the|\d))))|as|although|though"
+    r"|while|when|in case|so that)\b(?! of\b)",
+    re.IGNORECASE,
+)
 _UNREAL: Final = regex(r"\b(?:would|could|might|were to|had|won|suppose|imagine)\b|'d\b", re.IGNORECASE)
 _MAIN: Final = regex(r"(?:,\s+(?:then\s+)?|\s+(?=(?:we|they)\s))(?P<main>\S.+)")
 
@@ -373,7 +396,7 @@ def _of_family(part: str, family: Family, scene: Scene, tail: str = "") -> Findi
 
 
 def _content(part: str, scene: Scene, addressed: str = ASSISTANT) -> tuple[str, tuple[DateMention, ...]]:
-    part = _no_longer(part)
+    part = no_longer(part)
     plain_text = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
     plain_text = _FILLER.sub("", _TURNED.sub("", plain_text, count=1))
     content, mentioned = with_dates(about(scene.name, plain_text, addressed), scene.said_us)
@@ -382,40 +405,6 @@ def _content(part: str, scene: Scene, addressed: str = ASSISTANT) -> tuple[str, 
     return content if is_name else content[:1].upper() + content[1:], mentioned
 
 
-_ANY_MORE: Final = regex(
-    r"(?P<subject>.{1,80}?) (?P<do>don't|doesn't|do not|does not|isn't|aren't|is not"
-    r"|are not) (?P<verb>[a-z]+)(?P<rest>.{0,160}?) (?:any ?more|any longer)\b",
-    re.IGNORECASE,
-)
-_STOP: Final = regex(
-    r"(?:please )?(?:(?:you (?:can|may|should|must)|(?:can|could|would"
-    r"|will) you) (?:now )?)?(?:please )?stop (?P<verb>[a-z]+ing)\b(?P<rest>.+)",
-    re.IGNORECASE,
-)
-
-
-def _no_longer(part: str) -> str:
-    """`part` with what has ended in the words that other memories are compared with: "no longer goes" for "doesn't go
-    any
-    more", "don't use … any more" for "stop using …"."""
-    ended = _ANY_MORE.match(part)
-    if ended is not None and not _NEEDS.match(ended["verb"]) and not ended["subject"].lower().startswith("you"):
-        is_form = ended["do"].lower().startswith(("is", "are"))
-        verb = (
-            ended["do"].split("n't")[0].split()[0] + " no longer " + ended["verb"]
-            if is_form
-            else "no longer " + (with_name(ended["verb"]) if ended["do"].lower().startswith("does") else ended["verb"])
-        )
-        return f"{ended['subject']} {verb}{ended['rest']}{part[ended.end() :]}"
-    stopped = _STOP.match(part)
-    if stopped is None:
-        return part
-    base = grammar().gerunds.get(stopped["verb"].lower()) or stopped["verb"][: -len("ing")]
-    rest = stopped["rest"].rstrip(" .!")
-    return f"Don't {base}{rest}" if rest.lower().endswith(("any more", "anymore")) else f"Don't {base}{rest} any more"
-
-
-_NEEDS: Final = regex(r"(?:need|have)\b", re.IGNORECASE)
 _TAIL: Final = regex(r"\s?,\s?(?=not \S{1,60}\Z|not (?:\S{1,30} ){1,4}\S{1,30}\Z)", re.IGNORECASE)
 
 

@@ -161,6 +161,11 @@ _SUBORDINATE: Final = regex(
 _ADDED: Final = regex(r"(?:and|but|so|or|then|yet|plus|while|whereas|&|[,;:–—-]|\.{2,}|…|\s)+", re.IGNORECASE)
 
 
+_RULED: Final = regex(
+    r"(?:from now on|in (?:the )?future|going forward|always|never|please|by default),? ", re.IGNORECASE
+)
+
+
 class Part(NamedTuple):
     """A clause, its place in the sentence, and the words before it that join it to the others."""
 
@@ -215,12 +220,10 @@ def _is_led(words: list[Word], at: int) -> bool:
     if words[at].small not in lists.leading and words[at].small != "not":
         return False
     for place in range(at + 1, min(at + 4, len(words))):
-        if words[place - 1].small in ("because", "since", "as", "if", "that", "when"):
-            return False
         if words[place].small.split("'")[0] in ("i", "we", "he", "she", "they", "it", "my", "our") and begins_clause(
             words, place
         ):
-            return True
+            return words[place - 1].small not in ("because", "since", "as", "if", "that", "when")
     return False
 
 
@@ -229,11 +232,21 @@ def _is_subject(words: list[Word], at: int) -> bool:
     lists = grammar()
     if small in lists.subordinators or small in lists.prepositions or small in AUXILIARIES:
         return False
-    return (small not in ("which", "who", "whose", "that") or "'" in small) and not small.isdigit()
+    return (small not in ("which", "who", "whose", "that") or "'" in small) and not (
+        small.isdigit() and not _is_verb_next(words, at)
+    )
+
+
+def _is_verb_next(words: list[Word], at: int) -> bool:
+    """True for a number that is a subject: "443 belongs to the proxy"."""
+    following = words[at + 1].small if at + 1 < len(words) else ""
+    return following in AUXILIARIES or following in grammar().singular
 
 
 def _is_order(words: list[Word], at: int) -> bool:
     """True if the word is a verb of a request, and no verb of a subject follows."""
+    if at >= len(words):
+        return False
     small, lists = words[at].small, grammar()
     if small in ("don't", "always", "never", "stop", "let's", "just", "please", "forget"):
         return at + 1 < len(words)
@@ -249,6 +262,9 @@ def _is_whole(before: str, seam: str, *, order: bool) -> bool:
     words = words_in(text)
     if not words:
         return False
+    ruled = _RULED.match(text)
+    if ruled is not None and _is_order(words_in(text[ruled.end() :]), 0):
+        return True
     if any(begins_clause(words, at) for at in range(min(4, len(words)))) or _is_order(words, 0) or _ASKS.match(text):
         return True
     if seam.strip()[:1] in (";", ":", "–", "—", "-", ".", "…"):

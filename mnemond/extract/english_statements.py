@@ -100,9 +100,9 @@ def _of_anyone(clause: Clause) -> Statement | str:
         return Statement("state", "thing")
     if (
         clause.head == "everything"
-        and clause.verb == "be"
+        and clause.verb in ("be", "go", "run", "live", "sit", "stay")
         and first is not None
-        and first.small in ("in", "on")
+        and first.small in ("in", "on", "through", "via", "at", "under", "with")
         and refers(clause.rest)
     ):
         return Statement("state", "thing")
@@ -397,7 +397,7 @@ def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
 
 def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists = clause.rest, grammar()
-    if clause.participle == "gone" and about in ("own", "person"):
+    if clause.participle == "gone" and about in ("own", "person") and not _NEARLY.search(clause.text):
         return "state"
     if clause.participle in lists.moods and clause.participle not in lists.states and not has_value(rest):
         return MOMENT
@@ -416,6 +416,7 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     return "state"
 
 
+_NEARLY: Final = regex(r"\b(?:nearly|almost|still|already)\b", re.IGNORECASE)
 _USUAL: Final = frozenset({"done", "looked", "taken", "given", "brought"})
 
 
@@ -462,13 +463,14 @@ _ONLY: Final = regex(r"\bcan only\b|\bonly (?:be|work|come|meet)\b", re.IGNORECA
 
 def _conditional(clause: Clause, about: Subject, dated: bool) -> str:
     """A permission lasts: "resellers may not set prices"; a possibility does not."""
-    permits = (
-        clause.modal == "may" and about == "thing" and (clause.negated or has_value(clause.rest) or is_general(clause))
-    )
+    only = about in ("person", "own") and _MAY_ONLY.search(clause.text) is not None
+    granted = clause.negated or has_value(clause.rest) or is_general(clause)
+    permits = only or (clause.modal == "may" and about == "thing" and granted)
     possible = clause.verb in _POSSIBLE and not (clause.verb in ("have", "take") and has_value(clause.rest))
     return "state" if permits and not possible and content_size(clause.rest) >= 1 else UNCERTAIN
 
 
+_MAY_ONLY: Final = regex(r"\bmay (?:only|not)\b", re.IGNORECASE)
 _POSSIBLE: Final = frozenset(
     {"be", "have", "need", "want", "help", "work", "fail", "break", "cause", "take", "become", "happen"}
 )

@@ -167,6 +167,7 @@ def test_what_is_said_in_passing_is_not(said: str) -> None:
         ("When you write SQL, use lowercase keywords.", "When you write SQL, use lowercase keywords"),
         ("Run make lint before every commit.", "Run make lint before every commit"),
         ("Use British spelling.", "Use British spelling"),
+        ("But still run the unit tests before every push.", "Run the unit tests before every push"),
         ("Keep functions under 40 lines.", "Keep functions under 40 lines"),
         ("Water the ficus once a week.", "Water the ficus once a week"),
         ("When something drips, call Mr Novak.", "When something drips, call Mr Novak"),
@@ -215,6 +216,10 @@ def test_an_order_after_a_rule_continues_it() -> None:
          ["User no longer goes to yoga", "User switched to bouldering instead"]),
         ("My sister isn't vegan anymore.", ["User's sister is no longer vegan"]),
         ("They don't ship to Norway any more.", []),
+        ("I'm not vegan any more.", ["User is no longer vegan"]),
+        ("We don't use Jenkins anymore, only Drone.", ["We no longer use Jenkins, only Drone"]),
+        ("You no longer have to run make lint before a commit.",
+         ["You no longer have to run make lint before a commit"]),
         ("I moved to Porto.", ["User moved to Porto"]),
     ],
 )  # fmt: skip
@@ -276,6 +281,18 @@ def test_a_pronoun_is_what_was_named_before(said: list[str], kept: list[str]) ->
 def test_what_is_quoted_is_nobodys_statement(said: str, kept: list[str]) -> None:
     found = extracted(said)
     assert [each.content for each in found.facts] == kept
+
+
+def test_what_stands_beside_a_statement_is_left_out() -> None:
+    assert contents("My daughter is in year three, right?") == []
+    assert contents("My daughter is in year three, right, and she likes tea") == ["User's daughter likes tea"]
+    assert contents("Nobody looks after it, the hook does that now.") == []
+    assert contents("Certificates are signed by Let's Encrypt.") == ["Certificates are signed by Let's Encrypt"]
+    assert contents("The API listens on 8443, 443 belongs to the proxy.") == [
+        "The API listens on 8443", "443 belongs to the proxy"
+    ]  # fmt: skip
+    assert contents("I'm vegan, since spring I eat eggs.") == ["User is vegan", "Since spring User eats eggs"]
+    assert contents("Since 1 May I've been working for Acme.") == ["Since 1 May User has been working for Acme"]
 
 
 def test_a_quotation_is_one_part() -> None:
