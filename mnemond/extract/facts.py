@@ -61,7 +61,8 @@ class Classified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fact(Classified, frozen=True, kw_only=True):
-    """A sentence with all that is known about it. `importance` is 1…10."""
+    """A sentence with all that is known about it. `importance` is 1…10. `corrects`: its speaker corrects what was
+    said or stored before."""
 
     importance: int
     attributed_to: Speaker
@@ -70,6 +71,7 @@ class Fact(Classified, frozen=True, kw_only=True):
     relations: tuple[FactRelation, ...] = ()
     message_ids: tuple[str, ...] = ()
     family: str = ""
+    corrects: bool = False
 
 
 class Extraction(msgspec.Struct, frozen=True):

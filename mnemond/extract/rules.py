@@ -310,6 +310,7 @@ def weighed(new: Finding, role: str, said_us: int, context: Context, speaker: st
         entities=with_person(named, speaker, new.content),
         relations=relations,
         family=new.family,
+        corrects=new.corrects,
     )
 
 

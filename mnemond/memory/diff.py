@@ -17,7 +17,7 @@ import msgspec
 
 from mnemond.config.settings import DiffSettings
 from mnemond.memory.diff_frames import ANOTHER, CONTRADICTS, REPLACES, SILENT, ClausePair, judged
-from mnemond.memory.diff_rules import is_part, other_occasion, other_subject, plain_words, says_otherwise
+from mnemond.memory.diff_rules import OTHER_DAY, is_part, other_occasion, other_subject, plain_words, says_otherwise
 from mnemond.text.contrast import change_cues, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
@@ -133,7 +133,8 @@ _DIGIT = re.compile(r"\d")
 
 class Side(msgspec.Struct, frozen=True, gc=False):
     """One of the two memories, with the features the decision needs; `entities` are canonical names, `said_on` is the
-    day it was said (ISO), "" if unknown."""
+    day it was said (ISO), "" if unknown. `corrects`: it was said to correct something, which counts as a word of change
+    in it."""
 
     text: str
     normalised: str
@@ -144,6 +145,7 @@ class Side(msgspec.Struct, frozen=True, gc=False):
     polarity: int
     change_cues: frozenset[str]
     said_on: str = ""
+    corrects: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -200,7 +202,7 @@ DAY = len("2026-05-12")
 """Length of the date in a timestamp."""
 
 
-def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -> Side:
+def side(text: str, category: str, entities: Iterable[str], said_at: str = "", *, corrects: bool = False) -> Side:
     """Compute the features for `judge`; `said_at` is when it was said (RFC 3339). Linear time."""
     return Side(
         text=text,
@@ -212,6 +214,7 @@ def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -
         polarity=polarity(text),
         change_cues=frozenset(change_cues(text)),
         said_on=said_at[:DAY],
+        corrects=corrects,
     )
 
 
@@ -305,13 +308,13 @@ def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> _Taken:
     """Return what is done about a suggestion: what the clauses say of each other goes before what their words share."""
     old, new, guards = pair.old, pair.new, rules.safeguards
     occasion = other_occasion(old.text, new.text, old.said_on, new.said_on) if guards.subjects else ""
-    if occasion:
+    said = judged(old.text, new.text, corrects=new.corrects) if guards.frames else SILENT
+    if occasion and not (occasion == OTHER_DAY and said.relation == REPLACES and said.announced):
         return _Taken("ADD", f"; but {occasion}, so both stay" if suggestion != "ADD" else "")
     words, new_words = plain_words(old.text), plain_words(new.text)
     if old.normalised == new.normalised:
         differing = guards.verbatim and words != new_words
         return _Taken("ADD", "; but a mark differs, so both stay") if differing else _Taken(suggestion)
-    said = judged(old.text, new.text) if guards.frames else SILENT
     clauses = (said.old, said.new) if said.relation else None
     if said.relation == REPLACES and not (guards.subjects and _given_apart(old, new)):
         return _Taken("CONFLICT", reason=f"{_alike(pair, rules)}, and {said.because}", clauses=clauses)

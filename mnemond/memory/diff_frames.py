@@ -7,8 +7,10 @@ same words, or has another amount; if another value is given without a word of c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from mnemond.text.frame_words import (
     ADDRESS,
@@ -49,12 +51,14 @@ NOTHING: Final[Relation] = ""
 
 class ClausePair(NamedTuple):
     """Two clauses and how the newer relates to the older: it replaces or contradicts it, or is about another thing.
-    `because`: a clause of a sentence, without any of the content."""
+    `because`: a clause of a sentence, without any of the content. `announced`: the newer clause has a verb of change,
+    or is said to correct something."""
 
     old: str
     new: str
     relation: Relation
     because: str
+    announced: bool = False
 
 
 SILENT: Final = ClausePair("", "", NOTHING, "")
@@ -84,19 +88,20 @@ def former_terms(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _pairs(old: str, new: str) -> Iterable[ClausePair]:
+def _pairs(old: str, new: str, *, corrects: bool) -> Iterable[ClausePair]:
     for one in frames(old):
         for other in frames(new):
-            relation, because = _related(one, other)
+            relation, because = _related(one, msgspec.structs.replace(other, changes=True) if corrects else other)
             if relation:
-                yield ClausePair(one.text, other.text, relation, because)
+                yield ClausePair(one.text, other.text, relation, because, corrects or other.strong)
 
 
-def judged(old: str, new: str) -> ClausePair:
+def judged(old: str, new: str, *, corrects: bool = False) -> ClausePair:
     """Return the pair of clauses that decides: a replacement, then a contradiction, then another thing; one without a
     relation if the frames say nothing. A replacement that would lose another clause of the old text is a
-    contradiction."""
-    found = {each.relation: each for each in reversed(list(_pairs(old, new)))}
+    contradiction. `corrects`: the new text is said to correct something, as if each of its clauses announced a
+    change."""
+    found = {each.relation: each for each in reversed(list(_pairs(old, new, corrects=corrects)))}
     if (pair := found.get(REPLACES)) is not None:
         if _loses(old, new, pair):
             return pair._replace(relation=CONTRADICTS, because=f"{pair.because}, but the old text says more")
@@ -318,10 +323,11 @@ class _Pair:
     def valued(self) -> _Verdict:
         values, new_values = [unit for _, unit in self.values], [unit for _, unit in self.new_values]
         if values and new_values:
-            for kinds in (AMOUNTS, TIMES):
+            for kinds in (AMOUNTS | TIMES, AMOUNTS, TIMES):
                 one = [unit for unit in values if unit.kind in kinds]
                 other = [unit for unit in new_values if unit.kind in kinds]
-                if one and other:
+                whole = len(kinds) < len(AMOUNTS | TIMES) or (_are_times(one) and _are_times(other))
+                if one and other and whole:
                     return self._amounts(one, other)
         if self.new.changes:
             return self._changed(values, new_values)
@@ -554,6 +560,11 @@ def _persons(frame: Frame) -> frozenset[str]:
 def _may_be_one(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return True if the subjects of two clauses may be one: of the same person, or one of them of none."""
     return not one or not other or bool(one & other) or one | other <= {"i", "user"} or one | other <= {"we", "they"}
+
+
+def _are_times(units: Sequence[Unit]) -> bool:
+    """Return True of a day and an hour, which change together: "on Mondays at 18:00"."""
+    return len({unit.kind for unit in units}) > 1 and all(unit.kind in TIMES for unit in units)
 
 
 def _numbered(units: Iterable[Unit]) -> frozenset[str]:

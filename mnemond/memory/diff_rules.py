@@ -193,6 +193,10 @@ _RELATIVE_DAY = regex(
 )
 """Expressions relative to the day of speaking."""
 
+OTHER_DAY: Final = "they speak of different days"
+"""Why texts of two days with such an expression are not one statement. One that tells a change, "we moved it last
+week", still holds."""
+
 _ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
 _OPTION = regex(r"(?<![\w-])-[a-zA-Z](?![\w-])")
 
@@ -206,7 +210,7 @@ def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
     if _OPTION.findall(old) != _OPTION.findall(new) and _OPTION.findall(fold(old)) == _OPTION.findall(fold(new)):
         return "an option differs in case"
     if said_on and new_said_on and said_on != new_said_on and _RELATIVE_DAY.search(fold(new)):
-        return "they speak of different days"
+        return OTHER_DAY
     return ""
 
 

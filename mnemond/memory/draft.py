@@ -309,7 +309,8 @@ STORED_NAMES = NAMES[:-1]
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values."""
+    """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values.
+    `corrects`: its speaker says that it corrects an earlier statement, outside of the text."""
 
     content: str
     category: str = "general"
@@ -324,6 +325,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str | None = None
     metadata: Mapping[str, object] = {}
     no_diff: bool = False
+    corrects: bool = False
     dry_run: bool = False
     allow_secret: bool = False
 
@@ -502,12 +504,13 @@ def read(
     min_confidence: float,
     max_queries: int,
     compared: bool = True,
+    corrects: bool = False,
 ) -> Reading:
     """Analyse a redacted text; relative dates are resolved against `said_us` (microseconds)."""
     mentions = extract(text, entities, mode=entity_mode, known=known)
     found = dates(text, said_us)
     names = [entity.canonical for entity in mentions]
-    subject = side(text, category, names, format_us(said_us)) if compared else None
+    subject = side(text, category, names, format_us(said_us), corrects=corrects) if compared else None
     referring = bool(mentions or found or (numbers(text) if subject is None else subject.numbers))
     weighed = substance(
         text, has_reference=referring, causal=causal_cue(text) is not None, min_confidence=min_confidence

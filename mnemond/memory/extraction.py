@@ -194,6 +194,7 @@ def prepare(
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
         metadata=provenance.metadata,
         no_diff=as_it_is,
+        corrects=fact.corrects,
     )
     prepared = remember.prepare(draft, now_us, known, config)
     kinds = {each.canonical: each.kind for each in fact.entities}

@@ -210,6 +210,7 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
         min_confidence=config.commitment.substance_filter.min_confidence,
         max_queries=config.commitment.hypothetical_queries.count,
         compared=not draft.no_diff,
+        corrects=draft.corrects,
     )
     return Prepared(draft, tidy, reading, said_us)
 

@@ -313,7 +313,7 @@ _TOKEN: Final = regex(
         r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)"
         r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
         r"|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/]))"
-        r"|(?P<clock>\d{1,2}:\d\d(?:\s?[ap]\.?m\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
+        r"|(?P<clock>\d{1,2}:\d\d(?:\s?(?:[ap]\.?m|uhr)\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
         r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
         r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)"
         r"|(?P<version>v\d+(?:\.\w+)*(?![\w-])|\d+(?:\.\d+){2,}(?:-\w+)*(?!\w))"
@@ -339,6 +339,9 @@ _GERMAN: Final = words_of(
     "meine kein keine nutzt nutzen hat haben seit jetzt nun liegt läuft heißt",
 )
 
+_GERMAN_SIGN: Final = regex("(?<![^\\W\\d_])(?:[a-zäöü]{0,30}[äöüß]|am \\d|März)")
+"""A word of small letters with an umlaut, or a date, which no English clause has."""
+
 _NOUN_LIKE: Final = words_of(
     "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates "
     "rose updated"
@@ -349,6 +352,9 @@ _LEADING: Final = words_of("to from into by 到")
 
 _MEASURES: Final = "个個杯次天周月年台人名位份条條张張本件元块塊点點层層楼樓小分秒倍项項家轮輪"
 """Characters behind a Chinese numeral that counts."""
+
+_TAKES_PLACE: Final = words_of("findet finden fand fanden stattfinden")
+"""Verbs of which "statt" at the end is a part, and no "instead"."""
 
 _SWITCHED: Final = {"on": "enabled", "off": "disabled", "an": "aktiviert", "aus": "deaktiviert"}
 """Last words of "is on", "ist aus"."""
@@ -384,7 +390,7 @@ def words_in(text: str) -> Words:
     """Read the words of a clause, the first `MAX_ITEMS` of them. Linear time."""
     tokens = [(found.lastgroup or "", found) for found in _TOKEN.finditer(text)][:MAX_ITEMS]
     words = [fold(found[0]) for _, found in tokens]
-    german = not _GERMAN.isdisjoint(words)
+    german = not _GERMAN.isdisjoint(words) or _GERMAN_SIGN.search(text) is not None
     return Words(_with_dimensions(_items(tokens, words, german=german)), german)
 
 
@@ -407,6 +413,8 @@ def _items(tokens: list[tuple[str, re.Match[str]]], words: list[str], *, german:
             continue
         items.append(_item(group, found, words[place], words[place + 1 : place + 4], first=place == 0, german=german))
         place += 1
+    if items and items[-1].raw == "statt" and not _TAKES_PLACE.isdisjoint(words):
+        items[-1] = items[-1]._replace(form="filler")
     if len(items) > 1 and items[-1].raw in _SWITCHED and items[-2].form in ("relation", "filler", "now", "not"):
         word = _SWITCHED[items[-1].raw]
         items[-1] = _word(word, word, german=german)
@@ -574,4 +582,4 @@ def _amount(amount: str, raw: str, name: str) -> Unit:
 
 
 def _clock(word: str) -> str:
-    return re.sub(r"\s+", "", word)
+    return re.sub(r"\s+|uhr", "", word)

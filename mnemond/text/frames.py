@@ -30,6 +30,7 @@ from mnemond.text.frame_words import (
     PRONOUN,
     TIMES,
     USE,
+    VERSION,
     WORD,
     WORK,
     Item,
@@ -103,7 +104,11 @@ class Frame(msgspec.Struct, frozen=True):
 
 # ---------------------------------------------------------------- clauses
 
-_END: Final = regex(r"([!?;。！？；\n]+|\.+(?=\s|$))")
+_END: Final = regex(
+    r"([!?;。！？；\n]+|(?<!\d)\.+(?=\s|$)|\.+(?=\s+(?!Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
+    r"|November|Dezember)|$))"
+)
+"""The end of a sentence; "am 2. April" is none."""
 
 
 def _beginning() -> Iterable[str]:
@@ -122,7 +127,8 @@ _CLAUSE: Final = regex(
         rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{'|'.join(map(re.escape, sorted(_beginning())))})\b)|"
         r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he"
         r"|she|the ))\s+"
-        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt)\b)"
+        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt"
+        r"|das (?:macht|machen|übernimmt|übernehmen))\b)"
         r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
         r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
         r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
@@ -135,7 +141,7 @@ _INTRO: Final = regex(
 """A beginning that only dates what follows."""
 
 _YEAR: Final = regex(r"(?:19|20)\d\d$")
-_BUT: Final = regex(r"\bbut\b|\bsondern\b|而是", re.IGNORECASE)
+_BUT: Final = regex(r"\bbut\b|\bsondern\b|而是|不是[^，。]{1,40}，是", re.IGNORECASE)
 _EVENT: Final = regex(
     r"[a-z]{2,20}ed|found|made|sold|sent|gave|took|went|came|ran|wrote|met|paid|said|saw|bought|brought|lost|won|broke|spent"
 )
@@ -188,7 +194,8 @@ def frames(text: str) -> tuple[Frame, ...]:
                 gone = (*before.gone, *(unit for unit in frame.units if unit not in before.units))
                 found[-1] = msgspec.structs.replace(before, gone=gone, changes=True)
             continue
-        if before is not None and before.denies and frame.inherited and not before.gone and _BUT.search(text):
+        continues = before is not None and (frame.inherited or frame.subject == before.subject)
+        if before is not None and before.denies and continues and not before.gone and _BUT.search(text):
             gone = tuple(unit for segment in before.segments for unit in segment.units)
             frame = msgspec.structs.replace(frame, gone=gone, changes=True)
             found.pop()
@@ -349,6 +356,8 @@ class _Clause:
                 and item.key not in (BE, HAVE)
                 and item.raw.isascii()
             ):
+                continue
+            if place == 0 and item.key == OTHER and _is_named_by_number(items):
                 continue
             if (
                 place == 0
@@ -536,6 +545,12 @@ class _Clause:
 
 def _LATIN_OR_HAN(raw: str) -> bool:  # noqa: N802
     return bool(raw)
+
+
+def _is_named_by_number(items: Sequence[Item]) -> bool:
+    """Return True of "Release 4.0 ships …", where the first word is no verb."""
+    numbered = len(items) > 2 and items[1].unit.kind in (NUMBER, VERSION)
+    return numbered and any(each.form in ("relation", "change", "end") for each in items[2:4])
 
 
 _DEFINITE: Final = words_of("the our my their your der die das unser unsere mein meine")

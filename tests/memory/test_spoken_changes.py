@@ -1,0 +1,87 @@
+"""Changes and corrections in the words of a conversation, against notes in other words."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
+from mnemond.text.entities import extract
+
+DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
+DAYS = ("2026-01-15T12:00:00.000000Z", "2026-02-18T12:00:00.000000Z")
+
+CHANGED = [
+    ("The budget is 20k", "The budget was raised to 25k last week (2026-02-09 to 2026-02-15)"),
+    ("消息队列用的是 RabbitMQ", "消息队列上周改用 NATS 了"),
+    ("用户住在杭州", "用户已经不住在杭州了，上个月搬到苏州了"),
+    ("Die Chorprobe ist dienstags um 19 Uhr", "Die Chorprobe findet ab Oktober donnerstags um 19:30 Uhr statt"),
+    ("Release 4.0 erscheint am 12. März", "Release 4.0 wurde auf den 2. April verschoben"),
+    ("Release 4.0 ships on 12 March", "Release 4.0 was postponed to 2 April"),
+    ("Der Hautarzttermin ist am 3. März um 9 Uhr", "Der Hautarzttermin wurde auf den 10. März um 11 Uhr verlegt"),
+    ("The dentist appointment is on Monday at 9:00", "The dentist appointment moved to Tuesday at 11:30"),
+    (
+        "Die Nutzerin arbeitet als Krankenschwester im Klinikum Fulda",
+        "User arbeitet seit dem 1. Mai bei einem ambulanten Pflegedienst in Hünfeld",
+    ),
+    ("瑜伽课在周三晚上七点", "瑜伽课改到周五晚上八点了"),
+    ("用户的女儿读三年级", "用户女儿不是三年级，是四年级"),
+    ("用户在一家银行做柜员", "用户从银行辞职啦"),
+    ("Katrin leitet das Team", "Katrin leitet das Team nicht mehr, das macht jetzt Jonas"),
+]
+"""A note, and what a conversation of another day says."""
+
+OTHERS = [
+    ("Yesterday I slept 7 hours", "Yesterday I slept 5 hours"),
+    ("The build failed on Monday at 9:00", "The build failed on Tuesday at 9:30"),
+    ("Die Retro ist freitags um 9 Uhr", "Die Chorprobe findet ab Oktober donnerstags um 19:30 Uhr statt"),
+    ("Release 5.0 erscheint am 12. März", "Release 4.0 wurde auf den 2. April verschoben"),
+    ("Katrin leitet den Chor", "Katrin leitet das Team nicht mehr, das macht jetzt Jonas"),
+    ("任务队列用的是 RabbitMQ", "缓存上周改用 NATS 了"),
+    ("用户的儿子读三年级", "用户女儿不是三年级，是四年级"),
+    ("用户的父母住在杭州", "用户上个月搬到苏州了"),
+]
+
+CORRECTED = [
+    ("Das Admin-Panel läuft auf Port 443", "Das Admin-Panel hört auf 8443"),
+    ("Maria owns the billing service", "Tomasz owns the billing service"),
+    ("The staging database is Postgres", "The staging database is MySQL"),
+]
+"""A note, and what is said to correct it."""
+
+
+def judged(old: str, new: str, *, corrects: bool = False) -> Verdict:
+    one, other = (
+        side(text, "general", [entity.canonical for entity in extract(text)], at)
+        for text, at in zip((old, new), DAYS, strict=True)
+    )
+    other = side(new, "general", other.entities, DAYS[1], corrects=corrects)
+    return judge(one, other, None, DiffRules(DiffSettings(), DEAF))
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGED)
+def test_a_change_of_another_day_replaces_the_note(old: str, new: str) -> None:
+    assert judged(old, new).action == "CONFLICT"
+
+
+@pytest.mark.parametrize(("old", "new"), OTHERS)
+def test_a_change_of_another_thing_replaces_nothing(old: str, new: str) -> None:
+    assert judged(old, new).action == "ADD"
+
+
+@pytest.mark.parametrize(("old", "new"), OTHERS[2:])
+def test_what_is_said_to_correct_replaces_nothing_of_another_thing(old: str, new: str) -> None:
+    assert judged(old, new, corrects=True).action == "ADD"
+
+
+@pytest.mark.parametrize(("old", "new"), CORRECTED)
+def test_only_what_is_said_to_correct_replaces_another_value(old: str, new: str) -> None:
+    assert judged(old, new).action == "ADD"
+    assert judged(old, new, corrects=True).action == "CONFLICT"
+
+
+def test_a_correction_of_one_thing_leaves_another() -> None:
+    assert judged("Maria owns the search service", "Tomasz owns the billing service", corrects=True).action == "ADD"
+    assert judged("The production database is MySQL", "The staging database is Postgres", corrects=True).action == "ADD"
