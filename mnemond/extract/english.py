@@ -107,6 +107,11 @@ def _parts(lead: Lead, sentence: str, scene: Scene) -> list[_Part]:
             judged = _judged(
                 clause, scene, Aside(lead.lead, lead.reminded, corrects, question and clause == bit, before)
             )
+            withdrawn = _WITHDRAWN.fullmatch(before)
+            if withdrawn is not None and isinstance(judged, Finding):
+                judged = msgspec.structs.replace(
+                    judged, content=f"{judged.content}, not {withdrawn['what']}", corrects=True
+                )
             _append(parts, clause, judged)
             scene.discourse.add(mentions(resolved(clause, scene.discourse) or clause))
             before = clause
@@ -160,6 +165,13 @@ _INSTEAD: Final = regex(
     re.IGNORECASE,
 )
 
+_WITHDRAWN: Final = regex(
+    r"(?:please )?(?:forget|ignore|scrap|scratch|disregard) (?:what (?:i|we) (?:said|told you|wrote|decided) about"
+    r"|(?:the|my|our) (?:rule|note|thing|plan|decision) (?:about|with|on)) (?P<what>[\w./' -]{2,60})",
+    re.IGNORECASE,
+)
+"""An order to forget what was said about something, before what holds instead."""
+
 _TAG: Final = regex(r", (?:right|correct|isn't it|doesn't it|don't you|or not|is that so)\W*\Z", re.IGNORECASE)
 _DOES_IT: Final = regex(
     r"(?!i\b|it\b|that\b)[\w .'-]{1,40} (?:does|do|did|takes over|took over|handles|is doing) (?:it|that|this"
@@ -205,9 +217,8 @@ def _judged(clause: str, scene: Scene, aside: Aside) -> Finding | Left:
     judged = _judge(clause.rstrip("?"), scene, aside)
     if isinstance(judged, str):
         return Left(clause, judged)
-    corrects = (
-        aside.corrects and judged.family not in _DIRECT
-    )  # a choice of one thing "rather than" another corrects nothing
+    # a choice of one thing "rather than" another corrects nothing
+    corrects = aside.corrects and (judged.family not in _DIRECT or not reading(clause).has("correction"))
     return msgspec.structs.replace(judged, corrects=corrects)
 
 

@@ -73,22 +73,7 @@ def _phrase_size(words: list[Word], at: int, subject: str) -> int:
 
 def _is_verb(words: list[Word], at: int, start: int) -> bool:
     lists, small = grammar(), words[at].small
-    if small in (
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "will",
-        "can",
-        "does",
-        "did",
-        "must",
-        "should",
-        "would",
-    ):
+    if small in AUXILIARIES and not words[at].text[:1].isupper():
         return True
     if at - start < (2 if words[start].small in _MARKERS else 1) or words[at].text[:1].isupper():
         return False

@@ -406,7 +406,7 @@ def _passive(clause: Clause, about: Subject, dated: bool) -> str:
     known = clause.participle in lists.states or clause.participle in _USUAL
     if clause.modal == "past":
         lasts = known or clause.verb in lists.changes
-        return "change" if lasts and (dated or (refers(rest) and clause.verb not in lists.steps)) else PROGRESS
+        return "change" if lasts and (dated or (has_value(rest) and clause.verb not in lists.steps)) else PROGRESS
     passing = clause.participle in lists.passing_participles and not is_kind(clause)
     if passing or (names_at_hand(rest) and not is_kind(clause)) or about == "i":
         return "state" if known and content_size(rest) >= 1 else NOTHING

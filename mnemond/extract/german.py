@@ -402,8 +402,8 @@ _PRONOUN: Final = regex(r"^(?P<p>[Ee]r|[Ss]ie|[Ee]s|[Dd]er)\s+(?=[a-zäöüß]{1
 _LATE_PRONOUN: Final = regex(r"(?<=[a-zäöü] )(?P<p>er|sie|es)\b")
 _HEISST: Final = regex(r"\b(?:heiß(?:t|en)|heisst|namens) ([A-ZÄÖÜ][\w-]+)")
 _ANTECEDENT: Final = regex(
-    r"\b(?P<d>der|den|dem|des|die|das|eine?n?|einem|meine?n?|unsere?n?|Meine?|Unsere?|Der|Die"
-    r"|Das)\s+(?:[a-zäöü]\w+\s+){0,2}?(?P<n>[A-ZÄÖÜ][\w-]+)"
+    r"\b(?P<d>der|den|dem|des|die|das|eine?n?|einem|meine?n?|mein|unsere?n?|unser"
+    r"|Meine?|Mein|Unsere?|Unser|Der|Die|Das)\s+(?:[a-zäöü]\w+\s+){0,2}?(?P<n>[A-ZÄÖÜ][\w-]+)"
 )
 _ARTICLE_OF: Final = {"er": "der", "sie": "die", "es": "das"}
 _OF_GENDER: Final = {

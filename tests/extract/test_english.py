@@ -221,6 +221,15 @@ def test_an_order_after_a_rule_continues_it() -> None:
         ("You no longer have to run make lint before a commit.",
          ["You no longer have to run make lint before a commit"]),
         ("I moved to Porto.", ["User moved to Porto"]),
+        ("The admin UI doesn't run on 9000 any more, it's on 9443 now.",
+         ["The admin UI no longer runs on 9000", "The admin UI is on 9443 now"]),
+        ("My sister isn't living in Leeds anymore, she works in Bristol.",
+         ["User's sister is no longer living in Leeds", "User's sister works in Bristol"]),
+        ("Leo's piano lesson got moved from Monday to Wednesday.",
+         ["Leo's piano lesson got moved from Monday to Wednesday"]),
+        ("Don't answer in Spanish any more, English is fine.", ["Don't answer in Spanish any more"]),
+        ("Forget what I said about tabs: we use two spaces in this repo.",
+         ["We use two spaces in this repo, not tabs"]),
     ],
 )  # fmt: skip
 def test_a_change_says_what_it_ends(said: str, kept: list[str]) -> None:
