@@ -6,6 +6,7 @@ clause that depends on one, or continues it, stays with it. The others are left 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ import msgspec
 
 from mnemond.extract.facts import UNKNOWN
 from mnemond.extract.findings import Finding, Judged, Left, Scene, with_dates
-from mnemond.text.resources import on_first_use, read, regex
+from mnemond.text.resources import fill, on_first_use, read, regex
 
 # ---------------------------------------------------------------- the language of a sentence
 
@@ -24,11 +25,24 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     markers: frozenset[str]
     english: frozenset[str]
     verbs: dict[str, str]
+    clause: dict[str, tuple[str, ...]]
 
 
 @on_first_use
 def _words() -> _Words:
     return read("facts_german", _Words)
+
+
+@on_first_use
+def _parts() -> dict[str, str]:
+    """The lists of `[clause]` as parts of expressions, and `finite`, a finite verb: known, or with its ending."""
+    parts = {name: f"(?:{'|'.join(each)})" for name, each in _words().clause.items()}
+    return parts | {"finite": rf"(?!{parts['no_verb']}\b){parts['verb']}"}
+
+
+def _listed(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """`pattern` with the lists of `[clause]` in place of their names in braces."""
+    return regex(lambda: fill(pattern, _parts()), flags)
 
 
 _WORD: Final = regex(r"[^\W_]+")
@@ -45,87 +59,27 @@ def is_german(sentence: str) -> bool:
 
 # ---------------------------------------------------------------- kinds of clauses
 
-_I: Final = 2
-"""`re.IGNORECASE`"""
+_I: Final = re.IGNORECASE
 
 _QUOTE: Final = regex('[„“«»]|"[^"]{8,}"')
-_QUESTION: Final = regex(
-    r"[?？][\"'“”)]*\Z|^(?:wer|wie|was|wo|wann|warum|wieso|weshalb|wohin|woher|welche[rsnm]?|wen|wem|worauf|womit"
-    r"|wofür)\b"
-    r"(?! auch immer)",
-    _I,
-)
-_HYPOTHETICAL: Final = regex(
-    r"\b(?:würdes?t?|würden|wäre[nt]?|wärst|hätte[nt]?|hättest|könnte[nt]?|bräuchte[nt]?|müsste[nt]?|sollte[nt]?"
-    r"|gäbe|käme[n]?"
-    r"|theoretisch|angenommen|hypothetisch|mal angenommen|stell dir vor)\b",
-    _I,
-)
-_UNSURE: Final = regex(
-    r"\b(?:vielleicht|eventuell|womöglich|möglicherweise|vermutlich|wahrscheinlich|glaube ich|ich glaube"
-    r"|keine ahnung|weiß nicht"
-    r"|denke ich|ich denke|ich überlege|überlegen|schätze ich|unsicher|wohl|scheint|anscheinend|mal sehen)\b",
-    _I,
-)
-_TRANSIENT: Final = regex(
-    r"\b(?:gerade|grad|heute|eben|gleich|momentan|diesmal|dieses mal|erst mal|erstmal|noch nicht|morgen früh"
-    r"|vorhin|kaputt"
-    r"|fehlgeschlagen|fehl|abgestürzt|nervös|dann|müde|(?:einen?|den|folgenden) fehler|(?:ist|sind) (?:rot|grün"
-    r"|da|weg|lang)|sieht|sehen|sitze|zu (?:lange|langsam|groß|laut|teuer|viel)|funktioniert|gestern war"
-    r"|angehängt|hochgeladen|problem|crasht|abstürzt|gespannt|froh|genervt|hunger"
-    r"|fertig)\b",
-    _I,
-)
-_RULE: Final = regex(
-    r"\b(?:immer|nie|niemals|grundsätzlich|stets|jedes mal|ab jetzt|ab sofort|ab heute|künftig|in zukunft"
-    r"|zukünftig|von nun an"
-    r"|generell|prinzipiell|standardmäßig|weiterhin|ausschließlich|nicht mehr|kein\w{0,2}\b.{1,40}\bmehr|bevor du"
-    r"|ehe du|jedes?m?r? mal|vor jede[mrn]"
-    r"|nach jede[mrn]|bei jede[mrn]|in diesem (?:repo|projekt|repository)|hier im (?:repo|projekt)|in jede[mrn]"
-    r"|jeweils|finger weg|die finger von"
-    r"|sobald|wann immer|niemals|ausnahmslos|auf keinen fall|unter keinen umständen)\b",
-    _I,
-)
-_GENERAL: Final = regex(r"\b(?:keine?n?|nur|statt|anstatt|anstelle|nicht|lieber|auf (?:deutsch|englisch))\b", _I)
+_QUESTION: Final = _listed(r"{question}", _I)
+_HYPOTHETICAL: Final = _listed(r"\b{hypothetical}\b", _I)
+_UNSURE: Final = _listed(r"\b{unsure}\b", _I)
+_TRANSIENT: Final = _listed(r"\b{transient}\b", _I)
+_RULE: Final = _listed(r"\b{rule}\b", _I)
+_GENERAL: Final = _listed(r"\b{general}\b", _I)
 _THIS: Final = regex(
     r"\b(?:nur|nicht)\b.{0,60}\b(?:den|die|das|dem|diese[nmrs]?)\b|\b(?:die|das|den|dem|diese\w?)\b.{0,60}\bnicht\b", _I
 )
-_HERE: Final = regex(r"\b(?:diesmal|dieses mal|jetzt|heute|erst mal|erstmal|mal|gleich|hier|dafür|noch)\b", _I)
-_IMPERATIVE: Final = regex(
-    r"(?:bitte |also |dann |und |aber |außerdem |auch )*(?:schreib|mach|zeig|leg|lass|schau|prüf|fix|bau|gib|nimm"
-    r"|erklär|fass|übersetz|formulier"
-    r"|such|füg|änder|lösch|verwend|benutz|nutz|frag|antwort|sag|hol|setz|stell|teste?|start|führ|halt|vermeid"
-    r"|kürz|lies|sieh"
-    r"|guck|denk|merk|behandl|committ?|push|merg|installier|generier|erzeug|erstell|implementier|refaktorier|ersetz"
-    r"|entfern|beantwort|ruf|trag|pass|bleib|hilf|rechne|plan|sortier|benenn|duz|siez|nenn|sprich|arbeite|achte|zitier"
-    r"|begründ|vergiss|verzichte|empfiehl|schlag|rate|notier|speicher|log|deploy|bring|räum|check|mock)(?:e|le|re"
-    r"|n? sie)?\b"
-    r"(?! (?:ich|wir|er|es|uns (?:das|die))\b)",
-    _I,
+_HERE: Final = _listed(r"\b{here}\b", _I)
+_IMPERATIVE: Final = _listed(
+    r"{before_imperative}*{imperative}(?:e|le|re|n? sie)?\b(?! (?:ich|wir|er|es|uns (?:das|die))\b)", _I
 )
-_ADDRESSED: Final = regex(
-    r"\b(?:du|dir|dich|dein\w{0,2}|ihr|euch)\b|^(?:kannst|könntest|magst|willst|würdest|sollst|darfst|musst"
-    r"|\w{2,20}st du)\b",
-    _I,
-)
-_SHOULD: Final = regex(
-    r"\b(?:musst du|du musst|sollst du|du sollst|darfst du|du darfst|brauchst du|du brauchst|du kannst|kannst du)\b", _I
-)
-_POINTING: Final = regex(
-    r"^(?:das|dies|dieser|diese|dieses|da|danach|davon|damit|dazu|darin|dort|so|man|mehr|es|jemand|alles|nichts"
-    r"|beide)\b(?! \w{0,30}(?:[A-ZÄÖÜ]))",
-    _I,
-)
-_DEPENDENT: Final = regex(
-    r"^(?:weil|dass|damit|da|obwohl|sodass|so dass|bis|bevor|nachdem|während|als|denn|der|die|das|den|dem|deren"
-    r"|dessen|was"
-    r"|wo|wobei|um|sondern|nicht|also|sonst|seitdem|sobald|solange|außer|statt|zurzeit|z\. ?B\.|u\. ?a\.|d\. ?h\.)\b",
-    _I,
-)
-_APPOSED: Final = regex(
-    r"^(?:er|sie|es) (?:heißt|ist|hat)\b|^(?:ist|sind|hat|haben|wird|werden|läuft|liegt|kostet|gehört|kommt|heißt"
-    r"|verträgt|braucht|seit|aber nur)\b"
-)
+_ADDRESSED: Final = _listed(r"{addressed}", _I)
+_SHOULD: Final = _listed(r"\b{should}\b", _I)
+_POINTING: Final = _listed(r"^{pointing}\b(?! \w{0,30}(?:[A-ZÄÖÜ]))", _I)
+_DEPENDENT: Final = _listed(r"^{dependent}\b", _I)
+_APPOSED: Final = _listed(r"{apposed}")
 _ARTICLE: Final = regex(r"(?:Der|Die|Das|Den|Dem)\b")
 _APPOSITION: Final = regex(
     r"^((?:der|die|das|mein\w{0,2}"
@@ -133,28 +87,13 @@ _APPOSITION: Final = regex(
     _I,
 )
 _JOINING: Final = regex(r"^(?:und|aber|oder) ", _I)
-_WHENEVER: Final = regex(r"^(?:bevor|ehe|immer wenn|jedes mal,? wenn)\b", _I)
-_BEFORE: Final = regex(r"^(?:bevor|ehe|sobald|nachdem|solange|auch wenn) ", _I)
-_CONDITION: Final = regex(r"^(?:wenn|falls|sofern|ob|hättest|hätte|würde|wäre)\b", _I)
+_WHENEVER: Final = _listed(r"^{whenever}\b", _I)
+_BEFORE: Final = _listed(r"^{before} ", _I)
+_CONDITION: Final = _listed(r"^{condition}\b", _I)
 
-_LEAD: Final = regex(
-    r"(?:(?:moin|hallo|hi|hey|servus|guten (?:morgen|tag|abend)|ja+|nein|nee|nö|doch|genau|okay|ok|gut|stimmt"
-    r"|übrigens|ach(?: so| mist| ja)?"
-    r"|also|haha|super|danke|klar|sorry|achtung|wichtig|kurz(?:e info)?|zur info|fyi|hinweis|nur so|ach übrigens"
-    r"|apropos|achja|aha|mist"
-    r"|falsch|quatsch|moment|korrektur|für das protokoll|fürs protokoll|merk dir|bitte merk dir|merke dir"
-    r"|denk dran|kleine korrektur"
-    r"|nein, falsch|das ist falsch|das stimmt nicht|stimmt nicht|in echt|ehrlich gesagt|zu mir|kurz zu mir"
-    r"|zum hintergrund|nicht mehr)"
-    r"(?:\s?[,.!:–—-]+\s*|\s+(?=dass\b)))+|(?:übrigens|ach|also|und|aber|in echt|außerdem|nämlich|naja|tja)\s+(?=\w)",
-    _I,
-)
+_LEAD: Final = _listed(r"(?:{lead}(?:\s?[,.!:–—-]+\s*|\s+(?=dass\b)))+|{lead_word}\s+(?=\w)", _I)
 _COLON: Final = regex(r"^[^:]{3,60}:\s+(?=[A-ZÄÖÜ])")
-_CORRECTION: Final = regex(
-    r"\b(?:nein|nee|falsch|stimmt nicht|korrektur|nicht mehr|sondern|verschoben|umgezogen|umgestellt|gewechselt"
-    r"|kein\w{0,2}\b.{1,40}\bmehr|statt)\b",
-    _I,
-)
+_CORRECTION: Final = _listed(r"\b{correction}\b", _I)
 _SPLIT: Final = regex(
     r"\s*;\s+|,\s+(?!\d)|,\s+(?=\d+\s)(?!\d+ Uhr)|\s+[–—]\s+|\s+(?=(?:und|aber|oder) (?:ich|wir|mein\w{0,2}"
     r"|unser\w{0,2}|er|sie|es|der|die|das)\b)"
@@ -163,73 +102,23 @@ _AND: Final = regex(r"\s+und\s+")
 
 # ---------------------------------------------------------------- statements
 
-_FIRST: Final = regex(
-    r"^(?:(?:seit|nur|jetzt|inzwischen|mittlerweile)\s+)?(?:bin|hab|habe|wohne|arbeite|fahre|mag|esse|trinke"
-    r"|spiele|lerne|nutze|verwende|brauche|studiere|lebe|hasse|liebe|heiße"
-    r"|bevorzuge|leite|betreue|komme|stehe|promoviere|unterrichte)\b",
-    _I,
-)
-_VERB: Final = (
-    r"(?:ist|sind|war|waren|hab|habe|bin|hat|haben|hatte|hatten|wird|werden|wurde|wurden|kann|können|darf|dürfen"
-    r"|muss|müssen"
-    r"|soll|sollen|will"
-    r"|wollen|mag|mögen|weiß|[a-zäöüß]{2,20}(?:t|en|ern|eln))"
-)
-_NO_VERB: Final = (
-    r"(?!(?:seit|mit|gegen|den|einen|keinen|neben|zwischen|unten|oben|hinten|vorn|nicht|meinen|unseren|ihren"
-    r"|seinen|jetzt|selbst"
-    r"|erst|sonst|zuerst|meist|fast|statt|samt|nächsten|letzten|neuen|alten|ersten|zweiten|unter|laut|oft|bereits|weit"
-    r"|gut|schlecht|kaputt|morgen|gestern|insgesamt|drittes?|direkt|zurzeit|derzeit|bisschen|wenigen|vielen"
-    r"|einigen|allen)\b)"
-)
-_DETERMINER: Final = (
-    r"(?:der|die|das|den|dem|ein|eine|einen|einem|mein\w{0,2}|unser\w{0,2}|jede[rs]?|alle|beide|kein\w{0,2}|users"
-    r"|im|in der|in|auf|am|bei|beim"
-    r"|für|hinter|vor|unter|seit|aktuell|zurzeit|mittlerweile|inzwischen|als|zum|zur|ab|von|vom|mit|nach|dahinter"
-    r"|davor|daneben|dazu)"
-)
+_FIRST: Final = _listed(r"^(?:{before_first}\s+)?{first}\b", _I)
 _NOUN: Final = r"(?:[A-ZÄÖÜ][\w.&/+-]*|[\w-]*[\d_/.][\w./-]*|`[^`]+`|[a-z]\w*-\w[\w-]*)"
-_SUBJECT: Final = regex(
-    rf"^(?:(?i:{_DETERMINER})\s+)*(?:[a-zäöü0-9]\w*\s+){{0,2}}?{_NOUN}(?:\s+(?:{_NOUN}|\([^()]*\)|beim|bei|an|zur"
-    rf"|ohne|nach|von|der|des|für"
-    rf"|im|in|aus"
-    rf"|am|auf|vom|zum|mit|\d\S*|den|dem|and|und)){{0,6}}"
-    rf",?\s+{_NO_VERB}{_VERB}\b"
+_SUBJECT: Final = _listed(
+    rf"^(?:(?i:{{determiner}})\s+)*(?:[a-zäöü0-9]\w*\s+){{0,2}}?{_NOUN}(?:\s+(?:{_NOUN}|\([^()]*\)|{{within_subject}}"
+    r"|\d\S*)){0,6},?\s+{finite}\b"
 )
-_INVERTED: Final = regex(
-    rf"^\S+(?:\s+\S+){{0,6}}?\s+{_NO_VERB}{_VERB}\s+(?:wir|ich|uns|der|die|das|ein|eine|mein\w*|unser\w*|User"
-    rf"|{_NOUN})\b"
+_INVERTED: Final = _listed(
+    rf"^\S+(?:\s+\S+){{0,6}}?\s+{{finite}}\s+(?:wir|ich|uns|der|die|das|ein|eine|mein\w*|unser\w*|User|{_NOUN})\b"
 )
 _SPEAKER: Final = regex(r"\b(?:ich|wir|uns|mein\w{0,2}|unser\w{0,2}|mich|mir)\b", _I)
 _NAMED: Final = regex(r"(?<!^)(?<=[\s(\"'`/@-])(?:[A-ZÄÖÜ]\w+|[A-Z]+)|\d|`|[\w-]+[_/]\w|://")
-_VERB_ANYWHERE: Final = regex(rf"\s{_NO_VERB}{_VERB}\b|^{_VERB}\b")
-_VALUE_ADJECTIVE: Final = regex(
-    r"\b(?:nicht mehr|vegan|vegetarisch|vegetarier\w*|allergisch|laktoseintolerant|verheiratet|ledig|geschieden"
-    r"|schwanger"
-    r"|farbenblind|linkshänder\w*"
-    r"|deaktiviert|aktiviert|abgeschaltet|eingeschaltet|pflicht|verboten|erlaubt|optional|öffentlich|privat"
-    r"|verschoben|umgezogen"
-    r"|schwimmen|joggen|klettern|zelten|wandern|nachts|montags|dienstags|mittwochs|donnerstags|freitags|samstags"
-    r"|sonntags)\b",
-    _I,
-)
-_MOOD: Final = regex(
-    r"\b(?:klingt|gefällt|freut|hoffe|hoffen|danke|finde|find|gute idee|egal|schade|toll|super|prima|geht so"
-    r"|lohnt|passt|wundert"
-    r"|nervt|brauche eine?n?|hab.{1,60}(?:gelegt|geschickt|gepusht|committet|getestet|probiert|versucht|gelesen"
-    r"|gesehen|geändert|angepasst|hinzugefügt)|meint|sagt|sagte|behauptet|findet (?!am|um|im|ab|\w+tags"
-    r"|.{1,60}statt)|brauche (?:mal|deine|hilfe)"
-    r"|möchte|will|wollte|wollen|will ich|versuche|versuchen|suche|muss|müssen"
-    r"|habe? (?:eine )?frage|bekomme|kriege|sehe)\b",
-    _I,
-)
-_CHOICE: Final = regex(
-    r"\b(?:entschieden|beschlossen|gewählt|umgestellt|gewechselt|umgestiegen|geeinigt|migriert"
-    r"|setzen (?:jetzt )?auf|steigen .{1,40} um|ersetzt)\b",
-    _I,
-)
-_LIKES: Final = regex(r"\b(?:mag|mögen|liebe|liebt|hasse|hasst|bevorzug\w+|lieber|am liebsten|lieblings\w*)\b", _I)
-_CAUSE: Final = regex(r"^(?:die ursache|der grund|schuld|grund|ursache)\b|\b(?:lag|liegt) (?:an|daran)\b", _I)
+_VERB_ANYWHERE: Final = _listed(r"\s{finite}\b|^{verb}\b")
+_VALUE_ADJECTIVE: Final = _listed(r"\b{value_adjective}\b", _I)
+_MOOD: Final = _listed(r"\b{mood}\b", _I)
+_CHOICE: Final = _listed(r"\b{choice}\b", _I)
+_LIKES: Final = _listed(r"\b{likes}\b", _I)
+_CAUSE: Final = _listed(r"{cause}", _I)
 
 Kind = Literal["statement", "rule", "continues"]
 
@@ -440,7 +329,7 @@ _ICH_VERB: Final = regex(r"\b[Ii]ch\s+(?P<v>[a-zäöüß]+)\b")
 _VERB_ICH: Final = regex(r"\b(?P<v>[A-ZÄÖÜ]?[a-zäöüß]+)\s+ich\b")
 _AND_VERB: Final = regex(r"(?<= und )(?P<v>[a-zäöüß]{3,}e|bin|hab|mag)\b(?=\s)")
 _LAST_VERB: Final = regex(r"\b(?P<v>[a-zäöüß]{3,}e|bin|hab|mag)(?=,|$)")
-_SUBORDINATE: Final = regex(r"\b(?:weil|dass|da|obwohl|damit|bis|als|nachdem|während|wo|sobald|seitdem)\s+ich\b")
+_SUBORDINATE: Final = _listed(r"\b{subordinate}\s+ich\b")
 _MY: Final = regex(r"\b[Mm]ein(?:e|en|em|er|es)?\b")
 _ME: Final = regex(r"\b(?:mir|mich)\b")
 _REFLEXIVE: Final = regex(r"(?<!mit )(?<!bei )(?<!für )(?<!von )(?<!zu )\b(?:mir|mich)\b")
