@@ -17,6 +17,7 @@ from mnemond.extract.findings import (
     Judged,
     Left,
     Scene,
+    chinese_regex,
     finding,
     identity,
     is_dated,
@@ -38,27 +39,14 @@ MIN_HAN: Final = 5
 MIN_SHARE: Final = 0.25
 """Share of Han among the letters of a Chinese sentence."""
 
-_OPENING: Final = regex(
-    "(?:(?:好的?|嗯+|哦|对了?|另外|还有|顺便(?:说一下|提一下)?|不对|不是|其实|注意|请注意|提醒一下|补充一下|你好|您好|谢谢|那么?|所以"
-    "|而且|但是|不过)[，,。！!：:、 ]+)+"
-)
-_REMINDER: Final = regex("(?:请|要|一定要)?(?:记住|记一下|记下来?|牢记|知道)[，,：: ]*|注意[，,：: ]*")
-_QUESTION: Final = regex(
-    "[?？][」』”）)]*$|(?:吗|呢|么)[。.!！]*$|为什么|为何|怎么|如何|什么|哪个|哪些|哪里|是否|是不是|能不能|可不可以|要不要|有没有|多少|几个"
-)
-_REQUEST: Final = regex(
-    "(?:请|帮我|帮忙|麻烦|把|给我|先|现在|然后|再|接下来|继续|看看|看一下|写|更新|修复|修改|添加|删除|重构|运行|检查|试试|执行|生成|优化"
-    "|创建|实现|改一?下|改成|我想要?|我要|我需要|我觉得|我认为|我们应该|需要你|你(?:可以|能|帮|先|看)|让我|如果|假如|也许|可能|不知道|不确定|不要再|别再|跑)"
-)
-_STANDING: Final = regex(lambda: shared.chinese().parts["always"])
-_POINTING: Final = regex(
-    "^(?:它|他|她|这(?!个(?:项目|仓库|团队))|那|上面|下面|以上|以下|如下|其中)|这个(?:函数|文件|测试|类|方法|报错|错误|问题|方案)|上述|如下"
-)
-_MOMENT: Final = regex("暂时|这次|这一次|刚才|刚刚|目前还|还没|正在|先不")
-_PROGRESS: Final = regex(
-    "^(?:好的|明白|我(?:已|先|会|把|用|查看|来|将|再|又|去|在|看)"
-    "|已经?|接下来|现在|需要我|要不要|你可以|您可以|建议|可以|完成|下面|首先|然后|最后)"
-)
+_OPENING: Final = chinese_regex("{sentence_opening}+")
+_REMINDER: Final = chinese_regex("{sentence_reminder}")
+_QUESTION: Final = chinese_regex("{sentence_question}")
+_REQUEST: Final = chinese_regex("{sentence_request}")
+_STANDING: Final = chinese_regex("{always}")
+_POINTING: Final = chinese_regex("{sentence_pointing}")
+_MOMENT: Final = chinese_regex("{sentence_moment}")
+_PROGRESS: Final = chinese_regex("^{sentence_progress}")
 
 _SELF: Final = "(?:我(?:们)?|本人)?(?:是|现在|目前|一直)?"
 _CLAUSES: Final = (
@@ -77,7 +65,7 @@ _LATIN: Final = regex("[A-Za-z]{2}")
 
 _COMMAS: Final = regex("[，,。；;！!]")
 _SPEAKER: Final = regex("我(?!们)|本人")
-_WORK: Final = regex("工作|上班|任职|就职|供职|实习|做")
+_WORK: Final = chinese_regex("{sentence_work}")
 
 
 def is_chinese(sentence: str) -> bool:

@@ -18,7 +18,7 @@ from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
 from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.quality import substance
-from mnemond.text.resources import fill, on_first_use, read, regex
+from mnemond.text.resources import fill, filled, on_first_use, read, regex
 
 # ---------------------------------------------------------------- families of statements
 
@@ -123,6 +123,11 @@ def english() -> Language:
 @on_first_use
 def chinese() -> Language:
     return _language(read("facts_chinese", _File))
+
+
+def chinese_regex(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a `pattern` with the parts of data/facts_chinese.toml."""
+    return filled(pattern, lambda: chinese().parts)
 
 
 # ---------------------------------------------------------------- findings

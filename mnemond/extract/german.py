@@ -14,7 +14,7 @@ import msgspec
 
 from mnemond.extract.facts import UNKNOWN
 from mnemond.extract.findings import Finding, Judged, Left, Scene, with_dates
-from mnemond.text.resources import fill, on_first_use, read, regex
+from mnemond.text.resources import filled, on_first_use, read, regex
 
 # ---------------------------------------------------------------- the language of a sentence
 
@@ -41,8 +41,7 @@ def _parts() -> dict[str, str]:
 
 
 def _listed(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """`pattern` with the lists of `[clause]` in place of their names in braces."""
-    return regex(lambda: fill(pattern, _parts()), flags)
+    return filled(pattern, _parts, flags)
 
 
 _WORD: Final = regex(r"[^\W_]+")

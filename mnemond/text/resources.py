@@ -69,6 +69,11 @@ def fill(pattern: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"\{([a-z_]+)\}", lambda found: parts[found[1]], pattern)
 
 
+def filled(pattern: str, parts: Callable[[], Mapping[str, str]], flags: int = 0) -> re.Pattern[str]:
+    """The regular expression of a `pattern` with the parts of a data file, compiled when it is first used."""
+    return regex(lambda: fill(pattern, parts()), flags)
+
+
 def one_of(words: Iterable[str]) -> str:
     """The words as alternatives of an expression, longest first, so that none hides another that starts with it."""
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True))
