@@ -63,8 +63,10 @@ _I: Final = re.IGNORECASE
 _QUOTE: Final = regex('[„“«»]|"[^"]{8,}"')
 _QUESTION: Final = _listed(r"{question}", _I)
 _HYPOTHETICAL: Final = _listed(r"\b{hypothetical}\b", _I)
+_SUPPOSED: Final = _listed(r"\b{supposed}\b", _I)
 _UNSURE: Final = _listed(r"\b{unsure}\b", _I)
 _TRANSIENT: Final = _listed(r"\b{transient}\b", _I)
+_YESTERDAY: Final = _listed(r"\b{yesterday}\b", _I)
 _RULE: Final = _listed(r"\b{rule}\b", _I)
 _GENERAL: Final = _listed(r"\b{general}\b", _I)
 _THIS: Final = regex(
@@ -76,7 +78,9 @@ _IMPERATIVE: Final = _listed(
 )
 _ADDRESSED: Final = _listed(r"{addressed}", _I)
 _SHOULD: Final = _listed(r"\b{should}\b", _I)
-_POINTING: Final = _listed(r"^{pointing}\b(?! \w{0,30}(?:[A-ZÄÖÜ]))", _I)
+_POINTING: Final = _listed(
+    r"^{pointing}\b(?!(?: [a-zäöüß]{1,20}(?:e|en|er|es|em)){0,2} [\w-]{0,30}(?-i:[A-ZÄÖÜ\d]))", _I
+)
 _DEPENDENT: Final = _listed(r"^{dependent}\b", _I)
 _APPOSED: Final = _listed(r"{apposed}")
 _ARTICLE: Final = regex(r"(?:Der|Die|Das|Den|Dem)\b")
@@ -85,6 +89,7 @@ _APPOSITION: Final = regex(
     r"|unser\w{0,2}) (?:[a-zäöüß]{1,30} ){0,2}[A-ZÄÖÜ][\w-]{1,40}), ([^,]{2,40}), (?=[a-zäöüß])",
     _I,
 )
+_ASIDE: Final = regex(r",? übrigens(?=,|$)|(?<=\w) übrigens(?= )", _I)
 _JOINING: Final = regex(r"^(?:und|aber|oder) ", _I)
 _WHENEVER: Final = _listed(r"^{whenever}\b", _I)
 _BEFORE: Final = _listed(r"^{before} ", _I)
@@ -115,9 +120,13 @@ _NAMED: Final = regex(r"(?<!^)(?<=[\s(\"'`/@-])(?:[A-ZÄÖÜ]\w+|[A-Z]+)|\d|`|[\
 _VERB_ANYWHERE: Final = _listed(r"\s{finite}\b|^{verb}\b")
 _VALUE_ADJECTIVE: Final = _listed(r"\b{value_adjective}\b", _I)
 _MOOD: Final = _listed(r"\b{mood}\b", _I)
+_CHANGED: Final = _listed(r"\b{changed}\b", _I)
 _CHOICE: Final = _listed(r"\b{choice}\b", _I)
 _LIKES: Final = _listed(r"\b{likes}\b", _I)
 _CAUSE: Final = _listed(r"{cause}", _I)
+
+MAX_REMARK: Final = 8
+"""Words without a verb that continue the clause before."""
 
 Kind = Literal["statement", "rule", "continues"]
 
@@ -137,21 +146,32 @@ def findings(text: str, scene: Scene) -> Judged:
     if reason is not None:
         return reason
     lead = _LEAD.match(sentence)
-    body = sentence[lead.end() :] if lead else sentence
+    body = _in_order(sentence[lead.end() :]) if lead else sentence
     left: list[Finding | Left] = []
     colon = _COLON.match(body)
     if colon is not None:
         left.append(Left(body[: colon.end()].strip(), "nothing lasting"))
         body = body[colon.end() :]
-    clauses = [_judge(each, scene) for each in _clauses(body)]
+    clauses = [_judge(each) for each in _clauses(body)]
     found: list[Finding | Left] = [
         *left,
-        *_collected(clauses, scene, corrects=_CORRECTION.search(sentence) is not None),
+        *_collected(clauses, scene, corrects=scene.corrected or _CORRECTION.search(sentence) is not None),
     ]
     if any(isinstance(each, Finding) for each in found):
         return [Left(lead[0].strip(), "greeting"), *found] if lead else found
     reasons = [each.reason for each in found if isinstance(each, Left)]
     return next((each for each in reasons if each != "nothing lasting"), "nothing lasting")
+
+
+_VERB_FIRST: Final = _listed(r"^(?P<verb>{finite}|hab) (?P<subject>ich|wir|er|sie|es)\b", _I)
+
+
+def _in_order(body: str) -> str:
+    """A sentence whose first word was left out, with its subject first again: "hab ich am Freitag frei"."""
+    found = _VERB_FIRST.match(body)
+    if found is None:
+        return body
+    return f"{found['subject'].capitalize()} {found['verb'].lower()}{body[found.end() :]}"
 
 
 def _rejection(sentence: str, *, by_agent: bool) -> str | None:
@@ -161,13 +181,21 @@ def _rejection(sentence: str, *, by_agent: bool) -> str | None:
         return "question"
     if _QUOTE.search(sentence):
         return "quote"
-    if _HYPOTHETICAL.search(sentence):
+    if _SUPPOSED.search(sentence) or _HYPOTHETICAL.search(_COMMA.split(sentence, 1)[0]):
         return "hypothetical"
     if _UNSURE.search(sentence):
         return "uncertain"
     if by_agent and _CAUSE.search(sentence) is None:
         return "progress"
     return None
+
+
+_I_DO: Final = regex(r"\bich [a-zäöüß]|\b(?:[a-zäöüß]{2,20}e|bin|hab|mag|kann|muss|darf|will|soll|war|weiß) ich\b", _I)
+_I_BEFORE: Final = regex(r"\bich\b", _I)
+_SAYS: Final = regex(r"(?:sagt|meint|findet|glaubt|behauptet)\b")
+_DUTY: Final = regex(r"\A(?:du (?:musst|sollst)|(?:musst|sollst) du) (?!nichts?\b)", _I)
+"""Words before what is to be done, or is not any more."""
+_COMMA: Final = regex(r"[,;]\s")
 
 
 def _clauses(body: str) -> list[str]:
@@ -177,7 +205,8 @@ def _clauses(body: str) -> list[str]:
         halves = _AND.split(part)
         rest = halves[0]
         for half in halves[1:]:
-            if _IMPERATIVE.match(half) and not half[:1].isupper():
+            continued = _I_BEFORE.search(rest) is not None and _FIRST.match(half) is not None
+            if (_IMPERATIVE.match(half) and not half[:1].isupper() and not continued) or _SAYS.match(half):
                 found.append(rest)
                 rest = half
             else:
@@ -186,11 +215,14 @@ def _clauses(body: str) -> list[str]:
     return [each.strip() for each in found if each.strip()]
 
 
-def _judge(clause: str, scene: Scene) -> _Clause:
+def _judge(clause: str) -> _Clause:
     """The kind of one clause."""
+    whole, clause = clause, _JOINING.sub("", clause)
     standing = _RULE.search(clause) is not None
+    if _HYPOTHETICAL.search(clause) and not _RULE.search(clause):
+        return _Clause(whole, None, "hypothetical")
     if _CONDITION.match(clause) or _BEFORE.match(clause):
-        return _Clause(clause, "continues")
+        return _Clause(whole, "continues")
     if _IMPERATIVE.match(clause) or _SHOULD.search(clause) or clause.lower().startswith("bitte "):
         if standing or (
             _GENERAL.search(clause)
@@ -198,42 +230,45 @@ def _judge(clause: str, scene: Scene) -> _Clause:
             and not _SHOULD.search(clause)
             and not _THIS.search(clause)
         ):
-            return _Clause(clause, "rule")
-        return _Clause(clause, None, "request")
+            return _Clause(whole, "rule")
+        return _Clause(whole, None, "request")
     if _ADDRESSED.search(clause):
-        return _Clause(clause, None, "request")
+        return _Clause(whole, None, "request")
     if _QUESTION.match(clause):
-        return _Clause(clause, None, "question")
+        return _Clause(whole, None, "question")
     relative = _DEPENDENT.match(clause) is not None and not (clause[:1].isupper() and _ARTICLE.match(clause))
     if relative and clause.startswith("das ") and _MOOD.search(clause):
-        return _Clause(clause, None, "nothing lasting")
-    if (relative and not _SUBJECT.match(clause)) or _APPOSED.match(clause):
-        return _Clause(clause, "continues")
-    return _stated(clause, scene, standing=standing)
+        return _Clause(whole, None, "nothing lasting")
+    subject = _SUBJECT.match(clause)
+    if (relative and (subject is None or subject.end() == len(clause))) or _APPOSED.match(clause):
+        return _Clause(whole, "continues")
+    return _stated(whole, clause, standing=standing)
 
 
-def _stated(clause: str, scene: Scene, *, standing: bool) -> _Clause:
-    if _TRANSIENT.search(clause):
-        return _Clause(clause, None, "nothing lasting")
-    speaker = _SPEAKER.search(clause) is not None or _FIRST.match(clause) is not None
+def _stated(whole: str, clause: str, *, standing: bool) -> _Clause:
+    """The kind of a clause that requests nothing; `clause` is `whole` without a word that joins it."""
+    changed = any(each.search(clause) for each in (_CHOICE, _CORRECTION, _CHANGED))
+    if _TRANSIENT.search(clause) or (_YESTERDAY.search(clause) and not changed):
+        return _Clause(whole, None, "nothing lasting")
+    verbal = any(each.search(clause) for each in (_VERB_ANYWHERE, _FIRST, _I_DO))
+    speaker = verbal and (_SPEAKER.search(clause) is not None or _FIRST.match(clause) is not None)
     if _MOOD.search(clause) and not standing:
-        return _Clause(clause, None, "nothing lasting")
+        return _Clause(whole, None, "nothing lasting")
     if _POINTING.match(clause) and not speaker:
-        return _Clause(clause, None, "unclear reference")
-    if not (_NAMED.search(clause) or _VALUE_ADJECTIVE.search(clause) or _LIKES.search(clause)):
-        return _Clause(clause, None, "names nothing")
+        return _Clause(whole, None, "unclear reference")
     if speaker or _PRONOUN.match(clause) or _SUBJECT.match(clause) or _INVERTED.match(clause):
-        return _Clause(clause, "statement")
+        return _Clause(whole, "statement")
     if standing:
-        return _Clause(clause, "rule")
-    if len(clause.split()) <= 8 and _VERB_ANYWHERE.search(clause) is None:
-        return _Clause(clause, "continues")
-    return _Clause(clause, "continues" if clause[:1].islower() else None, "nothing lasting")
+        return _Clause(whole, "rule")
+    if len(clause.split()) <= MAX_REMARK and not verbal:
+        return _Clause(whole, "continues")
+    return _Clause(whole, "continues" if clause[:1].islower() else None, "nothing lasting")
 
 
 def _collected(clauses: Iterable[_Clause], scene: Scene, *, corrects: bool) -> Iterable[Finding | Left]:
     """Findings of statements with the clauses that continue them; the other clauses are left."""
     group: list[_Clause] = []
+    before: list[str] = []
     pending: list[str] = []
     for clause in clauses:
         if clause.kind == "continues":
@@ -243,7 +278,8 @@ def _collected(clauses: Iterable[_Clause], scene: Scene, *, corrects: bool) -> I
                 pending.append(clause.text)
             continue
         if group:
-            yield from _fact(group, scene, corrects=corrects)
+            yield from _fact(group, scene, before, corrects=corrects)
+            before = [*(each.text for each in reversed(group)), *before]
         group = []
         if clause.reason == "request" and pending and _WHENEVER.match(pending[0]):
             group = [*(_Clause(each, "continues") for each in pending), _Clause(clause.text, "rule")]
@@ -256,20 +292,24 @@ def _collected(clauses: Iterable[_Clause], scene: Scene, *, corrects: bool) -> I
             group = [*(_Clause(each, "continues") for each in pending), clause]
         pending = []
     if group:
-        yield from _fact(group, scene, corrects=corrects)
+        yield from _fact(group, scene, before, corrects=corrects)
     yield from (Left(each, "nothing lasting") for each in pending)
 
 
-def _fact(group: list[_Clause], scene: Scene, *, corrects: bool) -> Iterable[Finding | Left]:
+def _fact(group: list[_Clause], scene: Scene, before: list[str], *, corrects: bool) -> Iterable[Finding | Left]:
+    """The finding of the clauses of `group`; `before`: the clauses before it in its sentence, the last one first."""
     joined = ", ".join(each.text for each in group)
     is_rule = any(each.kind == "rule" for each in group)
-    resolved = joined if is_rule else _with_subject(joined, scene)
+    if not (is_rule or _NAMED.search(joined) or _VALUE_ADJECTIVE.search(joined) or _LIKES.search(joined)):
+        yield Left(joined, "names nothing")
+        return
+    resolved = joined if is_rule else _with_subject(_JOINING.sub("", joined), [*before, *scene.said_last()])
     if resolved is None:
         yield Left(joined, "unclear reference")
         return
-    content = resolved if is_rule else about(resolved, scene.name)
+    content = _DUTY.sub("", resolved) if is_rule else about(resolved, scene.name)
     content, _ = with_dates(content, scene.said_us)
-    content = _JOINING.sub("", content)
+    content = _ASIDE.sub("", _JOINING.sub("", content))
     content = content[:1].upper() + content[1:]
     decided = _CHOICE.search(content) is not None and not is_rule
     likes = is_rule or _LIKES.search(content) is not None
@@ -290,6 +330,7 @@ _PRONOUN: Final = regex(r"^(?P<p>[Ee]r|[Ss]ie|[Ee]s|[Dd]er)\s+(?=[a-zäöüß]{1
 _LATE_PRONOUN: Final = regex(r"(?<=[a-zäöü] )(?P<p>er|sie|es)\b")
 _HEISST: Final = regex(r"\b(?:heiß(?:t|en)|heisst|namens) ([A-ZÄÖÜ][\w-]+)")
 _ANTECEDENT: Final = regex(
+    r"(?<!\bin )(?<!\ban )(?<!\bauf )(?<!\bbei )(?<!\bmit )(?<!\bvon )(?<!\bzu )(?<!\baus )(?<!\bnach )"
     r"\b(?P<d>der|den|dem|des|die|das|eine?n?|einem|meine?n?|mein|unsere?n?|unser"
     r"|Meine?|Mein|Unsere?|Unser|Der|Die|Das)\s+(?:[a-zäöü]\w+\s+){0,2}?(?P<n>[A-ZÄÖÜ][\w-]+)"
 )
@@ -301,14 +342,14 @@ _OF_GENDER: Final = {
 }
 
 
-def _with_subject(text: str, scene: Scene) -> str | None:
+def _with_subject(text: str, earlier: Iterable[str]) -> str | None:
     """`text` with the name or noun that its pronoun stands for; None if there is none."""
     found = _PRONOUN.match(text) or _LATE_PRONOUN.search(text)
     if found is None:
         return text
     pronoun = "er" if found["p"].lower() == "der" else found["p"].lower()
     before = text[: found.start()]
-    for said in ([before] if before else []) + list(scene.said_last()):
+    for said in ([before] if before else []) + list(earlier):
         if (antecedent := _antecedent(said, pronoun)) is not None:
             return f"{before}{antecedent}{text[found.end('p') :]}"
     return None

@@ -179,11 +179,15 @@ _PASSIVE_BACK: Final = 4
 """Words between a form of "be" and its participle."""
 
 
+_NOTED_DAYS: Final = regex(r" ?[(（]\d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?[)）]")
+"""The date behind an expression like "last week", which the extraction of facts adds: it says nothing more."""
+
+
 @text_cache(maxsize=CACHED_TEXTS)
 def frames(text: str) -> tuple[Frame, ...]:
     """The frames of the clauses of a text, in order. Linear time."""
     found: list[Frame] = []
-    for clause, first, asks in _clauses(text[:MAX_TEXT].replace("’", "'")):
+    for clause, first, asks in _clauses(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
         before = found[-1] if found and not first else None
         tail = _NOT_TAIL.match(clause)
         frame = _Clause(clause[tail.end() :] if tail and before else clause, before).frame(asks=asks)
@@ -456,7 +460,7 @@ class _Clause:
         for place, item in enumerate(items):
             if item.form == "end" and item.raw not in _BARE_ENDS:
                 spent = self._ended(place, item)
-            elif item.raw in ("no longer", "any more", "anymore", "any longer", "nicht mehr", "不再", "kein mehr"):
+            elif item.raw in ("no longer", "any more", "anymore", "any longer", "nicht mehr", "不再", "kein mehr", "no more"):
                 spent = self._taken_back(place)
             else:
                 continue
