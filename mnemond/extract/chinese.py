@@ -124,8 +124,10 @@ def _of_families(text: str, scene: Scene) -> Judged:
     if not scene.by_agent and (clauses := _about_speaker(sentence)):
         described = {each[0] for each in clauses}
         others = [each.strip(" 。.!！?？") for each in _COMMAS.split(sentence)]
-        left = [Left(each, "nothing lasting") for each in others if each and each not in described]
-        return [*(_of_speaker(name, *each) for each in clauses), *left]
+        rest = "，".join(each for each in others if each and each not in described)
+        more = _plain(rest, scene) if rest else []
+        left = [Left(each, "nothing lasting") for each in others if each and each not in described and not more]
+        return [*(_of_speaker(name, *each) for each in clauses), *more, *left]
     reason = _rejection(sentence, by_agent=scene.by_agent)
     if reason is not None:
         return reason

@@ -6,10 +6,10 @@ state or of a change, and a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from mnemond.extract.findings import chinese_regex
+from mnemond.extract.findings import chinese_regex, refers
 from mnemond.text.resources import regex
 
 MOST_CLAUSES: Final = 40
@@ -22,7 +22,9 @@ _QUESTION: Final = chinese_regex("{question}")
 _REQUEST: Final = chinese_regex("{request}")
 _PASSING: Final = chinese_regex("{passing}")
 _STANDING: Final = chinese_regex("{standing}")
-_OWN_SUBJECT: Final = chinese_regex("^(?:我(?!们?觉得|想|要|先|来|再|去|看)|本人|{kin}|咱)")
+_OWN_SUBJECT: Final = chinese_regex(
+    "^(?:我(?!们?觉得|想|要|先|来|再|去|看)|本人|{kin}|咱|{belonging}(?=[卖买换修坏没租还]))"
+)
 _STATE: Final = chinese_regex("{state}")
 _OF_THING: Final = chinese_regex("{of_thing}")
 _VALUE: Final = chinese_regex("{value}")
@@ -36,6 +38,8 @@ _KIN_BEFORE: Final = chinese_regex("(?:我|我的|我家)?(?P<n>{kin})")
 _THING_BEFORE: Final = regex("叫(?P<c>[\\w·]{1,8})|(?P<l>[A-Za-z][\\w./-]+)|养了?一?[只条个](?P<a>\\w{1,4})")
 _LEAD: Final = chinese_regex("^{lead}$")
 
+_TAG: Final = chinese_regex("{tag}")
+_ATTRIBUTE: Final = chinese_regex("^{attribute}(?:是|为|在|：|:)")
 _TO_READER: Final = regex("(?:你|您|帮我|麻烦|请你)")
 
 Kind = Literal["statement", "rule"]
@@ -59,20 +63,32 @@ class Read(NamedTuple):
 def statements(sentence: str, before: Sequence[str]) -> Read:
     """The plain statements of `sentence`; `before` are the sentences before it, the last one first."""
     read = Read([], [])
-    if _QUOTED.search(sentence) or _HYPOTHETICAL.search(sentence) or sentence.endswith(("?", "？")):
+    asks = sentence.endswith(("?", "？"))
+    if _QUOTED.search(sentence) or _HYPOTHETICAL.search(sentence) or (asks and _TAG.search(sentence)):
         return read
     group: list[str] = []
     kind: Kind = "statement"
     requested = False
     changed = _CHANGED.search(sentence) is not None
-    for clause in _clauses(sentence):
+    parts = _clauses(sentence)
+    for at, clause in enumerate(parts):
+        if asks and (at == len(parts) - 1 or not _OWN_SUBJECT.match(clause)):
+            read.left.append((clause, "question"))
+            continue
+        if _LEAD.match(clause):
+            read.left.append((clause, "greeting"))
+            requested = False
+            continue
         reason = _reason_against(clause)
         if requested and not _STANDING.search(clause) and not _OWN_SUBJECT.match(clause):
             reason = "request"
-        requested = reason == "request" and not _LEAD.match(clause)
+        requested = reason == "request"
         found = _kind(clause, kind if group else None) if reason is None else None
+        if found is not None and not group and _ATTRIBUTE.match(clause) and _is_named(parts[at - 1] if at else ""):
+            group.append(read.left.pop()[0])
+            kind = found
         if found is None:
-            read.left.append((clause, "greeting" if _LEAD.match(clause) else reason or "nothing lasting"))
+            read.left.append((clause, reason or "nothing lasting"))
             continue
         if group and (found != kind or _OWN_SUBJECT.match(clause)):
             _close(read, group, kind, before, changed=changed)
@@ -97,7 +113,12 @@ def without_requests(sentence: str) -> Read:
     )
 
 
-def _clauses(sentence: str) -> Iterable[str]:
+def _is_named(clause: str) -> bool:
+    """True if a clause that was left may have the subject of the next: "测试环境随便发，地址是 …"."""
+    return _SUBJECT.match(clause) is not None and _LEAD.match(clause) is None and _reason_against(clause) is None
+
+
+def _clauses(sentence: str) -> list[str]:
     parts = _SPLIT.split(sentence.rstrip("。.!！"), MOST_CLAUSES)
     return [each.strip() for each in parts if each.strip()]
 
@@ -119,13 +140,17 @@ def _kind(clause: str, last: Kind | None) -> Kind | None:
         return "rule"
     continues = last is not None
     own = _OWN_SUBJECT.match(clause) is not None or _PRONOUN.match(clause) is not None
-    if (own or continues) and (_STATE.search(clause) or (_OF_THING.search(clause) and (_VALUE.search(clause) or own))):
+    if (own or continues) and (_STATE.search(clause) or (_OF_THING.search(clause) and (own or _has_value(clause)))):
         return "statement"
-    if _NEGATED.match(clause) and own:
+    if _NEGATED.match(clause) and (own or continues):
         return "statement"
-    if _OF_THING.search(clause) and _VALUE.search(clause) and _SUBJECT.match(clause):
+    if _OF_THING.search(clause) and _has_value(clause) and _SUBJECT.match(clause):
         return "statement"
     return "statement" if clause.startswith(("现在在", "目前在")) and _STATE.search(clause) else None
+
+
+def _has_value(clause: str) -> bool:
+    return _VALUE.search(clause) is not None or refers(clause)
 
 
 def _close(read: Read, group: list[str], kind: Kind, before: Sequence[str], *, changed: bool) -> None:

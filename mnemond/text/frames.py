@@ -460,7 +460,16 @@ class _Clause:
         for place, item in enumerate(items):
             if item.form == "end" and item.raw not in _BARE_ENDS:
                 spent = self._ended(place, item)
-            elif item.raw in ("no longer", "any more", "anymore", "any longer", "nicht mehr", "不再", "kein mehr", "no more"):
+            elif item.raw in (
+                "no longer",
+                "any more",
+                "anymore",
+                "any longer",
+                "nicht mehr",
+                "不再",
+                "kein mehr",
+                "no more",
+            ):
                 spent = self._taken_back(place)
             else:
                 continue
