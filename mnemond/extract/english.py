@@ -309,7 +309,8 @@ def _reported(clause: Clause) -> Clause | None:
 
 
 _STILL: Final = regex(
-    r"\A(?:(?:but|and|still|also|please|just) )+(?=(?:run|use|keep|write|ask|check|add|always|never|don't|put|give)\b)",
+    r"\A(?:(?:but|and|still|also|please|just) )+"
+    r"(?=(?:no|run|use|keep|write|ask|check|add|always|never|don't|put|give)\b)",
     re.IGNORECASE,
 )
 _DEPENDENT: Final = regex(
@@ -378,6 +379,8 @@ def _objection(part: str, family: Family, *, reminded: bool = False) -> str | No
         return MOMENT
     if family.name in ("event", "plan", "relation") and is_of_today(part, dated=True):
         return MOMENT
+    if family.name == "rule" and _ONCE.search(part) is not None:
+        return "request"
     if family.name not in _DIRECT and is_request(part):
         return "request"
     if is_hedged(part) and family.key not in ("identity", "environment", "preference", "rule"):
@@ -390,6 +393,14 @@ def _objection(part: str, family: Family, *, reminded: bool = False) -> str | No
     if family.referring and not (reminded or is_named or refers(part) or is_long):
         return "names nothing"
     return None
+
+
+_ONCE: Final = regex(
+    r"\bthere\b(?! (?:is|are|was|were|must|should|can|will)\b)"
+    r"|\bfor the [\w -]{1,30} (?:today|tomorrow|tonight|this week)\b",
+    re.IGNORECASE,
+)
+"""An order of one place or one day."""
 
 
 def _name_of_speaker(part: str, scene: Scene) -> Finding:

@@ -44,7 +44,7 @@ def _with_apostrophe(found: re.Match[str]) -> str:
 _OPENING: Final = regex(
     r"(?:\(?\d{1,2}\)\s+|(?:btw|by the way|fyi|anyway|lol|haha|hey|hi|hello|oh|ah|ps|nb)[,.:;!–—-]*\s+(?=\S)"
     r"|(?:ok(?:ay)?|yes|yeah|yep|yup|ya|no|nope|nah|well|so|and|but|also|oh|ah|aha|hey|hi|hello|btw|by the way|fyi"
-    r"|actually"
+    r"|actually|(?:actually )?(?:wait|hold on|hang on)"
     r"|sorry|thanks(?: (?:a lot|so much))?|thank you(?: (?:so|very) much)?|thx|cheers|sure|right|great|lovely|lol"
     r"|haha|hm+|ha"
     r"|cool|perfect|wait|nice|please|plus|anyway|anyhow|again|besides|however|then|good to know|some background|indeed"
@@ -248,7 +248,9 @@ def _is_order(words: list[Word], at: int) -> bool:
     if at >= len(words):
         return False
     small, lists = words[at].small, grammar()
-    if small in ("don't", "always", "never", "stop", "let's", "just", "please", "forget"):
+    if small in ("always", "never"):
+        return at + 2 < len(words)  # "he only reads texts, never email" is one clause
+    if small in ("don't", "stop", "let's", "just", "please", "forget"):
         return at + 1 < len(words)
     return small in lists.bases and words[at].text[0].islower() and not begins_clause(words, at) and at + 1 < len(words)
 

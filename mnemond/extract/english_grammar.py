@@ -403,7 +403,7 @@ def _is_finite(words: Sequence[Word], at: int, *, plural: bool) -> bool:
     ):
         return False
     if small in AUXILIARIES:
-        return True
+        return small != "am"  # "2 am to 10 am"; behind "I" it is found before
     if before.endswith("'s") and _is_short_is(words, at):
         return True
     if small in ("time", "times", "timed") and (at + 1 >= len(words) or words[at + 1].small != "out"):
@@ -459,7 +459,9 @@ def _verb_group(text: str, words: Sequence[Word], at: int, form: str, lead: str,
 
     if form in BE:
         tense: Tense = "past" if form in _PAST_AUXILIARIES else "present"
-        if small == "going" and behind + 1 < len(words) and words[behind + 1].small == "to":
+        goal = words[behind + 2] if behind + 2 < len(words) else None
+        named = goal is not None and (goal.text[:1].isupper() or goal.small in lists.determiners)
+        if small == "going" and behind + 1 < len(words) and words[behind + 1].small == "to" and not named:
             return made(_base_at(words, behind + 2), "future", behind + 3)
         if small in lists.gerunds:
             return made(lists.gerunds[small], "progressive", behind + 1, participle=small)

@@ -77,6 +77,8 @@ def _is_verb(words: list[Word], at: int, start: int) -> bool:
         return True
     if at - start < (2 if words[start].small in _MARKERS else 1) or words[at].text[:1].isupper():
         return False
+    if words[start].small in _NUMBERS and not is_plural(words[at - 1].small):
+        return False  # "the five bullet points"
     return small in lists.singular or small in lists.past or small in lists.adverbs or (
         small in lists.strong_verbs and words[at - 1].small.endswith("s"))  # fmt: skip
 

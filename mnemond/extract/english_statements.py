@@ -162,9 +162,10 @@ def _present(clause: Clause, about: Subject, dated: bool) -> str:
     size = content_size(rest)
     if clause.verb in ("use", "want", "make") and not has_value(rest) and size < 2:
         return "names nothing"
-    return "state" if size >= 1 or is_habit(clause.text) else NOTHING
+    return "state" if size >= 1 or is_habit(_ALONE.sub("", clause.text)) else NOTHING
 
 
+_ALONE: Final = regex(r"\bonly\b", re.IGNORECASE)
 _AT_HAND_VERBS: Final = words_of("have get see open call run write read add fix change remove check show make try find")
 _BY: Final = regex(r"\b(?:by|before|until|this year|next year)\b", re.IGNORECASE)
 _LEFT: Final = regex(r"\b(?:some|half an?|leftover|left over|spare|enough)\b", re.IGNORECASE)
@@ -278,6 +279,8 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
     rest, lists, verb = clause.rest, grammar(), clause.verb
     if is_of_today(clause.text, dated=dated) or (_JUST.search(clause.text) is not None and not dated):
         return PROGRESS
+    if verb == "take" and rest.lower().startswith("over ") and content_size(rest) > 1:
+        return "change"
     if about == "thing":
         changed = verb in lists.changes and verb not in ("get", "study") and (dated or has_value(rest))
         changed = changed or (verb == "go" and _UP.match(rest) is not None and has_value(rest))
@@ -296,6 +299,18 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return NOTHING
     if verb in _DEPARTURES and not rest.strip(" .") and about in ("own", "person"):
         return "change"
+    if (
+        about == "own"
+        and verb == "have"
+        and numbers(rest)
+        and any(word.small in lists.persons for word in words_in(clause.subject))
+    ):
+        return "change"  # "my mother had a stroke at 59"
+    gerund = first_word(rest)
+    if verb in ("stop", "start") and gerund is not None and gerund.small in lists.ongoing:
+        return PROGRESS
+    if verb in ("order", "book") and not dated:
+        return PROGRESS
     if verb in lists.changes and content_size(rest) >= 1:
         weak = verb in grammar().weak_changes and (_is_articled(rest) or (about == "own" and not has_value(rest)))
         return PROGRESS if weak and not dated else "change"
@@ -389,10 +404,16 @@ def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
         return MOMENT
     if clause.participle not in lists.pursuits or names_at_hand(rest) or (is_of_today(clause.text, dated=dated)):
         return MOMENT
+    if first is not None and first.small in _RECEIVERS and not dated:
+        return MOMENT
     if dated or has_value(rest):
         return "plan" if dated else "state"
     specific = clause.participle not in grammar().unspecific
     return "state" if specific and content_size(rest) >= 1 and not _is_articled(rest) else MOMENT
+
+
+_RECEIVERS: Final = frozenset({"me", "us", "him", "her", "them", "you", "it"})
+"""Objects of what somebody is doing now: "getting him a radio"."""
 
 
 def _passive(clause: Clause, about: Subject, dated: bool) -> str:
@@ -451,9 +472,13 @@ def _modal(clause: Clause, about: Subject, dated: bool) -> str:
     if about in ("i", "we") and (clause.verb in grammar().tolerance or _BOUND.search(clause.text)) and size >= 1:
         return "state"
     if about in ("own", "person"):
-        return "state" if size >= 1 else NOTHING
+        task = modal == "must" and clause.verb in _TASKS and not is_habit(rest)
+        return REQUEST if task else "state" if size >= 1 else NOTHING
     return "state" if about == "thing" and size >= 1 and (general or has_value(rest)) else REQUEST
 
+
+_TASKS: Final = words_of("write finish prepare submit send make build fix hand present read check call buy clean pick")
+"""Verbs of what is to be done once."""
 
 _BOUND: Final = regex(
     r"\b(?:within|per|at least|at most|by law|by contract|legally|no later than|under the contract)\b", re.IGNORECASE

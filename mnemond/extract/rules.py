@@ -73,6 +73,9 @@ MAX_CORRECTION = 40
 MAX_CONTEXT = 12
 """Last sentences of an earlier message whose mentions are noted."""
 
+MAX_BRIEF = 2
+"""Sentences of an assistant's message whose mentions are noted: "it" after a short reply is about it."""
+
 MAX_BACK = 20
 """Sentences of earlier messages that are searched for an antecedent."""
 
@@ -148,10 +151,12 @@ class _Reading:
     def _remember(self, message: Message) -> None:
         """Note what an earlier message mentions, for pronouns in the ones that are read."""
         for sentence in own_sentences(prose(message.content).sentences).own[-MAX_CONTEXT:]:
-            if len(sentence.text) <= MAX_SENTENCE and not (
-                is_chinese(sentence.text) or german.is_german(sentence.text)
-            ):
-                self._discourse.add(mentions(spelled(sentence.text)))
+            self._note(sentence.text)
+
+    def _note(self, text: str) -> None:
+        """Note what an English sentence mentions."""
+        if len(text) <= MAX_SENTENCE and not (is_chinese(text) or german.is_german(text)):
+            self._discourse.add(mentions(spelled(text)))
 
     def _user_name(self) -> str:
         """A name that the user states goes before the name that a host gives."""
@@ -185,6 +190,8 @@ class _Reading:
             else:
                 last = self._judge(message, sentence)
             self._account(sentence.text, facts, dropped)
+            if message.role == "assistant" and len(found) <= MAX_BRIEF:
+                self._note(sentence.text)
             self._before.append(sentence)
             heard.append(token_set(sentence.text))
         self._heard += heard[-MAX_HEARD:]

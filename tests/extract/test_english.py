@@ -393,3 +393,40 @@ def test_forms_of_verbs() -> None:
         "moved", "tried", "stopped", "played", "visited"
     ]  # fmt: skip
     assert [with_ing(each) for each in ("move", "see", "run", "open")] == ["moving", "seeing", "running", "opening"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("He only reads texts, never email.", []),
+        ("My landlord is Mr. Abernathy. He only reads texts, never email.",
+         ["User's landlord is Mr. Abernathy", "User's landlord only reads texts, never email"]),
+        ("I started night shifts at the bakery, 2 am to 10 am.",
+         ["User started night shifts at the bakery, 2 am to 10 am"]),
+        ("Actually wait, don't commit to main.", ["Don't commit to main"]),
+        ("And no British spelling please.", ["No British spelling please"]),
+        ("Nina took over the on-call rotation from Greg.", ["Nina took over the on-call rotation from Greg"]),
+        ("My mother had a stroke at 59.", ["User's mother had a stroke at 59"]),
+        ("Our son is going to Riverside instead of Hillcrest.", ["Our son is going to Riverside instead of Hillcrest"]),
+    ],
+)  # fmt: skip
+def test_what_a_clause_says_is_whole(said: str, kept: list[str]) -> None:
+    assert contents(said) == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I suspect the new Kafka container.", "I can't sleep lately.", "Give me five bullet points.",
+        "My daughter has to write an essay about Napoleon.", "My brother Paul is getting him a radio so not that.",
+        "I only review.", "I stopped counting.", "I ordered an external disk.", "stg_shipments returns duplicates.",
+        "Don't use a semicolon there.", "For the demo tomorrow hardcode the user id.", "No problem please.",
+    ],
+)  # fmt: skip
+def test_what_does_not_last_or_says_nothing_alone_is_left(said: str) -> None:
+    assert contents(said) == []
+
+
+def test_a_pronoun_after_a_short_reply_is_about_it() -> None:
+    found = extracted("Here's the log, what's wrong?", "The pool is too small.", "We set it to 10 by contract.")
+    assert [each.content for each in found.facts] == ["We set the pool to 10 by contract"]

@@ -135,6 +135,30 @@ def test_every_word_is_in_a_fact_or_in_a_dropped_part(opening: str, first: str, 
         ("Weil Hetzner günstig ist, kannst du das lassen.", []),
         ("Und wie das geht, ist gut.", []),
         ("Ist das Backup " + "groß " * 90, []),
+        ("Schreib mir eine Funktion, die ISO-Daten parst.", []),
+        ("Den gibt's schon seit letzter Woche.", []),
+        ("Im Juli, zu viert: meine Frau Hanna, unsere Zwillinge Mia und Jon und ich.", []),
+        ("Mein Knie tut seit dem Lauf gestern weh.", []),
+        ("Der Build auf dem Runner bricht ab.", []),
+        ("Außerdem hab ich am 20. Mai meine Prüfung.", ["User hat am 20. Mai Users Prüfung"]),
+        (
+            "Grafana läuft bei uns schon, auf dem kleinen Server neben Loki.",
+            ["Grafana läuft bei uns schon, auf dem kleinen Server neben Loki"],
+        ),
+        ("Der DBA ist Ruben, den müsste ich vorher fragen.", ["Der DBA ist Ruben"]),
+        ("Mein Physio heißt Timo und sagt, ich soll mehr dehnen.", ["Users Physio heißt Timo"]),
+        (
+            "Ich habe bei Bosch gekündigt und arbeite seit März bei Trumpf.",
+            ["User hat bei Bosch gekündigt und arbeitet seit März bei Trumpf"],
+        ),
+        (
+            "Mein Sohn geht nicht mehr zum Handball, er spielt jetzt Basketball.",
+            ["Users Sohn geht nicht mehr zum Handball", "Der Sohn spielt jetzt Basketball"],
+        ),
+        (
+            "Übrigens musst du vor dem Commit nicht mehr make lint laufen lassen.",
+            ["Vor dem Commit nicht mehr make lint laufen lassen"],
+        ),
     ],
 )
 def test_clauses_are_judged_by_their_kind(text: str, expected: list[str]) -> None:
