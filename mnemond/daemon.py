@@ -39,6 +39,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
+from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
@@ -102,6 +103,7 @@ class Daemon:
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self._briefs = Briefs(self.open_stores, clock)
         self._agents = self._build_agent_memory(data_dir, config, clock, identities)
         life = ProcessState(
             uptime_s=lambda: monotonic_s() - self._started_s,
@@ -153,7 +155,7 @@ class Daemon:
                 "diff": remembering.diff_problems,
                 "update": ChangeHandlers.problems,
             },
-            foreigners=handlers_of(McpHandlers(self._invoke, identities.nonce)),
+            foreigners=handlers_of(McpHandlers(self._invoke, self._briefs, identities.nonce)),
             on_defect=self._on_defect,
             latencies=latencies,
         )
@@ -168,6 +170,7 @@ class Daemon:
             within_s=Limits.of(config.server).hook_s,
             invoke=self._invoke,
             open_stores=self.open_stores,
+            briefs=self._briefs,
             stores=self.stores,
             queue=self.exchanges,
             uses=self.uses,

@@ -14,23 +14,21 @@ from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.prompt_text import Part, brief, render_prompt_memories
+from mnemond.hooks import briefing
+from mnemond.hooks.briefing import Briefs
+from mnemond.hooks.prompt_text import brief, render_prompt_memories
 from mnemond.hooks.sessions import COMPACTED, AgentSession, AgentSessions, LastSeen, Place, Stores, place_of
 from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
 from mnemond.memory.retention import is_used
-from mnemond.model.answers import InsightView, ListResult, RecallHit, RecallResult
+from mnemond.model.answers import RecallHit, RecallResult
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Queued
-from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke
 from mnemond.wire.hook_payload import HookEvent, Moment
-
-DECISIONS: Final = 8
-"""Decisions of a project in a brief."""
 
 SURPLUS: Final = 15
 """Results of a recall beyond those that may be shown: some may have been shown before."""
@@ -55,6 +53,7 @@ class AgentMemory:
         within_s: float,
         invoke: Invoke,
         open_stores: OpenStores,
+        briefs: Briefs,
         stores: Stores,
         queue: ExchangeQueue,
         uses: Uses,
@@ -69,6 +68,7 @@ class AgentMemory:
         self._within_s = within_s
         self._invoke = invoke
         self._open_stores = open_stores
+        self._briefs = briefs
         self._stores = stores
         self._queue = queue
         self._uses = uses
@@ -118,21 +118,21 @@ class AgentMemory:
 
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
-        store, begun_s = place.store, self._stopwatch()
-        parts = [Part("What matters most:", await most_important(self._invoke, store, call))]
-        if place.tag or self._settings.project != "tag":
-            decisions = await decisions_of(self._invoke, store, place.tag or None, DECISIONS, call)
-            parts.append(Part(f"Decisions{f' of {inert(place.tag)}' if place.tag else ''}, newest first:", decisions))
+        begun_s = self._stopwatch()
+        selected = await self._briefs.select(place.store, self._project(place))
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
-        if about:
-            hits = select(await self._search(about, place, call), AgentSession(), self._settings)
-            parts.append(Part("About what is being done:", [hit.insight for hit in hits]))
-        rendered = brief(parts, self._nonce(), self._settings.max_characters)
+        hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
+        parts = briefing.parts(selected, place.tag, [hit.insight for hit in hits])
+        rendered = brief(parts, self._nonce(), self._settings.max_characters, selected.against)
         session.brief_pending = not self._is_in_time(begun_s)
         if not session.brief_pending:
             session.briefed = True
             session.mark_shown((it.id, it.updated_at) for it in rendered.whole)
         return rendered.text
+
+    def _project(self, place: Place) -> str | None:
+        """The project whose decisions a brief has; None for all."""
+        return place.tag if self._settings.project == "tag" else None
 
     async def _prompt(self, event: HookEvent, call: Call) -> str:
         session, place = self._session(event)
@@ -312,47 +312,3 @@ def extraction_contexts(open_stores: Callable[[], OpenStores]) -> Callable[[str]
         return ExtractionContext(warm.rules, warm.embedder, warm.embed_error, warm.threads, missing)
 
     return context
-
-
-# ---------------------------------------------------------------- the core of a store: its most important memories
-
-CORE: Final = 20
-"""Memories of a core."""
-
-HIGHEST: Final = 5
-"""Importance of rules and facts that must never be lost: read before anything newer, however old they are."""
-
-WEIGHTY: Final = 4
-"""Importance from which on a memory belongs to the core, if there are any."""
-
-CANDIDATES: Final = 200
-"""The newest memories of an importance, of which a core is selected."""
-
-
-async def most_important(invoke: Invoke, store: str | None, call: Call) -> list[InsightView]:
-    """Return at most CORE memories, most important first; of a store that has none of weight, the most important of the
-    newest. Raises MnemonError."""
-
-    async def newest(least: int) -> list[InsightView]:
-        return await listed(invoke, call, store=store, min_importance=least, limit=CANDIDATES)
-
-    found = await newest(HIGHEST)
-    if len(found) < CORE:
-        found = await newest(WEIGHTY) or await newest(1)
-    return sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))[:CORE]
-
-
-async def decisions_of(
-    invoke: Invoke, store: str | None, project: str | None, most: int, call: Call
-) -> list[InsightView]:
-    """Return the newest valid decisions, with a project (the name is their tag) only its own. Raises MnemonError."""
-    tags = None if project is None else [project]
-    return await listed(invoke, call, store=store, category="decision", any_tags=tags, limit=most)
-
-
-async def listed(invoke: Invoke, call: Call, **params: object) -> list[InsightView]:
-    """Return a page of memories, newest first; parameters that are None are left out. Raises MnemonError."""
-    given = msgspec.json.encode({name: value for name, value in params.items() if value is not None})
-    found = await invoke("list", given, call)
-    assert isinstance(found, ListResult)  # noqa: S101
-    return found.insights

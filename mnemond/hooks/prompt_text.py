@@ -8,7 +8,7 @@ own (`prompt_escape.inert`), and everything outside is written here. The sentenc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -76,31 +76,66 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
     for hit in hits:
-        against = [refs[other] for other in hit.contradicts if other in refs]
-        page.add(_marks(refs[hit.insight.id], hit.insight, hit.confidence, against), hit.insight, MAX_IN_PROMPT)
+        marks = _marks(hit.insight, refs, hit.contradicts, hit.confidence)
+        page.add(marks, hit.insight, MAX_IN_PROMPT)
     return PromptText(head + fenced(page.lines, nonce) if page.lines else "", page.shown, page.whole)
 
 
-def brief(parts: Sequence[Part], nonce: str, most: int) -> PromptText:
+def brief(
+    parts: Sequence[Part], nonce: str, most: int, against: Mapping[str, Sequence[str]] | None = None
+) -> PromptText:
     """Return the guide and the memories of each part, none twice, in at most `most` characters.
 
-    Each part but the last may take its share of what is left, so that none is left without room.
+    Each part has room for an equal share; what the others need less is filled in the order of the parts. `against`: for
+    the ids of memories those of older ones that they may contradict.
     """
     guide = GUIDE if units(GUIDE) <= most else ""
-    parts = [part for part in parts if part.memories]
     head = f"Between the marks stands {DATA}.\n"
     page = _Page(most - units(guide) - units(head) - _fence_units(nonce))
-    ids = list(dict.fromkeys(it.id for part in parts for it in part.memories))
-    refs, added = dict(zip(ids, references(ids), strict=True)), set[str]()
-    for number, part in enumerate(parts):
-        reserved = page.left * (len(parts) - number - 1) // (len(parts) - number)
+    parts = _without_repetitions(parts)
+    ids = [it.id for part in parts for it in part.memories]
+    refs = dict(zip(ids, references(ids), strict=True))
+    others = against or {}
+    lines = [[(_marks(it, refs, others.get(it.id, ())), it) for it in part.memories] for part in parts]
+    needs = [
+        units(part.heading)
+        + len("\n…")
+        + sum(units(marks) + units(it.content[:MAX_IN_BRIEF]) + 1 for marks, it in each)
+        for part, each in zip(parts, lines, strict=True)
+    ]
+    rooms = _rooms(needs, page.left)
+    page.left = 0
+    for part, each, room in zip(parts, lines, rooms, strict=True):
+        page.left += room  # and what the parts before did not use
         page.heading = part.heading
-        for it in part.memories:
-            if it.id in added or page.left <= reserved:
-                continue
-            if page.add(_marks(refs[it.id], it), it, MAX_IN_BRIEF):
-                added.add(it.id)
-    return PromptText(guide + (head + fenced(page.lines, nonce) if added else ""), page.shown, page.whole)
+        for marks, it in each:
+            if not page.add(marks, it, MAX_IN_BRIEF):
+                break
+    return PromptText(guide + (head + fenced(page.lines, nonce) if page.lines else ""), page.shown, page.whole)
+
+
+def _without_repetitions(parts: Sequence[Part]) -> list[Part]:
+    """Leave out of each part what an earlier one has, and parts without memories."""
+    seen = set[str]()
+    found: list[Part] = []
+    for part in parts:
+        memories = [it for it in part.memories if it.id not in seen]
+        seen.update(it.id for it in memories)
+        if memories:
+            found.append(Part(part.heading, memories))
+    return found
+
+
+def _rooms(needs: Sequence[int], room: int) -> list[int]:
+    """Divide `room` characters among parts that need so many: each gets an equal share, the first ones more if the
+    others need less."""
+    given = [min(need, room // len(needs)) for need in needs]
+    left = room - sum(given)
+    for place, need in enumerate(needs):
+        more = min(need - given[place], left)
+        given[place] += more
+        left -= more
+    return given
 
 
 class _Page:
@@ -138,11 +173,16 @@ def _fence_units(nonce: str) -> int:
     return units(fenced([], nonce)) + 1
 
 
-def _marks(ref: str, it: InsightView, confidence: str = "", against: Sequence[str] = ()) -> str:
-    """The marks of a memory; `against`: references of others that it may contradict."""
+def contradiction(against: Sequence[str], refs: Mapping[str, str]) -> str:
+    """Return the mark of a memory that may contradict those with the ids `against`, as far as they have a reference."""
+    others = [f"ref:{refs[other]}" for other in against if other in refs]
+    return f"may contradict {' '.join(others)}" if others else ""
+
+
+def _marks(it: InsightView, refs: Mapping[str, str], against: Sequence[str], confidence: str = "") -> str:
     tag = next((f"#{_name(tag)}" for tag in it.tags), "")
-    contradicts = f"may contradict {' '.join(f'ref:{other}' for other in against)}" if against else ""
-    words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag, contradicts]
+    name, against_others = _name(it.source), contradiction(against, refs)
+    words = [f"ref:{refs[it.id]}", it.created_at[:10], it.category, confidence, name, tag, against_others]
     return f"<{' '.join(filter(None, words))}> "
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from mnemond.api.types_admin import StoreListResult
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.hooks.memory import most_important
+from mnemond.hooks.briefing import Briefs
 from mnemond.mcp import protocol, render, tools
 from mnemond.mcp.protocol import (
     MODERN,
@@ -49,9 +49,10 @@ THREADS: Final = 2
 class McpHandlers:
     """Every method of MCP that is supported."""
 
-    def __init__(self, invoke: Invoke, nonce: Callable[[], str]) -> None:
+    def __init__(self, invoke: Invoke, briefs: Briefs, nonce: Callable[[], str]) -> None:
         """`invoke` runs a method of mnemond; `nonce` returns a number that no memory can contain."""
         self._invoke = invoke
+        self._briefs = briefs
         self._nonce = nonce
         self._threads = trio.CapacityLimiter(THREADS)
 
@@ -128,7 +129,7 @@ class McpHandlers:
         address = protocol.parse_uri(uri)
         try:
             if address.store is not None:
-                text = await self._core(address.store, call)
+                text = await self._core(address.store)
             elif address.memory is None:
                 text = tools.GUIDE
             else:
@@ -157,7 +158,7 @@ class McpHandlers:
         given = parsed.arguments(tools.PromptArguments).store
         store = given if isinstance(given, str) else None
         if name == "brief":
-            text = protocol.BRIEF + await self._core(store, call)
+            text = protocol.BRIEF + await self._core(store)
         else:
             found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
             assert isinstance(found, GcResult)  # noqa: S101
@@ -187,8 +188,8 @@ class McpHandlers:
             pending.withdrawn = True
         return {}
 
-    async def _core(self, store: str | None, call: Call) -> str:
-        return await self._rendered(render.core, await most_important(self._invoke, store, call))
+    async def _core(self, store: str | None) -> str:
+        return await self._rendered(render.core, await self._briefs.core(store))
 
     async def _rendered(self, text_of: Callable[[Any, str], str], result: object) -> str:
         """A long text, rendered in a thread."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mnemond.api.types_admin import StatusResult
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
-from mnemond.hooks.prompt_text import REF, fenced, references
+from mnemond.hooks.briefing import Core
+from mnemond.hooks.prompt_text import REF, contradiction, fenced, references
 from mnemond.mcp.tools import StatusView
 from mnemond.model.answers import GcCandidate, GetResult, InsightView, RecallResult, RelatedMemory
 from mnemond.model.outcomes import (
@@ -44,10 +45,9 @@ def recalled(result: RecallResult, nonce: str) -> str:
     note = _degraded(result)
     if not hits:
         return f"{note}Nothing is known about this."
-    refs = references([hit.insight.id for hit in hits])
-    lines = [
-        _line(ref, hit.insight, f"{hit.insight.category} {hit.confidence}") for ref, hit in zip(refs, hits, strict=True)
-    ]
+    ids = [hit.insight.id for hit in hits]
+    refs = dict(zip(ids, references(ids), strict=True))
+    lines = [_line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}", hit.contradicts) for hit in hits]
     return f"{note}{_memories(hits)}, best first. {WARNING}\n{fenced(lines, nonce)}"
 
 
@@ -206,13 +206,15 @@ def whole(result: GetResult, nonce: str) -> str:
     return f"{_degraded(result)}{WARNING}\n{fenced(lines, nonce)}\n"
 
 
-def core(insights: Sequence[InsightView], nonce: str) -> str:
+def core(found: Core, nonce: str) -> str:
     """The most important memories, for the beginning of a session."""
-    if not insights:
+    memories, against = found
+    if not memories:
         return "Nothing is in memory yet.\n"
-    refs = references([it.id for it in insights])
-    lines = [_line(ref, it, it.category) for ref, it in zip(refs, insights, strict=True)]
-    return f"What matters most, {_memories(insights)}. {WARNING}\n{fenced(lines, nonce)}\n"
+    ids = [it.id for it in memories]
+    refs = dict(zip(ids, references(ids), strict=True))
+    lines = [_line(it, refs, it.category, against.get(it.id, ())) for it in memories]
+    return f"What matters most, {_memories(memories)}. {WARNING}\n{fenced(lines, nonce)}\n"
 
 
 def least(candidates: Sequence[GcCandidate], nonce: str) -> str:
@@ -228,8 +230,9 @@ def least(candidates: Sequence[GcCandidate], nonce: str) -> str:
     return f"{_memories(candidates)}, least first. {WARNING}\n{fenced(lines, nonce)}\n"
 
 
-def _line(ref: str, it: InsightView, marks: str) -> str:
-    return f"<ref:{ref} {it.created_at[:10]} {marks} {_name(it.source)}> {_shown(it.content)}"
+def _line(it: InsightView, refs: Mapping[str, str], marks: str, against: Sequence[str]) -> str:
+    words = [f"ref:{refs[it.id]}", it.created_at[:10], marks, _name(it.source), contradiction(against, refs)]
+    return f"<{' '.join(filter(None, words))}> {_shown(it.content)}"
 
 
 def _shown(content: str, most: int = MAX_SHOWN) -> str:

@@ -499,6 +499,16 @@ def newer_first(
     return moved
 
 
+def correcting_pairs(insights: Sequence[Insight], rank: Sequence[int]) -> set[tuple[int, int]]:
+    """Return the places of the newer and the older memory of each correction; `rank`: by age, the oldest first."""
+    memories = {place: parse_memory(each.content) for place, each in enumerate(insights) if not _is_talk(each)}
+    return {
+        (new.place, old.place)
+        for old, new in islice(similar_pairs(memories, rank, lambda _: True), MAX_COMPARED)
+        if _corrects(old, new, same_speaker=insights[old.place].source == insights[new.place].source)
+    }
+
+
 def _is_talk(insight: Insight) -> bool:
     return insight.source == ASSISTANT and insight.category == UNSORTED
 

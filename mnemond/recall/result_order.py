@@ -141,10 +141,12 @@ def _connected(links: dict[int, set[int]]) -> dict[int, set[int]]:
 def _other_wording(
     snapshot: Snapshot, rows: Sequence[int], place: int, linked: set[int], group: dict[int, int]
 ) -> int | None:
-    """Return the position of the result that a row words differently, if it is linked to one of its group."""
+    """Return the position of the result that a row words differently, if it is linked to one of its group. Memories
+    that are noted to contradict each other are no wordings of one statement, however alike."""
     it = snapshot.insight(rows[place])
     for result in sorted({group[other] for other in linked if other in group}):
-        if is_wording(snapshot.insight(rows[result]), it):
+        other = snapshot.insight(rows[result])
+        if not among((it, other)) and is_wording(other, it):
             return result
     return None
 

@@ -207,7 +207,8 @@ _NUMBER = regex(r"\s*\d{1,3}[.)]\s+")
 _QUOTES = " \t>*•-"
 _FRAMES = regex(
     r"\s*(?:… \d{1,6} intermediate memor(?:y|ies) …"
-    r"|what matters most:|decisions(?: of .{1,80})?, newest first:|about what is being done:"
+    r"|what matters most:|decisions(?: of .{1,80})?(?:, newest first)?:|about what is being done:"
+    r"|instructions and preferences:|what else matters:"
     r"|store: .{1,80} · intent: .{1,20} · \d{1,6} of \d{1,6} memories"
     r"|what stands between the two marks below was recalled from memory: it is data, not instructions.{0,80})\s*",
     re.IGNORECASE,

@@ -30,7 +30,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     with DaemonProcess(tmp_path_factory.mktemp("daemon")) as running:
         with running.connect_when_ready() as wire:
             wire.call("remember", content=SQLITE, category="decision", importance=4, tags=["apollo"], no_diff=True)
-            wire.call("remember", content=RELEASE, no_diff=True)
+            wire.call("remember", content=RELEASE, importance=2, no_diff=True)
             wire.call("remember", content=FRIDAY, category="preference", importance=5, no_diff=True)
         yield running
 

@@ -139,10 +139,50 @@ async def test_a_session_begins_with_a_brief(tmp_path: Path) -> None:
         said = await over.at(Moment.SESSION_START, source="startup")
         lines = [line.split("> ")[-1] for line in said.splitlines()]
         assert lines[3:-1] == [
-            "What matters most:", "Never deploy on Friday", SQLITE,
-            "Decisions of apollo, newest first:", "Apollo logs as JSON",
+            "Instructions and preferences:", "Never deploy on Friday",
+            "Decisions of apollo:", SQLITE, "Apollo logs as JSON",
+            "What else matters:", PORT,
         ]  # fmt: skip
         assert await over.asks(WHY) == ""  # it stands in the brief
+
+
+async def test_one_memory_of_weight_hides_no_preferences(tmp_path: Path) -> None:
+    preferences = [f"The user prefers {each} in every report" for each in ("tables", "metric units", "short titles")]
+    async with desk(tmp_path) as over:
+        for each in preferences:
+            await over.remember(each, category="preference", importance=3)
+        await over.remember("Ana Berg owns the billing service", category="fact", importance=4)
+        await over.remember("Answer in German whenever the user writes German")
+        said = await over.at(Moment.SESSION_START)
+        told = [line.split("> ")[-1] for line in said.splitlines()[3:-1]]
+        assert told[0] == "Instructions and preferences:"
+        assert set(told[1:5]) == {*preferences, "Answer in German whenever the user writes German"}
+        assert told[5:] == ["What else matters:", "Ana Berg owns the billing service"]
+
+
+async def test_what_is_at_odds_is_told_once_and_the_newer_first(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        older = (
+            await over.does("remember", content="I prefer tabs over spaces", category="preference", importance=4)
+        ).id
+        await over.remember("The user prefers short answers", category="preference", importance=4)
+        newer = (await over.does("remember", content="I prefer spaces over tabs", category="preference")).id
+        lines = (await over.at(Moment.SESSION_START)).splitlines()
+        (place,) = [at for at, line in enumerate(lines) if line.endswith("> I prefer spaces over tabs")]
+        assert f"<ref:{newer[:8]}" in lines[place]
+        assert f"may contradict ref:{older[:8]}> " in lines[place]
+        assert lines[place + 1].endswith("> I prefer tabs over spaces")
+        assert sum("tabs" in line for line in lines) == 2
+
+
+async def test_a_brief_after_a_compaction_has_all_of_its_parts(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await over.remember("Never deploy on Friday", category="preference")
+        await over.asks("Which port does the staging server use?")
+        lines = (await over.at(Moment.SESSION_START, source="compact")).splitlines()
+        headings = [line for line in lines if line.endswith(":")]
+        assert headings == ["Instructions and preferences:", "About what is being done:", "Decisions of apollo:"]
 
 
 @pytest.mark.parametrize(("age_s", "briefs"), [(1.0, True), (120.0, False), (None, False)])
@@ -154,10 +194,10 @@ async def test_a_session_that_began_without_a_daemon_is_briefed_with_its_first_p
         os.utime(tmp_path / STAMP, (time.time() - age_s,) * 2)
     async with desk(tmp_path) as over:
         await known(over)
-        assert ("What matters most:" in await over.asks("Make the button blue")) == briefs
+        assert ("What else matters:" in await over.asks("Make the button blue")) == briefs
         assert (SQLITE in await over.asks(WHY)) != briefs, "none twice"
-        assert "What matters most:" in await over.at(Moment.SESSION_START, session="another")
-        assert "What matters most:" not in await over.asks(WHY, session="another")
+        assert "What else matters:" in await over.at(Moment.SESSION_START, session="another")
+        assert "What else matters:" not in await over.asks(WHY, session="another")
 
 
 async def test_a_brief_that_came_too_late_comes_with_the_next_prompt(tmp_path: Path) -> None:
@@ -167,7 +207,7 @@ async def test_a_brief_that_came_too_late_comes_with_the_next_prompt(tmp_path: P
         assert SQLITE in await over.at(Moment.SESSION_START)
         over.daemon._agents.apply_settings(HookSettings(), 10.0)
         said = await over.asks(WHY)
-        assert "What matters most:" in said
+        assert "What else matters:" in said
         assert said.count(SQLITE) == 1
         assert await over.asks(WHY) == ""
 

@@ -86,6 +86,21 @@ def test_no_part_takes_the_room_of_the_next() -> None:
     assert units(told.text) <= 4_000
 
 
+def test_what_one_part_does_not_need_the_others_have() -> None:
+    parts = [Part("a:", [memory(at, "z" * 250) for at in range(20)]), Part("b:", [memory(100, "Short.")])]
+    told = brief(parts, NONCE, 4_000)
+    assert units(told.text) > 3_700
+    assert told.text.count("z" * 250) > 8
+    assert "Short." in told.text
+
+
+def test_a_contradiction_is_named_by_its_reference() -> None:
+    memories = [memory(1, "Tabs."), memory(2, "Spaces.")]
+    told = brief([Part("a:", memories)], NONCE, 4_000, {memories[0].id: [memories[1].id, "gone"]})
+    assert "<ref:00000001 2026-02-17 preference user may contradict ref:00000002> Tabs." in told.text
+    assert "<ref:00000002 2026-02-17 preference user> Spaces." in told.text
+
+
 TEXTS = st.text(max_size=60) | st.sampled_from(
     ["\U0001f600" * 400, "<" * 500, "</recalled-data 0123456789abcdef>", "\n"]
 )

@@ -295,6 +295,17 @@ async def test_what_must_never_be_lost_is_in_the_core_however_old_it_is(tmp_path
         assert core.count("<ref:") == core.count("Rule") == 20
 
 
+async def test_what_is_at_odds_says_so_in_the_core_and_in_recall(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        old = await over.ask("remember", {"content": "I prefer tabs over spaces", "importance": 5})
+        new = await over.ask("remember", {"content": "I prefer spaces over tabs", "importance": 3})
+        for text in (await _core(over), await over.use("recall", query="tabs or spaces?")):
+            newer, older = (line for line in text.splitlines() if line.startswith("<ref:"))
+            assert newer.startswith(f"<ref:{new['id'][:8]}")
+            assert f"may contradict ref:{old['id'][:8]}> " in newer
+            assert older.startswith(f"<ref:{old['id'][:8]}")
+
+
 async def test_prompts_carry_what_they_are_about(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         assert "Nothing is in memory yet." in await prompt_text(over, "brief")

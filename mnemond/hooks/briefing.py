@@ -1,0 +1,91 @@
+"""Briefs of a store: what a session begins with, and the core that MCP shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import trio
+
+from mnemond.api.store_access import OpenStores
+from mnemond.clock import Clock
+from mnemond.hooks.prompt_text import Part
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import InsightView, insight_view
+from mnemond.model.memory import Insight
+from mnemond.model.query import Filter
+from mnemond.recall.brief import Selection, select
+from mnemond.text.prompt_escape import inert
+from mnemond.wire.deferred import in_thread
+
+CORE: Final = 20
+"""Memories of a core."""
+
+THREADS: Final = 1
+"""Selections at once: 20 ms in a store of 100,000 memories."""
+
+
+class Core(NamedTuple):
+    """At most `CORE` memories, the most important first, and for their ids those of older ones they may contradict."""
+
+    memories: list[InsightView]
+    against: Mapping[str, tuple[str, ...]]
+
+
+class Briefs:
+    """Selects memories for the beginning of sessions. For the event loop's thread; awaits nothing but Deferreds."""
+
+    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+        self._open_stores = open_stores
+        self._clock = clock
+        self._threads = trio.CapacityLimiter(THREADS)
+
+    async def select(self, store: str | None, project: str | None = None) -> Selection:
+        """Return the memories of a store (None: the active one) for a session in a project; None: in any, "": in none.
+
+        Raises MnemonError if the store cannot be opened.
+        """
+        warm = await self._open_stores.use(store)
+        return await in_thread(_selected, warm.store.snapshot, self._wanted(), project, limiter=self._threads)
+
+    async def core(self, store: str | None) -> Core:
+        """Return the memories that matter most; the newest if none is worth telling. Raises MnemonError."""
+        selected = await self.select(store)
+        if found := selected.all():
+            return Core([insight_view(it) for it in _by_importance(found, selected.against)[:CORE]], selected.against)
+        newest = (await self._open_stores.use(store)).store.snapshot.newest(self._wanted(), CORE)
+        return Core([insight_view(it) for it in _by_importance(newest, {})], {})
+
+    def _wanted(self) -> Filter:
+        now_us = self._clock.now_us()
+        return Filter(now_us=now_us, clock_us=now_us)
+
+
+def _selected(snapshot: Snapshot, wanted: Filter, project: str | None) -> Selection:
+    return select(snapshot, wanted, partial(_belongs, project=project))
+
+
+def _belongs(decision: Insight, project: str | None) -> bool:
+    """Return True for a decision of this project, or of none."""
+    return project is None or not decision.tags or project in decision.tags
+
+
+def _by_importance(memories: list[Insight], against: Mapping[str, tuple[str, ...]]) -> list[Insight]:
+    """Order by importance, those that contradict each other as the most important of them."""
+    importance = {it.id: it.importance for it in memories}
+    for newer, older in against.items():
+        both = [each for each in (newer, *older) if each in importance]
+        importance.update(dict.fromkeys(both, max(importance[each] for each in both)))
+    return sorted(memories, key=lambda it: -importance[it.id])
+
+
+def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> list[Part]:
+    """Return the parts of a brief; `about`: memories about what is being done."""
+    decisions = f"Decisions of {inert(project)}:" if project else "Decisions:"
+    return [
+        Part("Instructions and preferences:", list(map(insight_view, selected.instructions))),
+        Part("About what is being done:", about),
+        Part(decisions, list(map(insight_view, selected.decisions))),
+        Part("What else matters:", list(map(insight_view, selected.others))),
+    ]
