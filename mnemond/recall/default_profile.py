@@ -252,13 +252,14 @@ def _hits(
     hits: list[Hit] = []
     for place in kept.places:
         keyword, similarity = keywords[place], similarities[place]
+        meaning = similarity if request.vector is not None else keyword  # without vectors words decide alone
         path, graph = _path_and_score(reached, rows[place])
         via = [name for name, found in others.items() if rows[place] in found]
         hits.append(
             Hit(
                 snapshot.insight(rows[place]),
                 shown[place],
-                _confidence(ranked.trust, _evidence(keyword, similarity, named[place]), profile),
+                _confidence(ranked.trust, _evidence(keyword, meaning, named[place]), profile),
                 _via(keyword, similarity, via, path, profile),
                 Signals(six(min(1.0, keyword)), six(named[place]), six(min(1.0, similarity)), six(graph)),
                 path,

@@ -169,7 +169,7 @@ async def test_which_results_count_as_used(tmp_path: Path, policy: str, least: f
     async with bench(tmp_path, config=config) as over:
         await fill(over, "tea at four", "a long story about the weather, in which tea is named once, at the very end")
         result = await recalled(over, "tea at four")
-        assert [hit.confidence for hit in result.results] == ["medium", "low"]
+        assert [hit.confidence for hit in result.results] == ["high", "low"]
         assert len(over.used) == counted
 
 
