@@ -41,6 +41,7 @@ from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
+from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
@@ -104,6 +105,7 @@ class Daemon:
         attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._briefs = Briefs(self.open_stores, clock)
+        self._prompts = PromptFiles(data_dir, self._warn)
         self._agents = self._build_agent_memory(data_dir, config, clock, identities)
         life = ProcessState(
             uptime_s=lambda: monotonic_s() - self._started_s,
@@ -113,6 +115,7 @@ class Daemon:
             hosts=self._agents.seen.views,
         )
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
+        self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
@@ -155,7 +158,7 @@ class Daemon:
                 "diff": remembering.diff_problems,
                 "update": ChangeHandlers.problems,
             },
-            foreigners=handlers_of(McpHandlers(self._invoke, self._briefs, identities.nonce)),
+            foreigners=handlers_of(self._mcp),
             on_defect=self._on_defect,
             latencies=latencies,
         )
@@ -171,6 +174,7 @@ class Daemon:
             invoke=self._invoke,
             open_stores=self.open_stores,
             briefs=self._briefs,
+            prompts=self._prompts,
             stores=self.stores,
             queue=self.exchanges,
             uses=self.uses,
@@ -200,6 +204,7 @@ class Daemon:
         self.open_stores.apply_settings()
         self._daemon_handlers.apply_settings(config)
         self._agents.apply_settings(config.hooks, Limits.of(config.server).hook_s)
+        self._mcp.apply_settings(config.mcp)
 
     def store_health(self) -> list[StoreHealth]:
         """Return the health of every open store."""

@@ -13,8 +13,8 @@ from msgspec import UNSET, Meta, inspect
 from mnemond.config.loading import OF_A_STORE, SHORT_NAMES, value_of
 from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import Kind
-from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES
-from mnemond.mcp.tools import tools
+from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES, TEXTS
+from mnemond.mcp.tools import CORE, tools
 from mnemond.wire.framing import MAX_MESSAGE_BYTES
 from mnemond.wire.hook_payload import MOMENTS, TAKES_CONTEXT
 from mnemond.wire.hooks import MAX_CONTEXT
@@ -256,7 +256,8 @@ has any length, when memory has nothing to say or takes longer than `server.hook
 _MCP = """## MCP
 
 `ping` on a connection that said `initialize` is MCP's. What is cancelled is done all the same, and answered no more.
-Of a subscription nothing follows but its acknowledgement: no list here ever changes.
+Of a subscription nothing follows but its acknowledgement: no list here changes while a client looks. `mcp.tools` in the
+settings says which set of tools is offered. The instructions are the guide.
 
 """
 
@@ -264,7 +265,7 @@ Of a subscription nothing follows but its acknowledgement: no list here ever cha
 def dialects_markdown() -> str:
     """Return the page about hooks and MCP."""
     hooks = _table(("agent", "event", "moment", "takes a context"), _hooks())
-    tools = _table(("tool", "", "reads only", "destructive", "idempotent"), _tools())
+    tools = _table(("tool", "", "set", "reads only", "destructive", "idempotent"), _tools())
     addresses = _table(("resource", ""), _addresses())
     prompts = _table(("prompt", ""), ((f"`{name}`", str(each["description"])) for name, each in PROMPTS.items()))
     return f"{_DIALECTS_PAGE_HEAD}{hooks}\n{_MCP}{tools}\n{addresses}\n{prompts}"
@@ -277,16 +278,17 @@ def _hooks() -> Iterator[tuple[str, ...]]:
 
 
 def _tools() -> Iterator[tuple[str, ...]]:
-    for tool in tools().values():
+    for tool in tools("full").values():
         hints = tool.annotations
         yield (
-            f"`{tool.name}`", tool.description, _yes(hints.read_only_hint), _yes(hints.destructive_hint),
-            _yes(hints.idempotent_hint),
+            f"`{tool.name}`", tool.description, "core" if tool.name in CORE else "full", _yes(hints.read_only_hint),
+            _yes(hints.destructive_hint), _yes(hints.idempotent_hint),
         )  # fmt: skip
 
 
 def _addresses() -> Iterator[tuple[str, ...]]:
-    yield "`mnemon://guide`", "When to recall, what to remember."
+    for text in TEXTS:
+        yield f"`{text['uri']}`", str(text["description"])
     for template in TEMPLATES:
         yield f"`{template['uriTemplate']}`", str(template["description"])
 

@@ -50,6 +50,7 @@ LIVE: Final = (
     "lifecycle.max_insights",
     "lifecycle.prune_batch",
     "log",
+    "mcp",
     "pruning",
     "retrieval",
     "server",

@@ -631,6 +631,18 @@ class HookSettings(Section, frozen=True):
     ] = True
 
 
+class McpSettings(Section, frozen=True):
+    """The tools that agents get by MCP. Their descriptions are part of every session."""
+
+    tools: Annotated[
+        Literal["core", "full"],
+        Meta(
+            description="`core`: recall, remember, related, link, forget, update, status; `full`: memory_extract,"
+            " search, get, list and restore as well, for some 500 tokens more in every session."
+        ),
+    ] = "core"
+
+
 class LogSettings(Section, frozen=True):
     """The daemon's log. It never contains memory text. As a systemd service the daemon logs to the journal, else to
     `log/mnemond.log` in the data directory."""
@@ -666,6 +678,7 @@ class Config(Section, frozen=True, cache_hash=True):
     backup: BackupSettings = BackupSettings()
     server: ServerSettings = ServerSettings()
     hooks: HookSettings = HookSettings()
+    mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 
     def contradictions(self) -> list[tuple[str, str]]:

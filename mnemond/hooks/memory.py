@@ -16,6 +16,7 @@ from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
+from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import brief, render_prompt_memories
 from mnemond.hooks.sessions import COMPACTED, AgentSession, AgentSessions, LastSeen, Place, Stores, place_of
 from mnemond.jobs.extract import HOST, ExtractionContext
@@ -25,6 +26,7 @@ from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Queued
+from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke
@@ -54,6 +56,7 @@ class AgentMemory:
         invoke: Invoke,
         open_stores: OpenStores,
         briefs: Briefs,
+        prompts: PromptFiles,
         stores: Stores,
         queue: ExchangeQueue,
         uses: Uses,
@@ -69,6 +72,7 @@ class AgentMemory:
         self._invoke = invoke
         self._open_stores = open_stores
         self._briefs = briefs
+        self._prompts = prompts
         self._stores = stores
         self._queue = queue
         self._uses = uses
@@ -123,7 +127,7 @@ class AgentMemory:
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
         hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
         parts = briefing.parts(selected, place.tag, [hit.insight for hit in hits])
-        rendered = brief(parts, self._nonce(), self._settings.max_characters, selected.against)
+        rendered = brief(self._prompts.opening(), parts, self._nonce(), self._settings.max_characters, selected.against)
         session.brief_pending = not self._is_in_time(begun_s)
         if not session.brief_pending:
             session.briefed = True
@@ -233,7 +237,7 @@ class AgentMemory:
         warm = await self._open_stores.opened(place.store) if place.exists else None
         if warm is not None and not warm.config.extraction.enabled:
             return
-        known = _nothing_known if warm is None else known_in(warm.store.snapshot)
+        known = _or_opening(_nothing_known if warm is None else known_in(warm.store.snapshot), self._prompts.opening())
         prompt, reply = await in_thread(
             _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
         )
@@ -267,6 +271,12 @@ def select(hits: list[RecallHit], session: AgentSession, settings: HookSettings)
 
 def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:
     return tuple(without_echoes(text, known) for text in texts)
+
+
+def _or_opening(known: IsMemory, opening: str) -> IsMemory:
+    """Know the opening of a brief as well."""
+    shown = normalised(opening)
+    return lambda text: (text == shown and text != "") or known(text)
 
 
 def _nothing_known(_: str) -> bool:

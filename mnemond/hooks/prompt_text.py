@@ -33,14 +33,6 @@ def references(ids: Sequence[str]) -> list[str]:
     return [inert(each[:REF] if counts[each[:REF]] == 1 else each) for each in ids]
 
 
-GUIDE: Final = (
-    "mnemond is the long-term memory of this user and their projects. Recall (tool `recall`) when a task begins, before"
-    " you choose a design, and when the past is asked for. Remember (tool `remember`) decisions with their reasons,"
-    " preferences, corrections, and causes that took long to find: one or two sentences with names and dates. What you"
-    " see before you goes before what is recalled.\n"
-)
-"""Short instructions; the skill that is installed with the hooks has all of them."""
-
 MAX_IN_PROMPT: Final = 600
 """Characters of one memory shown for a prompt."""
 
@@ -82,16 +74,16 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
 
 
 def brief(
-    parts: Sequence[Part], nonce: str, most: int, against: Mapping[str, Sequence[str]] | None = None
+    opening: str, parts: Sequence[Part], nonce: str, most: int, against: Mapping[str, Sequence[str]] | None = None
 ) -> PromptText:
-    """Return the guide and the memories of each part, none twice, in at most `most` characters.
+    """Return the opening and the memories of each part, none twice, in at most `most` characters.
 
     Each part has room for an equal share; what the others need less is filled in the order of the parts. `against`: for
     the ids of memories those of older ones that they may contradict.
     """
-    guide = GUIDE if units(GUIDE) <= most else ""
+    opening = opening if units(opening) <= most else ""
     head = f"Between the marks stands {DATA}.\n"
-    page = _Page(most - units(guide) - units(head) - _fence_units(nonce))
+    page = _Page(most - units(opening) - units(head) - _fence_units(nonce))
     parts = _without_repetitions(parts)
     ids = [it.id for part in parts for it in part.memories]
     refs = dict(zip(ids, references(ids), strict=True))
@@ -111,7 +103,7 @@ def brief(
         for marks, it in each:
             if not page.add(marks, it, MAX_IN_BRIEF):
                 break
-    return PromptText(guide + (head + fenced(page.lines, nonce) if page.lines else ""), page.shown, page.whole)
+    return PromptText(opening + (head + fenced(page.lines, nonce) if page.lines else ""), page.shown, page.whole)
 
 
 def _without_repetitions(parts: Sequence[Part]) -> list[Part]:

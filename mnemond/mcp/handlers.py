@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -10,8 +11,10 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from mnemond.api.types_admin import StoreListResult
+from mnemond.config.settings import McpSettings
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.briefing import Briefs
+from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.mcp import protocol, render, tools
 from mnemond.mcp.protocol import (
     MODERN,
@@ -26,7 +29,8 @@ from mnemond.mcp.protocol import (
     tool_error,
     tool_result,
 )
-from mnemond.model.answers import GcResult, GetResult, RecallResult
+from mnemond.model.answers import GcResult, GetResult, HistoryResult, ListResult, RecallResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.text.project_name import named_project
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
@@ -49,12 +53,23 @@ THREADS: Final = 2
 class McpHandlers:
     """Every method of MCP that is supported."""
 
-    def __init__(self, invoke: Invoke, briefs: Briefs, nonce: Callable[[], str]) -> None:
+    def __init__(
+        self, settings: McpSettings, invoke: Invoke, briefs: Briefs, prompts: PromptFiles, nonce: Callable[[], str]
+    ) -> None:
         """`invoke` runs a method of mnemond; `nonce` returns a number that no memory can contain."""
+        self._settings = settings
         self._invoke = invoke
         self._briefs = briefs
+        self._prompts = prompts
         self._nonce = nonce
         self._threads = trio.CapacityLimiter(THREADS)
+
+    def apply_settings(self, settings: McpSettings) -> None:
+        """Use these settings from now on; a client gets another set of tools when it asks for the list again."""
+        self._settings = settings
+
+    def _tools(self) -> Mapping[str, tools.Tool]:
+        return tools.tools(self._settings.tools)
 
     @handles("initialize")
     async def initialize(self, call: Call, request: Request) -> object:
@@ -65,7 +80,7 @@ class McpHandlers:
             "protocolVersion": protocol.negotiate(version),
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER,
-            "instructions": tools.INSTRUCTIONS,
+            "instructions": self._prompts.guide(),
         }
 
     @handles("ping")
@@ -77,13 +92,14 @@ class McpHandlers:
     async def discover(self, call: Call, request: Request) -> object:
         """Return the supported versions and capabilities."""
         era = McpRequest(request.arguments, modern=True).era
-        body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": tools.INSTRUCTIONS}
-        return cacheable(era, body)
+        guide = self._prompts.guide()
+        body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": guide}
+        return cacheable(era, body, 0, "private")  # the user may edit the guide
 
     @handles("tools/list")
     async def tools_list(self, call: Call, request: Request) -> object:
         """Return the tools in a stable order."""
-        return cacheable(McpRequest(request.arguments).era, {"tools": list(tools.tools().values())})
+        return cacheable(McpRequest(request.arguments).era, {"tools": list(self._tools().values())}, MINUTE_MS)
 
     @handles("tools/call")
     async def tools_call(self, call: Call, request: Request) -> object:
@@ -91,8 +107,8 @@ class McpHandlers:
         object."""
         parsed = McpRequest(request.arguments)
         name = parsed.text("name")
-        if name not in _TOOL_CALLS:
-            raise _unknown("tool", name, _TOOL_CALLS)
+        if name not in self._tools():
+            raise _unknown("tool", name, self._tools())
         return complete(parsed.era, await self._use(_TOOL_CALLS[name], parsed.arguments_json(), call))
 
     async def _use(self, tool: _ToolCall, arguments: bytes, call: Call) -> Json:
@@ -101,11 +117,25 @@ class McpHandlers:
         try:
             params = tool.params(decode_params(tool.arguments, arguments))
             result = await self._invoke(tool.method, msgspec.json.encode(params), call)
+            if isinstance(result, RememberResult):
+                result = render.Remembered(result, await self._texts_of(result, call))
         except MnemonError as error:
             return tool_error(render.refused(error))
         if is_long(result):
             return await in_thread(tool.result, result, self._nonce(), limiter=self._threads)
         return tool.result(result, self._nonce())
+
+    async def _texts_of(self, result: RememberResult, call: Call) -> list[tuple[str, str]]:
+        """The ids and texts of the memories whose place a new one took, from their history."""
+        wording = result.redundancy.retired if result.redundancy else None
+        found = []
+        for insight_id in filter(None, (result.replaced_id, wording)):
+            with contextlib.suppress(MnemonError):  # purged meanwhile: its id says enough
+                past = await self._invoke("history", _json(id=insight_id, store=result.store), call)
+                assert isinstance(past, HistoryResult)  # noqa: S101
+                states = [state for each in past.operations for state in (each.before_state, each.after_state)]
+                found += [(insight_id, state.content) for state in states if state is not None][-1:]
+        return found
 
     @handles("resources/list")
     async def resources_list(self, call: Call, request: Request) -> object:
@@ -131,7 +161,7 @@ class McpHandlers:
             if address.store is not None:
                 text = await self._core(address.store)
             elif address.memory is None:
-                text = tools.GUIDE
+                text = self._prompts.skill() if address.skill else self._prompts.guide()
             else:
                 one = await self._invoke("get", _json(id=address.memory), call)
                 assert isinstance(one, GetResult)  # noqa: S101
@@ -262,6 +292,11 @@ _TOOL_CALLS: Final = {
     "forget": _ToolCall(tools.ForgetArguments, "forget", _given, _plain(render.forgotten)),
     "update": _ToolCall(tools.UpdateArguments, "update", _given, _plain(render.updated)),
     "status": _ToolCall(tools.StatusArguments, "status", _given, _status),
+    "memory_extract": _ToolCall(tools.ExtractArguments, "extract", _given, _fenced(render.extracted)),
+    "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched)),
+    "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
+    "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed)),
+    "restore": _ToolCall(tools.RestoreArguments, "restore", _given, _plain(render.restored)),
 }
 
 
@@ -270,6 +305,8 @@ def is_long(result: object) -> bool:
     match result:
         case RecallResult(results=hits):
             return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
+        case ListResult(insights=insights):
+            return sum(len(each.content) for each in insights) > LONG_TEXT
         case list():
             return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
         case _:
@@ -297,6 +334,10 @@ def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:
     guess = nearest(name, known)
     hint = f'did you mean "{guess}"?' if guess else f"there are {', '.join(known)}"
     return invalid([FieldProblem("name", f"there is no {what} {short(name)}")], hint=hint)
+
+
+MINUTE_MS: Final = 60_000
+"""Time for which a client may cache the list of tools, which goes by the settings."""
 
 
 def _json(**fields: object) -> bytes:

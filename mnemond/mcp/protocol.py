@@ -206,12 +206,12 @@ def prompt(description: str, text: str) -> Json:
     return {"description": description, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
-# ---------------------------------------------------------------- resources: the guide, one memory, the core of a store
+# ---------------------------------------------------------------- resources: texts, one memory, the core of a store
 
 MARKDOWN: Final = "text/markdown"
 
 _ADDRESS = re.compile(
-    r"mnemon://(?:(?P<guide>guide)|memory/(?P<memory>[^/?#\s]{6,64})|store/(?P<store>[^/?#\s]{1,64})/core)"
+    r"mnemon://(?:guide|(?P<skill>skill)|memory/(?P<memory>[^/?#\s]{6,64})|store/(?P<store>[^/?#\s]{1,64})/core)"
 )
 
 TEMPLATES: Final[list[Json]] = [
@@ -233,10 +233,11 @@ TEMPLATES: Final[list[Json]] = [
 
 
 class Address(msgspec.Struct, frozen=True):
-    """The memory or the store of an address; the guide has neither."""
+    """The memory or the store of an address; the guide and the skill have neither."""
 
     memory: str | None
     store: str | None
+    skill: bool = False
 
 
 def parse_uri(uri: str) -> Address:
@@ -244,24 +245,36 @@ def parse_uri(uri: str) -> Address:
     found = _ADDRESS.fullmatch(uri)
     if found is None:
         raise no_such_resource(uri)
-    return Address(found["memory"], found["store"])
+    return Address(found["memory"], found["store"], found["skill"] is not None)
 
 
 def no_such_resource(uri: str) -> MnemonError:
     """Return the error of an unknown resource."""
-    hint = "there are mnemon://guide, mnemon://memory/{id} and mnemon://store/{name}/core"
+    hint = "there are mnemon://guide, mnemon://skill, mnemon://memory/{id} and mnemon://store/{name}/core"
     return MnemonError(INVALID_PARAMS, "there is no such resource", hint=hint, details={"uri": uri[:200]})
+
+
+TEXTS: Final[tuple[Json, ...]] = (
+    {
+        "uri": "mnemon://guide",
+        "name": "guide",
+        "title": "Working with this memory",
+        "description": "When to recall, what to remember.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uri": "mnemon://skill",
+        "name": "skill",
+        "title": "Tools and commands of this memory",
+        "description": "Tools and commands, and how to read their answers.",
+        "mimeType": MARKDOWN,
+    },
+)
+"""Texts that a user may edit (`hooks/prompt_files.py`)."""
 
 
 def resources(stores: Iterable[str]) -> list[Json]:
     """Return the resources whose address needs no id, in a stable order."""
-    guide: Json = {
-        "uri": "mnemon://guide",
-        "name": "guide",
-        "title": "Working with this memory",
-        "description": "When to recall, what to remember, and how to read the answers.",
-        "mimeType": MARKDOWN,
-    }
     cores: list[Json] = [
         {
             "uri": f"mnemon://store/{name}/core",
@@ -272,4 +285,4 @@ def resources(stores: Iterable[str]) -> list[Json]:
         }
         for name in sorted(stores)
     ]
-    return [guide, *cores]
+    return [*TEXTS, *cores]

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.hooks.prompt_text import GUIDE, MAX_IN_BRIEF, MAX_IN_PROMPT, Part, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import MAX_IN_BRIEF, MAX_IN_PROMPT, Part, brief, render_prompt_memories
 from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hooks import units
 
+GUIDE = "mnemond is the long-term memory of this user.\n"
 NONCE = "0123456789abcdef"
 DAY = "2026-02-17T00:00:00.000000Z"
 FENCED = re.compile(rf"<recalled-data {NONCE}>\n(.*)\n</recalled-data {NONCE}>", re.DOTALL)
@@ -61,14 +62,14 @@ def test_what_is_long_is_cut_and_not_taken_for_whole() -> None:
 def test_nothing_is_said_of_nothing() -> None:
     assert render_prompt_memories([], NONCE, 4_000).text == ""
     assert render_prompt_memories([hit(memory(1, "x" * 100))], NONCE, 200).text == ""
-    assert brief([], NONCE, 4_000).text == GUIDE
-    assert brief([Part("a:", [])], NONCE, 200).text == ""
+    assert brief(GUIDE, [], NONCE, 4_000).text == GUIDE
+    assert brief(GUIDE, [Part("a:", [])], NONCE, 20).text == ""
 
 
 def test_a_brief_has_every_part_and_no_memory_twice() -> None:
     same, long = memory(1, "Both."), memory(2, "y" * 900)
     parts = [Part("first:", [same, long]), Part("none:", []), Part("last:", [same, memory(3, "Last.")])]
-    told = brief(parts, NONCE, 4_000)
+    told = brief(GUIDE, parts, NONCE, 4_000)
     found = FENCED.search(told.text)
     assert found is not None
     assert [line.split("> ")[-1] for line in found[1].split("\n")] == [
@@ -81,14 +82,14 @@ def test_a_brief_has_every_part_and_no_memory_twice() -> None:
 def test_no_part_takes_the_room_of_the_next() -> None:
     parts = [Part(f"{name}:", [memory(at, "z" * 250) for at in range(start, start + 20)]) for name, start in
              (("a", 0), ("b", 100), ("c", 200))]  # fmt: skip
-    told = brief(parts, NONCE, 4_000)
+    told = brief(GUIDE, parts, NONCE, 4_000)
     assert all(f"\n{name}:\n" in told.text for name in "abc")
     assert units(told.text) <= 4_000
 
 
 def test_what_one_part_does_not_need_the_others_have() -> None:
     parts = [Part("a:", [memory(at, "z" * 250) for at in range(20)]), Part("b:", [memory(100, "Short.")])]
-    told = brief(parts, NONCE, 4_000)
+    told = brief(GUIDE, parts, NONCE, 4_000)
     assert units(told.text) > 3_700
     assert told.text.count("z" * 250) > 8
     assert "Short." in told.text
@@ -96,7 +97,7 @@ def test_what_one_part_does_not_need_the_others_have() -> None:
 
 def test_a_contradiction_is_named_by_its_reference() -> None:
     memories = [memory(1, "Tabs."), memory(2, "Spaces.")]
-    told = brief([Part("a:", memories)], NONCE, 4_000, {memories[0].id: [memories[1].id, "gone"]})
+    told = brief(GUIDE, [Part("a:", memories)], NONCE, 4_000, {memories[0].id: [memories[1].id, "gone"]})
     assert "<ref:00000001 2026-02-17 preference user may contradict ref:00000002> Tabs." in told.text
     assert "<ref:00000002 2026-02-17 preference user> Spaces." in told.text
 
@@ -111,7 +112,7 @@ def test_hostile_memories_break_no_bound_and_no_fence(given_: list[tuple[str, st
     memories = [memory(at, content, name, (name,)) for at, (content, name) in enumerate(given_)]
     for told in (
         render_prompt_memories([hit(each) for each in memories], NONCE, most),
-        brief([Part("a:", memories), Part("b:", memories[:3])], NONCE, most),
+        brief(GUIDE, [Part("a:", memories), Part("b:", memories[:3])], NONCE, most),
     ):
         assert units(told.text) <= most
         assert told.text.count(f"<recalled-data {NONCE}>") <= 1

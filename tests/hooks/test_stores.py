@@ -9,7 +9,7 @@ import pytest
 from mnemond import errors
 from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.prompt_text import GUIDE
+from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.text.project_name import project_of
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from tests.api.factories import CALL
@@ -28,7 +28,7 @@ async def test_nobody_makes_a_store_by_asking(tmp_path: Path) -> None:
         assert over.stores() == []
         await over.answered("Because.")
         assert over.stores() == ["default"]
-        assert await over.at(Moment.SESSION_START, session="another") == GUIDE
+        assert await over.at(Moment.SESSION_START, session="another") == PromptFiles(tmp_path).opening()
 
 
 async def test_a_project_may_have_a_store_of_its_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.hooks.prompt_text import GUIDE
+from mnemond.hooks.prompt_files import PromptFiles
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, Agent
 from tests.hosts.home import Home, Ran, home
 
@@ -16,6 +16,8 @@ pytestmark = pytest.mark.hosts
 
 CORE = "Ana Berg owns the billing service and has to agree to every change of its schema"
 UNRELATED = "The office in Bergen has a blue door"
+PREFERENCE = "The user prefers short answers with a table"
+GUIDE = "# Mine\n\nmnemond is our memory. Ask it before you touch the billing service.\n\nThen tell Ben.\n"
 PROMPT = "On which day of the week do our releases happen, and why?"
 SAID = "I prefer Postgres over MySQL for new services because our team knows it well."
 
@@ -27,8 +29,11 @@ class Told:
         self.agent, self.home = agent, at
         agent.prepared(at)
         at.ask("remember", content=CORE, category="fact", importance=5)
-        at.ask("remember", content=FACT, category="decision", importance=3)
-        at.ask("remember", content=UNRELATED, category="fact", importance=3)
+        at.ask("remember", content=FACT, category="decision", importance=1)  # below what a brief has
+        at.ask("remember", content=UNRELATED, category="fact", importance=1)
+        at.ask("remember", content=PREFERENCE, category="preference", importance=3)
+        (at.directory / "prompt").mkdir(exist_ok=True)
+        (at.directory / "prompt" / "guide.md").write_text(GUIDE, "utf-8")
         self.ran: Ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
         assert self.ran.status == 0, self.ran.everything
 
@@ -41,8 +46,16 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_the_model_begins_with_what_matters_most(told: Told) -> None:
     asked = told.ran.main()[0]
-    assert GUIDE.strip() in asked
-    assert asked.count(CORE) == 1
+    assert asked.count(CORE) == asked.count(PREFERENCE) == 1
+    assert asked.index(PREFERENCE) < asked.index(CORE)
+
+
+def test_the_guide_of_the_user_is_what_the_model_is_told(told: Told) -> None:
+    """Its first paragraph opens the session, and all of it is in the instructions of the MCP server."""
+    asked = told.ran.main()[0]
+    assert PromptFiles(told.home.directory).opening().strip() in asked
+    assert asked.count("Ask it before you touch the billing service.") == 2
+    assert asked.count("Then tell Ben.") == 1
 
 
 def test_the_model_hears_with_a_prompt_what_belongs_to_it_and_nothing_else(told: Told) -> None:

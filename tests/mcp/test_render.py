@@ -37,7 +37,7 @@ PLAIN = RememberResult(
 
 
 def told(**changes: object) -> str:
-    return render.remembered(msgspec.structs.replace(PLAIN, **changes), NONCE)
+    return render.remembered(render.Remembered(msgspec.structs.replace(PLAIN, **changes), []), NONCE)
 
 
 @pytest.mark.parametrize(
