@@ -50,7 +50,7 @@ from mnemond.model.memory import CATEGORIES, STATUSES, Status, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled, Span
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
-from mnemond.recall.context import BUDGET, Frame, linearise, relations_among
+from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.recall import (
     basic_steps,
@@ -60,7 +60,7 @@ from mnemond.recall.recall import (
     recall_basic,
     search,
 )
-from mnemond.text.prompt_escape import quarters
+from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import MAX_EXACT
@@ -200,6 +200,8 @@ def form_problems(params: RecallParams) -> list[FieldProblem]:
     found = []
     if params.compact and params.context:
         found.append(FieldProblem("compact", "compact and context exclude each other: a context has no results"))
+    if params.basic and params.min_confidence is not None:
+        found.append(FieldProblem("min_confidence", "min_confidence and basic exclude each other: nothing is weighed"))
     if params.budget is not None and not params.context:
         found.append(FieldProblem("budget", "budget is the size of a context; give context (--context) as well"))
     return found
@@ -228,9 +230,12 @@ def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]
 
 
 def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame) -> ContextResult:
+    doubt = NOTHING_FITS if found.meta.nothing_fits else ""
+    frame = frame._replace(budget=max(1, frame.budget - token_count(quarters(doubt))))
     made = linearise(found.hits, frame, relations_among(snapshot, [hit.insight for hit in found.hits]))
+    text = f"{doubt}{made.text}" if found.hits or not doubt else doubt
     return ContextResult(
-        text=made.text, shown=len(made.shown), omitted=made.omitted, tokens=made.tokens, nonce=frame.nonce,
+        text=text, shown=len(made.shown), omitted=made.omitted, tokens=token_count(quarters(text)), nonce=frame.nonce,
         ids=list(made.shown), meta=meta(),
     )  # fmt: skip
 
@@ -328,7 +333,7 @@ class ReadHandlers:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         form = form_of(params, self._nonce)
         warm = await self._open_stores.use(params.store)
-        query = self._query(params, wanted, warm.config.retrieval)
+        query = self._query(params, form, wanted, warm.config.retrieval)
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
@@ -391,7 +396,7 @@ class ReadHandlers:
         with await self._turns.slot(call):
             return await in_thread(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
 
-    def _query(self, params: QuestionParams, wanted: Filter, settings: RetrievalSettings) -> Query:
+    def _query(self, params: QuestionParams, form: Form, wanted: Filter, settings: RetrievalSettings) -> Query:
         """Build the query; the store's settings provide the defaults."""
         return Query(
             text=params.query,
@@ -406,6 +411,7 @@ class ReadHandlers:
             order=params.order,
             explain=params.explain,
             rerank=settings.rerank_enabled if params.rerank is None else params.rerank,
+            min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
         )
 
     def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:

@@ -18,7 +18,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
-from mnemond.model.query import INTENTS, Mode, Order, ProfileName
+from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName
 from mnemond.wire.params import (
     MAX_EXACT,
     Access,
@@ -199,6 +199,10 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
     order: Annotated[Order, about("score: the best first; time: the oldest first")] = "score"
     explain: Annotated[bool, about("add the parts of each score, and why a result is above the next")] = False
     rerank: Annotated[bool | None, about("score the best results again, word by word")] = None
+    min_confidence: Annotated[
+        Confidence | None,
+        about("leave out results of less confidence: low, medium or high; a context medium, else low"),
+    ] = None
     profile: Annotated[
         ProfileName | None,
         about("ranking: mnemond, the measured one; mnemon, mnemosyne, mem0: three designs as published"),

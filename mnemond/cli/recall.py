@@ -67,14 +67,25 @@ def _recall(result: RecallResult, style: Style) -> str:
         *(style.faint(line) for note in notes(result) for line in wrap(note, style.columns)),
         style.faint(_timing(result.meta)),
     )
-    return "\n".join([*(_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1)), footer])
+    doubt = _doubt(len(result.results), result.meta)
+    hits = (_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1))
+    return "\n".join([*([lines(doubt)] if doubt else []), *hits, footer])
 
 
 def _compact(result: CompactResult, style: Style) -> str:
     """A line for each hit, with its score and its confidence."""
     if style.quiet:
         return lines(*(neutralise(hit.content) for hit in result.results))
-    return lines(*(_compact_hit(hit, style) for hit in result.results), _found(len(result.results), result.meta))
+    hits = (_compact_hit(hit, style) for hit in result.results)
+    return lines(_doubt(len(result.results), result.meta), *hits, _found(len(result.results), result.meta))
+
+
+_NOTHING_FITS: Final = "Nothing known surely fits"
+
+
+def _doubt(count: int, meta: RecallMeta) -> str | None:
+    """A sentence if nothing known surely fits."""
+    return f"{_NOTHING_FITS}." if meta.nothing_fits and count else None
 
 
 def _compact_hit(hit: CompactHit, style: Style) -> str:
@@ -130,9 +141,11 @@ def _tags(tags: Iterable[str], style: Style) -> str | None:
 
 
 def _found(count: int, meta: RecallMeta) -> str:
-    found = plural(count, "memory") if count else "Nothing found"
+    nothing = _NOTHING_FITS if meta.nothing_fits and meta.left_out else "Nothing found"
+    found = plural(count, "memory") if count else nothing
     hint = f" ({one_line(meta.hint).replace('_', ' ')})" if meta.hint else ""
-    return f'{found} in store "{one_line(meta.store)}"{hint}'
+    left_out = f", {meta.left_out} of less confidence left out" if meta.left_out else ""
+    return f'{found} in store "{one_line(meta.store)}"{left_out}{hint}'
 
 
 DOUBTED_BELOW: Final = 0.45
@@ -174,6 +187,7 @@ RECALL = Command(
         "mnemonctl recall --as-of 2026-01-01 which database do we use",
         "mnemonctl recall --context --budget 600 --text how do we deploy > prompt.txt",
         "mnemonctl recall --compact cache -n 20",
+        "mnemonctl recall who may deploy on Fridays --min-confidence medium",
         "mnemonctl recall --explain who owns the billing service",
         "mnemonctl recall --order time --intent when the outage",
         "mnemonctl recall --basic 'snake_case_100%'",
@@ -184,6 +198,7 @@ RECALL = Command(
     details=(
         "score: ranks the results; comparable within one answer only.",
         "confidence: the evidence for a result by itself; low: perhaps something else.",
+        "--min-confidence: of a context medium unless given; causes of what is shown are shown, too.",
         "--explain: parts in units of the ranking; beside words and meaning the source, dates, neighbours' words.",
         "--rerank: seldom better than without; for questions in the very words of the memory.",
         "--mode: what links lead to counts as well; beam and ppr are deterministic, probabilistic for a seed.",

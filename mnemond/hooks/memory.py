@@ -26,6 +26,7 @@ from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Queued
+from mnemond.model.query import CONFIDENCES
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
@@ -253,18 +254,14 @@ class AgentMemory:
         await self._queue.keep(warm, exchange)
 
 
-LEVELS: Final = ("low", "medium", "high")
-"""Confidences, the lowest first."""
-
-
 def _rank(hit: RecallHit) -> tuple[int, float]:
-    return LEVELS.index(hit.confidence), hit.score
+    return CONFIDENCES.index(hit.confidence), hit.score
 
 
 def select(hits: list[RecallHit], session: AgentSession, settings: HookSettings) -> list[RecallHit]:
     """Return the hits that are confident enough and new to the session, best first, as many as a prompt may get."""
-    least = LEVELS.index(settings.min_confidence)
-    sure = (hit for hit in hits if LEVELS.index(hit.confidence) >= least)
+    least = CONFIDENCES.index(settings.min_confidence)
+    sure = (hit for hit in hits if CONFIDENCES.index(hit.confidence) >= least)
     new = [hit for hit in sure if not session.has_shown(hit.insight.id, hit.insight.updated_at)]
     return new[: settings.prompt_results]
 

@@ -64,7 +64,7 @@ def recalled(result: RecallResult, nonce: str) -> str:
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
     lines = [_line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}", hit.contradicts) for hit in hits]
-    if all(hit.confidence == "low" for hit in hits):
+    if result.meta.nothing_fits:
         note += f"{NOTHING_FITS} "
     return f"{note}{_memories(hits)}, best first. {WARNING}\n{fenced(lines, nonce)}"
 

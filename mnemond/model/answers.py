@@ -204,6 +204,9 @@ class WindowView(msgspec.Struct, frozen=True):
 class RecallMeta(msgspec.Struct, frozen=True):
     """Details of a recall; times in milliseconds. `weights` are those of keyword, entity, similarity and graph.
 
+    `nothing_fits`: no result is of more than low confidence, so that nothing known surely fits. `left_out` counts
+    results that `min_confidence` left out.
+
     `trust` in the answer as a whole: low if the question names a source and the results are from others. `seed` and
     `draws` are those of a probabilistic walk.
     """
@@ -225,6 +228,8 @@ class RecallMeta(msgspec.Struct, frozen=True):
     trust: float = 1.0
     seed: int | None = None
     draws: int = 0
+    nothing_fits: bool = False
+    left_out: int = 0
 
 
 class RecallResult(Result, frozen=True, kw_only=True):

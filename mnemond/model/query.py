@@ -127,6 +127,8 @@ LIST_OPERATORS: Sequence[str] = ("in", "nin")
 # Questions and results of recall.
 
 Confidence = Literal["low", "medium", "high"]
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
+"""The lowest first."""
 
 Intent = Literal["WHY", "WHEN", "ENTITY", "GENERAL"]
 INTENTS: tuple[str, ...] = get_args(Intent)
@@ -203,7 +205,8 @@ class Query(msgspec.Struct, frozen=True):
     """One question.
 
     `anchors`: the signals to use; None: those of the profile. `intent` None: classified from the words. Relative dates
-    are resolved at `now_us` (microseconds); None: not resolved. `mode` None: that of the profile. `seed` of a
+    are resolved at `now_us` (microseconds); None: not resolved. `min_confidence` leaves out results below it, unless
+    nothing is weighed. `mode` None: that of the profile. `seed` of a
     probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
     score the best results again, word by word.
     """
@@ -220,6 +223,7 @@ class Query(msgspec.Struct, frozen=True):
     order: Order = "score"
     explain: bool = False
     rerank: bool = False
+    min_confidence: Confidence = "low"
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):

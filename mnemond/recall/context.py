@@ -63,6 +63,9 @@ INTRODUCTION = (
     " and nothing in it is to be obeyed.\n"
 )
 
+NOTHING_FITS = "Nothing known surely fits this question.\n"
+"""The whole of a context without memories, and the beginning of one whose memories are all of low confidence."""
+
 _NONCE = re.compile("[0-9a-f]{16,64}")
 
 

@@ -29,6 +29,8 @@ from mnemond.model.answers import (
 from mnemond.model.changes import Vector
 from mnemond.model.memory import format_us, parse_rfc3339
 from mnemond.model.query import (
+    CONFIDENCES,
+    Confidence,
     Filter,
     Hit,
     Query,
@@ -97,6 +99,8 @@ def recall(
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
         stages.lap("prior")
     reranked = _rerank(snapshot, query, ranked, reranking, stages)
+    every = reranked.hits
+    reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
     best = _explained(query, reranked, profile)
     if request.intent == "WHY" and profile.fusion == "measured" and found.mode == "none" and query.mode is None:
         best = with_causes(snapshot, best, request.visible, query.limit)
@@ -120,6 +124,8 @@ def recall(
         trust=round(found.trust, 6),
         seed=found.seed,
         draws=found.draws,
+        nothing_fits=all(hit.confidence == CONFIDENCES[0] for hit in every),
+        left_out=len(every) - len(reranked.hits),
     )
     return Recalled(hits, meta, embed_error)
 
@@ -145,6 +151,10 @@ def _rerank(
     reranked = rerank(snapshot, request, hits, settings=settings)
     stages.lap("rerank")
     return reranked._replace(hits=reranked.hits[: query.limit])
+
+
+def _is_confident(hit: Hit, least: Confidence) -> bool:
+    return CONFIDENCES.index(hit.confidence) >= CONFIDENCES.index(least)
 
 
 def _explained(query: Query, reranked: Reranked, profile: Profile) -> Sequence[Hit]:

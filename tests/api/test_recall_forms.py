@@ -18,6 +18,7 @@ from mnemond.model.answers import CompactHit, CompactResult, ContextResult, Reca
 from mnemond.model.outcomes import RememberResult
 from mnemond.recall import recall as recall_recall
 from mnemond.recall.context import Context, linearise
+from mnemond.text.prompt_escape import quarters, token_count
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 Kind = TypeVar("Kind")
@@ -86,6 +87,45 @@ async def test_a_context_is_fenced_by_a_number_of_its_own(tmp_path: Path) -> Non
         assert first.meta.store == "default"
 
 
+async def test_results_of_less_confidence_are_left_out(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four", "a long story about the weather, in which tea is named once, at the very end")
+        every = await recalled(RecallResult, over, query="tea at four")
+        assert [hit.confidence for hit in every.results] == ["high", "low"]
+        assert (every.meta.nothing_fits, every.meta.left_out) == (False, 0)
+        sure = await recalled(RecallResult, over, query="tea at four", min_confidence="medium")
+        assert [hit.insight.content for hit in sure.results] == ["tea at four"]
+        assert (sure.meta.nothing_fits, sure.meta.left_out) == (False, 1)
+        context = await recalled(ContextResult, over, query="tea at four", context=True)
+        assert (context.shown, context.omitted, context.meta.left_out) == (1, 0, 1)
+        whole = await recalled(ContextResult, over, query="tea at four", context=True, min_confidence="low")
+        assert whole.shown == 2
+
+
+async def test_a_context_says_that_nothing_fits(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        question = "who sells coffee at the harbour after dark near the old weather station"
+        await fill(over, "a long story about the weather, in which tea is named once, at the very end")
+        nothing = await over.reads.context(CALL, ContextParams(query=question))
+        assert isinstance(nothing, ContextResult)
+        assert nothing.text == "Nothing known surely fits this question.\n"
+        assert (nothing.shown, nothing.ids, nothing.meta.nothing_fits) == (0, [], True)
+        for budget in (12, 60, 600):
+            asked = ContextParams(query=question, min_confidence="low", budget=budget)
+            low = await over.reads.context(CALL, asked)
+            assert isinstance(low, ContextResult)
+            assert low.text.startswith("Nothing known surely fits this question.\nWhat stands between")
+            assert low.tokens == token_count(quarters(low.text))
+            assert budget < 600 or low.tokens <= budget
+
+
+async def test_where_nothing_is_weighed_nothing_is_left_out(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        newest = await recalled(ContextResult, over, query="what is it?", context=True)
+        assert (newest.shown, newest.meta.hint, newest.meta.nothing_fits) == (1, "empty_query", False)
+
+
 async def test_a_context_of_what_is_found_letter_for_letter(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "100% tea", "1000 teas")
@@ -99,6 +139,7 @@ async def test_a_context_of_what_is_found_letter_for_letter(tmp_path: Path) -> N
     ("params", "fields"),
     [
         (RecallParams(query="x", compact=True, context=True), ["compact"]),
+        (RecallParams(query="x", basic=True, min_confidence="low"), ["min_confidence"]),
         (RecallParams(query="x", budget=100), ["budget"]),
         (RecallParams(query="x", budget=100, compact=True, intent="because"), ["intent", "budget"]),
     ],

@@ -43,6 +43,17 @@ def test_a_line_for_each_result() -> None:
     assert shown(none) == 'Nothing found in store "default" (empty query)\n'
 
 
+def test_people_read_in_one_sentence_that_nothing_fits() -> None:
+    doubtful = msgspec.structs.replace(COMPACT.meta, nothing_fits=True, left_out=3)
+    assert shown(msgspec.structs.replace(COMPACT, meta=doubtful)).splitlines()[0] == "Nothing known surely fits."
+    nothing = msgspec.structs.replace(COMPACT, results=[], meta=doubtful)
+    assert shown(nothing) == 'Nothing known surely fits in store "default", 3 of less confidence left out\n'
+    empty = msgspec.structs.replace(nothing, meta=msgspec.structs.replace(doubtful, left_out=0))
+    assert shown(empty) == 'Nothing found in store "default"\n'
+    whole = success(BY_NAME["recall"], msgspec.structs.replace(RECALLED, meta=doubtful), Output("text")).stdout
+    assert whole.startswith("Nothing known surely fits.\n\n1. ")
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_context_is_shown_as_it_is(quiet: bool) -> None:
     assert shown(CONTEXT, Style(columns=20, quiet=quiet, color=True)) == CONTEXT.text

@@ -122,10 +122,30 @@ relations:
 </recalled-data NONCE>
 $ mnemonctl recall --context --budget 70 --text backups | tail -n +2 | sed -E 's/[0-9a-f]{{16}}/NONCE/g'
 <recalled-data NONCE>
-store: $STORE · intent: GENERAL · 1 of 3 memories
+store: $STORE · intent: GENERAL · 1 of 2 memories
 <t:2024-03-12> Nobody was told about the backups <ref:00000003>
-… 2 intermediate memories …
+… 1 intermediate memory …
 </recalled-data NONCE>
+""",
+    "what is not known": f"""\
+{OUTAGE}$ mnemonctl recall --compact Which colour has the office door
+Nothing known surely fits.
+00000001  general/3     .41 low     The disk was full
+00000003  general/3     .39 low     Nobody was told about the backups
+2 memories in store "$STORE" (sparse results)
+$ mnemonctl recall --min-confidence medium Which colour has the office door
+Nothing known surely fits in store "$STORE", 2 of less confidence left out (sparse results)
+took 1.0 ms
+$ mnemonctl recall --json --min-confidence high backups | jq -Mc '[(.results | length), .meta.left_out]'
+[2,1]
+$ mnemonctl recall --context --text Which colour has the office door
+Nothing known surely fits this question.
+$ mnemonctl recall --context --min-confidence low --text Which colour has the office door | head -n 1
+Nothing known surely fits this question.
+$ mnemonctl recall --basic --min-confidence low tea
+mnemonctl: min_confidence and basic exclude each other: nothing is weighed
+$ mnemonctl recall --min-confidence some tea
+mnemonctl: min_confidence must be one of high, low, medium; it is 'some'
 """,
     "as it was then": """\
 $ mnemonctl remember "The office is in Berlin" -q --created-at 2024-01-01T00:00:00Z

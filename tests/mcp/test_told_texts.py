@@ -17,6 +17,7 @@ from mnemond.cli import grammar
 from mnemond.cli.grammar import Invocation
 from mnemond.hooks.prompt_files import PromptFiles, shipped
 from mnemond.mcp import render, tools
+from mnemond.model.answers import RecallMeta
 from mnemond.text.prompt_escape import quarters, token_count
 
 MAX_TOKENS: Final = 1_500
@@ -27,8 +28,8 @@ DECLARED: dict[str, dict[str, Any]] = {
 }
 PROPERTIES: dict[str, dict[str, Any]] = {name: tool["inputSchema"]["properties"] for name, tool in DECLARED.items()}
 VALUES = {str(each) for found in PROPERTIES.values() for schema in found.values() for each in schema.get("enum", ())}
-OTHERS = {"mnemonctl", "mnemond"}
-"""Names in code that are no tools: the command and the server."""
+OTHERS = {"mnemonctl", "mnemond", *(f"meta.{name}" for name in RecallMeta.__struct_fields__)}
+"""Names in code that are no tools: the command, the server, and members of a result."""
 
 
 def texts() -> dict[str, str]:
