@@ -64,7 +64,7 @@ def test_it_finds_everything(mode: str, way: Way, tmp_path: Path) -> None:
     assert told["remember"].startswith("Remembered: ")
     assert FACT in told["recall"]
     assert told["status"]["memories"] == 1
-    assert told["resources"] == ["mnemon://guide", "mnemon://store/default/core"]
+    assert told["resources"] == ["mnemon://guide", "mnemon://skill", "mnemon://store/default/core"]
     assert told["templates"] == 2
     assert FACT in told["core"]
     assert FACT in told["brief"]
