@@ -198,7 +198,7 @@ def extracted(result: ExtractResult, nonce: str) -> str:
     if not result.facts:
         return f"{_degraded(result)}Nothing in it is worth keeping."
     lines = [
-        f"<{each.action}{f' ref:{inert(each.memory_id[:REF])}' if each.memory_id else ''}> {_shown(each.content)}"
+        f"<{f'ref:{inert(each.memory_id[:REF])} ' if each.memory_id else ''}{each.action}> {_shown(each.content)}"
         for each in result.facts
     ]
     return f"{_degraded(result)}{plural(len(lines), 'fact')}. {WARNING}\n{fenced(lines, nonce)}"

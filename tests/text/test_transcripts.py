@@ -255,6 +255,8 @@ OTHER = "-5 °C is the least that the rack in Bergen takes."
         "> From memory: “{}”",
         "[ref:1a2b3c4d 2026-01-02 fact high user] {}",
         r'{{"text": "\u003cref:1a2b3c4d 2026-01-02 fact high user\u003e {}',
+        "| <ref:1a2b3c4d left recall> {}",
+        r'{{"text": "\u003cref:1a2b3c4d may belong together\u003e {}',
         '[{{"type":"text","text":"2 memories\\n<recalled-data 0123456789abcdef>\\n{}', "- {0}. {0}", "{0}; {0}",
     ],
 )  # fmt: skip
