@@ -196,7 +196,8 @@ _OURS = regex(
 
 _SHOWN = regex(
     rf"(?:{_LESS}|\[)ref:[0-9a-f]{{4,36}} (?:(?:\d{{4}}-\d\d-\d\d|\d{{1,3}} away by) "
-    r"|(?:left recall|does not agree with it|may (?:be the (?:cause|effect)|belong together))(?:[>›\]]|&gt;|\\u003e))"
+    r"|(?:left recall|is no longer held|may (?:contradict it|be the (?:cause|effect)|belong together))"
+    r"(?:[>›\]]|&gt;|\\u003e))"
     rf"|{_LESS}/?recalled-data [0-9a-f]{{8,32}}(?:>|›|&gt;|\\u003e)",
     re.IGNORECASE,
 )

@@ -58,6 +58,21 @@ def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: 
     assert told(action=action, **changes) == text
 
 
+def test_what_left_recall_is_said_by_its_text() -> None:
+    result = msgspec.structs.replace(PLAIN, action="replaced", replaced_id=OTHER, no_longer="It is red")
+    for text, shown in (("It is red", 0), ("It is red. It <stands> here.", 1)):
+        lines = render.remembered(render.Remembered(result, [(OTHER, text)]), NONCE).splitlines()
+        assert lines[0] == f"Remembered: {ID}. It takes the place of {OTHER}, which left recall."
+        assert lines.count("<ref:bbbbbbbb left recall> It is red. It ‹stands> here.") == shown
+        assert lines.count("<ref:bbbbbbbb is no longer held> It is red") == 1
+    plain = msgspec.structs.replace(result, no_longer=None)
+    lines = render.remembered(render.Remembered(plain, [(OTHER, "x" * 500)]), NONCE).splitlines()
+    assert lines[1:] == [
+        render.WARNING, f"<recalled-data {NONCE}>", f"<ref:bbbbbbbb left recall> {'x' * 400}… (100 more)",
+        f"</recalled-data {NONCE}>",
+    ]  # fmt: skip
+
+
 def test_what_there_is_to_know_besides() -> None:
     text = told(
         redacted=["aws key", "password"],
