@@ -63,7 +63,7 @@ class Briefs:
 
 
 def _selected(snapshot: Snapshot, wanted: Filter, project: str | None) -> Selection:
-    return select(snapshot, wanted, partial(_belongs, project=project))
+    return select(snapshot, wanted, wanted.now_us or 0, partial(_belongs, project=project))
 
 
 def _belongs(decision: Insight, project: str | None) -> bool:

@@ -18,7 +18,7 @@ from mnemond.extract.findings import Finding, Scene, chinese, english
 from mnemond.index.arrays import Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.contradictions import among, noted
-from mnemond.model.memory import EDGE_TYPES, Insight
+from mnemond.model.memory import DAY_US, EDGE_TYPES, Insight, effective_importance, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.recall.corrections import correcting_pairs
 from mnemond.recall.result_order import distinct
@@ -35,7 +35,7 @@ TRIFLE: Final = 1
 """Importance that is never told unasked."""
 
 MIN_WORTH: Final = 0.25
-"""Least effective importance of other memories: a usual one that was not used for a month has it."""
+"""Least worth of other memories: a usual one that was not used for a month has it."""
 
 MAX_SECTION: Final = 48
 """Memories of a section: more do not fit into the largest brief, 9,000 characters."""
@@ -61,23 +61,28 @@ class Selection(NamedTuple):
         return [*self.instructions, *self.decisions, *self.others]
 
 
-def select(snapshot: Snapshot, wanted: Filter, is_open: Callable[[Insight], bool]) -> Selection:
-    """Return what is worth telling of the memories that `wanted` admits; `is_open` selects among the decisions."""
+def select(snapshot: Snapshot, wanted: Filter, now_us: int, is_open: Callable[[Insight], bool]) -> Selection:
+    """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds); `is_open` selects
+    among the decisions."""
     mask = snapshot.visible(wanted)
     rows = np.arange(snapshot.rows) if mask is None else np.flatnonzero(mask)
     rows = rows[snapshot.columns.importance[rows] > TRIFLE]
     preferences = _of_category(snapshot, rows, "preference")
     decisions = _of_category(snapshot, rows, "decision")
+    decided = [it for it in _best(snapshot, rows[decisions], MAX_LOOKED) if is_open(it)]
     rest = rows[(snapshot.columns.importance[rows] >= USUAL) & ~preferences & ~decisions]
     read = _best(snapshot, rest, MAX_READ)
     told = {it.id for it in read if is_instruction(it.content)}
+    worth = {it.id: _worth(it, now_us) for it in (*read, *decided)}
     sections = [
         [*_best(snapshot, rows[preferences], MAX_LOOKED), *(it for it in read if it.id in told)],
-        [it for it in _best(snapshot, rows[decisions], MAX_LOOKED) if is_open(it)],
-        [it for it in read if it.id not in told and (_is_kept(it) or it.effective_importance >= MIN_WORTH)],
+        decided,
+        [it for it in read if it.id not in told and (_is_kept(it) or worth[it.id] >= MIN_WORTH)],
     ]
-    orders = (_by_importance, _by_worth, _by_worth)
-    ordered = [sorted(section, key=order) for section, order in zip(sections, orders, strict=True)]
+    ordered = [
+        sorted(sections[0], key=lambda it: (not _is_kept(it), -it.importance, _age_us(it, now_us))),
+        *(sorted(section, key=lambda it: (not _is_kept(it), -worth[it.id])) for section in sections[1:]),
+    ]
     return _with_contradictions(snapshot, mask, _once(snapshot, ordered))
 
 
@@ -100,14 +105,14 @@ def _is_kept(it: Insight) -> bool:
     return it.importance >= NEVER_LOST or it.pinned
 
 
-def _by_worth(it: Insight) -> tuple[bool, float]:
-    """Order by effective importance, which falls with age; what must never be lost comes first."""
-    return not _is_kept(it), -it.effective_importance
+def _age_us(it: Insight, now_us: int) -> int:
+    return now_us - parse_rfc3339(it.last_accessed_at or it.created_at)
 
 
-def _by_importance(it: Insight) -> tuple[bool, int, float]:
-    """Order by stated importance: instructions do not age."""
-    return not _is_kept(it), -it.importance, -it.effective_importance
+def _worth(it: Insight, now_us: int) -> float:
+    """Return the effective importance at `now_us`, which falls with age and grows with use. Links do not count: nearly
+    every memory but the newest has as many as count."""
+    return effective_importance(it.importance, it.access_count, _age_us(it, now_us) / DAY_US, 0)
 
 
 def _once(snapshot: Snapshot, sections: Sequence[Sequence[Insight]]) -> list[list[Insight]]:

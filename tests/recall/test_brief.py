@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.clock import SystemClock
+from mnemond.model.memory import parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.recall.brief import MAX_SECTION, Selection, is_instruction, select
 from tests.hooks.factories import Desk, desk
@@ -15,7 +17,7 @@ YEAR_AGO = "2025-01-15T12:00:00Z"
 
 async def selected(over: Desk) -> Selection:
     warm = await over.daemon.open_stores.open("default")
-    return select(warm.store.snapshot, Filter(), lambda _: True)
+    return select(warm.store.snapshot, Filter(), SystemClock().now_us(), lambda _: True)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,18 @@ async def test_there_is_a_floor_of_worth(tmp_path: Path) -> None:
         assert [it.content for it in found.all()] == ["The user prefers metric units", "Ana Berg owns billing"]
         await over.does("pin", id=(await over.remember("The vault is in room 9", importance=3, created_at=YEAR_AGO)))
         assert "The vault is in room 9" in [it.content for it in (await selected(over)).others]
+
+
+async def test_of_other_memories_the_recent_come_first_and_links_do_not_count(tmp_path: Path) -> None:
+    ages = [f"2026-{month:02}-01T00:00:00Z" for month in (1, 2, 3)]
+    async with desk(tmp_path) as over:
+        await over.remember("The office is in Bergen", category="fact")
+        ids = [await over.remember(f"Fact {n} of {age}", category="fact", created_at=age) for n, age in enumerate(ages)]
+        for one, other in ((0, 1), (0, 2)):
+            await over.does("link", source_id=ids[one], target_id=ids[other], type="semantic")
+        warm = await over.daemon.open_stores.open("default")
+        found = select(warm.store.snapshot, Filter(), parse_rfc3339("2026-03-20T00:00:00Z"), lambda _: True)
+        assert [it.content for it in found.others] == ["The office is in Bergen", f"Fact 2 of {ages[2]}"]
 
 
 async def test_a_section_is_bounded_and_the_most_important_come_first(tmp_path: Path) -> None:
