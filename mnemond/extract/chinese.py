@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from mnemond.extract import findings as shared
-from mnemond.extract.chinese_clauses import statements, without_requests
+from mnemond.extract.chinese_clauses import says_change, statements, without_requests
 from mnemond.extract.facts import UNKNOWN, is_hedged
 from mnemond.extract.findings import (
     Family,
@@ -107,7 +107,7 @@ def _plain(sentence: str, scene: Scene) -> list[Finding | Left]:
                 intent="preference" if rule else "fact",
                 category="preference" if rule else "fact",
                 confidence=0.85 if rule else 0.75,
-                corrects=each.changed,
+                corrects=each.changed or scene.corrected,
             )
         )
     return found
@@ -145,7 +145,7 @@ def _of_families(text: str, scene: Scene) -> Judged:
         return "substance"
     if family is None:
         return [requested(content)]
-    corrects = reading(text).has("correction")
+    corrects = scene.corrected or says_change(text) or reading(text).has("correction")
     return [finding(family, content, corrects=corrects, dated=any(each.explicit for each in mentions))]
 
 

@@ -69,7 +69,7 @@ def statements(sentence: str, before: Sequence[str]) -> Read:
     group: list[str] = []
     kind: Kind = "statement"
     requested = False
-    changed = _CHANGED.search(sentence) is not None
+    changed = says_change(sentence)
     parts = _clauses(sentence)
     for at, clause in enumerate(parts):
         if asks and (at == len(parts) - 1 or not _OWN_SUBJECT.match(clause)):
@@ -98,6 +98,11 @@ def statements(sentence: str, before: Sequence[str]) -> Read:
     if group:
         _close(read, group, kind, before, changed=changed)
     return read
+
+
+def says_change(sentence: str) -> bool:
+    """True if a sentence says that something is otherwise than before."""
+    return _CHANGED.search(sentence) is not None
 
 
 def without_requests(sentence: str) -> Read:

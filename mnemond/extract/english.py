@@ -406,7 +406,7 @@ _ONCE: Final = regex(
 def _name_of_speaker(part: str, scene: Scene) -> Finding:
     name = stated_name(part) or part
     subject = possessive("User" if scene.name == name else scene.name)
-    called = f", call {scene.name} {name}" if part.lower().startswith("call ") else ""
+    called = f", call the user {name}" if part.lower().startswith("call ") else ""
     return identity(f"{subject} name is {name}{called}", 0.95, "named")
 
 

@@ -260,6 +260,8 @@ def _stated(whole: str, clause: str, *, standing: bool) -> _Clause:
         return _Clause(whole, "statement")
     if standing:
         return _Clause(whole, "rule")
+    if not verbal and changed and _SPEAKER.search(clause):  # "unser Treffen jetzt donnerstags statt mittwochs"
+        return _Clause(whole, "statement")
     if len(clause.split()) <= MAX_REMARK and not verbal:
         return _Clause(whole, "continues")
     return _Clause(whole, "continues" if clause[:1].islower() else None, "nothing lasting")
@@ -300,7 +302,13 @@ def _fact(group: list[_Clause], scene: Scene, before: list[str], *, corrects: bo
     """The finding of the clauses of `group`; `before`: the clauses before it in its sentence, the last one first."""
     joined = ", ".join(each.text for each in group)
     is_rule = any(each.kind == "rule" for each in group)
-    if not (is_rule or _NAMED.search(joined) or _VALUE_ADJECTIVE.search(joined) or _LIKES.search(joined)):
+    if not (
+        is_rule
+        or _NAMED.search(joined)
+        or _VALUE_ADJECTIVE.search(joined)
+        or _LIKES.search(joined)
+        or _CORRECTION.search(joined)
+    ):
         yield Left(joined, "names nothing")
         return
     resolved = joined if is_rule else _with_subject(_JOINING.sub("", joined), [*before, *scene.said_last()])

@@ -93,7 +93,12 @@ def _pairs(old: str, new: str, *, corrects: bool) -> Iterable[ClausePair]:
         for other in frames(new):
             relation, because = _related(one, msgspec.structs.replace(other, changes=True) if corrects else other)
             if relation:
-                yield ClausePair(one.text, other.text, relation, because, corrects or other.strong)
+                yield ClausePair(one.text, other.text, relation, because, corrects or _announces(other))
+
+
+def _announces(new: Frame) -> bool:
+    """Return True if a clause tells a change, or a state that holds since: "the office is on Elm Street since May"."""
+    return new.strong or (new.changes and new.relation in (BE, USE, *PERSONAL))
 
 
 def judged(old: str, new: str, *, corrects: bool = False) -> ClausePair:

@@ -178,7 +178,7 @@ def test_what_is_said_in_passing_is_not(said: str) -> None:
         ("Can you stop telling me to see a doctor?", "Don't tell User to see a doctor any more"),
         ("Before you order anything for me, ask me first.", "Before you order anything for User, ask User first"),
         ("Never suggest pork recipes to me.", "Never suggest pork recipes to User"),
-        ("Call me Theo.", "User's name is Theo, call User Theo"),
+        ("Call me Theo.", "User's name is Theo, call the user Theo"),
     ],
 )  # fmt: skip
 def test_a_standing_instruction_is_a_rule(said: str, kept: str) -> None:
