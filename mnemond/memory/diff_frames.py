@@ -21,8 +21,10 @@ from mnemond.text.frame_words import (
     HAVE,
     IDENTIFIER,
     LOCATE,
+    NAME,
     NAMES,
     NUMBER,
+    ORGANISATION,
     OTHER,
     PLACE,
     PREFER,
@@ -296,7 +298,7 @@ class _Pair:
             for one in self.old.words
             for number, side in table.get(one.raw, ())
             for other in self.new.words
-            if (number, 1 - side) in table.get(other.raw, ())
+            if other.key not in self._gone and (number, 1 - side) in table.get(other.raw, ())
         ]
 
     def opposed(self, pairs: list[tuple[Unit, Unit]]) -> _Verdict:
@@ -366,6 +368,9 @@ class _Pair:
         old, new = self.old, self.new
         if not self.shared and not (self.same_person() and old.relation == new.relation):
             return False
+        read = not {"", BE, CHANGE} & {old.relation, new.relation}
+        if read and old.verb != new.verb and self._only_of_person():
+            return False  # "teaches on Mondays", "works from home on Fridays"
         if new.changes or CHANGE in (old.relation, new.relation) or "" in (old.relation, new.relation):
             return True
         if old.relation == new.relation:
@@ -382,11 +387,18 @@ class _Pair:
             value = _keys(_value_units(old)) - {new.verb}
             if new.verb in _HANDING and any(role == "to" for role, _ in self.new_values) and self.shared:
                 return said
-            renamed = bool(value) and value <= _keys(new.subject) and old.relation in (CALL, BE)
+            named = bool(value) and value <= _keys(new.subject) and old.relation in (CALL, BE) and not old.exchanged
+            direct = {role for role, _ in self.new_values} <= {"", "to", "for"} and new.verb not in _MOVING
+            renamed = named and (direct or new.verb in _RENAMING)
             return said if renamed else (NOTHING, "")
-        if not self._in_one_place() or not _compatible(values[0], new_values[0]):
+        alike = old.relation == new.relation == OTHER and old.verb == new.verb and self.same_person()
+        if not self._in_one_place() or not (alike or _compatible(values[0], new_values[0])):
             return NOTHING, ""
+        if alike and old.verb not in self._lists.several and {role for role, _ in self.values} == {"in"}:
+            return said  # "I train at the barn now"
         if old.relation == LOCATE and new.relation == CHANGE and not self._moved_on():
+            return NOTHING, ""
+        if not self._may_end(values[0], new_values[0]):
             return NOTHING, ""
         if old.relation in PERSONAL and new.relation in (old.relation, CHANGE) and self.same_person():
             return said
@@ -397,6 +409,33 @@ class _Pair:
         return (
             said if self.shared & _keys(old.subject) and not _persons(old) and old.relation != HAVE else (NOTHING, "")
         )
+
+    def _only_of_person(self) -> bool:
+        """Return True if all that the clauses share is their subject, and that may be a person."""
+        old, new = self.old, self.new
+        return self.shared <= _keys(old.subject) & _keys(new.subject) and _is_bare(old) and _is_bare(new)
+
+    def _may_end(self, value: Unit, goal: Unit) -> bool:
+        """Return True if the newer clause may end the older one, of which all that they share is whom or what both are
+        about: "Susanne plays chess" is not ended by "Susanne moved to London", nor by "she is on leave since May"."""
+        old, new = self.old, self.new
+        if not self._only_of_person():
+            moves = new.verb in _MOVING and old.relation == USE
+            return not moves or goal.kind != PLACE or value.kind == PLACE
+        alike = value.kind == goal.kind and goal.kind not in (WORD, PRONOUN)
+        if old.relation == new.relation:
+            same_role = [role for role, _ in self.values] == [role for role, _ in self.new_values]
+            return old.relation != BE or (same_role and alike) or value.raw[-SUFFIX:] == goal.raw[-SUFFIX:]
+        if old.relation == LOCATE:
+            return new.verb in _MOVING or goal.kind == PLACE
+        if old.relation == WORK:
+            leaves = new.verb in _LEAVING and goal.kind != WORD
+            return leaves or goal.kind == ORGANISATION or (alike and goal.kind == PLACE)
+        if old.relation in (REPORT, PREFER, HAVE) or new.relation in PERSONAL:
+            return False
+        if new.verb in _BECOMING:
+            return old.relation == BE
+        return alike and (goal.kind != PLACE or old.relation == BE) and self.values[0][0] != "from"
 
     def _moved_on(self) -> bool:
         """Return True if the newer clause tells a move to another place."""
@@ -410,6 +449,8 @@ class _Pair:
         """Return True if the values stand in one place: behind the verb, or behind prepositions of one class."""
         roles = {_PLACES.get(role, role) for role, _ in self.values}
         new_roles = {_PLACES.get(role, role) for role, _ in self.new_values}
+        if self.new.relation == CHANGE:
+            new_roles -= {"if"}  # "switched to English when Ana joined" tells a time
         several = min(len({role for role, _ in each}) for each in (self.values, self.new_values)) > 1
         if several or roles.isdisjoint(new_roles) or "if" in roles | new_roles:
             return False
@@ -485,6 +526,12 @@ _ANSWERING: Final = words_of(
 _HANDING: Final = words_of("handed passed transferred reassigned abgegeben übergeben 交给 移交给")
 """Verbs that give a role to another holder."""
 
+_BECOMING: Final = words_of("became become promoted geworden wurde 成为 成了 变成 当上")
+"""Verbs of another state of a person."""
+
+_RENAMING: Final = words_of("renamed rebranded umbenannt 改名 更名 改叫")
+"""Verbs of another name."""
+
 _MOVING: Final = words_of(
     "moved moves moving relocated relocates migrated shifted transferred umgezogen zog gezogen verlegt "
     "verschoben umgestellt"
@@ -518,6 +565,23 @@ ABOUT_SHARE: Final = 0.5
 
 PERSONAL: Final = (LOCATE, WORK, CALL, REPORT)
 """Relations in which a subject stands to one thing at a time."""
+
+
+def _is_bare(frame: Frame) -> bool:
+    """Return True if the subject of a clause may be a person: a pronoun, a relative, or a name or other single word
+    without an article."""
+    subject = [unit for unit in frame.subject if unit.kind != PRONOUN]
+    kin = any(unit.key in _KIN for unit in subject)
+    bare = len(subject) <= 1 and not frame.text.lower().startswith(_ARTICLES)
+    return kin or bare or all(unit.kind == NAME for unit in subject)
+
+
+_ARTICLES: Final = ("the ", "our ", "a ", "an ", "der ", "die ", "das ", "unser", "ein ", "eine ")
+_KIN: Final = words_of(
+    "mother father sister brother son daughter wife husband boyfriend girlfriend partner friend colleague kid uncle"
+    " aunt grandma grandpa neighbour"
+)
+"""Keys of relatives and friends; data/frames.toml has their groups."""
 
 
 def _keys(units: Iterable[Unit]) -> frozenset[str]:

@@ -549,6 +549,14 @@ def _kind(word: str, cased: str, *, first: bool, german: bool) -> str:
     return NAME if capital and (not first or word not in FUNCTION_WORDS) else WORD
 
 
+_ONE: Final = words_of("a an ein eine einen einer")
+"""Articles before a unit of time, which is one then: "an hour"."""
+
+
+_OFTEN: Final = words_of("once twice thrice times einmal zweimal dreimal mal")
+"""Words before "a day" that tell how often."""
+
+
 def _with_dimensions(items: list[Item]) -> list[Item]:
     """Join each number with the unit behind it."""
     known = lists()
@@ -561,6 +569,11 @@ def _with_dimensions(items: list[Item]) -> list[Item]:
                 key = f"date:{month.unit.key.partition(':')[2]}-{day.unit.key.partition(':')[2]}"
                 joined[-1] = Item("unit", key, f"{before.raw} {item.raw}", Unit(key, DATE, f"{before.raw} {item.raw}"))
                 continue
+        often = len(joined) > 1 and (joined[-2].unit.kind == NUMBER or joined[-2].raw in _OFTEN)
+        if before is not None and before.raw in _ONE and not often and known.units.get(item.raw) == "time":
+            unit = _amount("1", item.raw, "time")
+            joined[-1] = Item("unit", unit.key, f"{before.raw} {item.raw}", unit)
+            continue
         if before is not None and before.unit.kind == NUMBER and before.form == "unit" and not before.unit.dimension:
             name = known.units.get(item.raw)
             if name is not None:

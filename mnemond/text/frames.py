@@ -128,7 +128,7 @@ _CLAUSE: Final = regex(
         r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he"
         r"|she|the ))\s+"
         r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt"
-        r"|das (?:macht|machen|übernimmt|übernehmen))\b)"
+        r"|(?:\w+ ){1,3}(?:does|do|handles) (?:it|that|this)|das (?:macht|machen|übernimmt|übernehmen))\b)"
         r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
         r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
         r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
@@ -171,6 +171,11 @@ _TAKING: Final = frozenset(
 
 _NO_LONGER: Final = frozenset({"no longer", "nicht mehr", "不再", "已经不", "no more"})
 
+
+_TAKING_BACK: Final = frozenset(
+    {"no longer", "any more", "anymore", "any longer", "nicht mehr", "不再", "kein mehr", "no more"}
+)
+"""Words of what is no longer so."""
 
 _SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "von", "from today"})
 _BARE_ENDS: Final = ("instead", "stattdessen", "statt dessen")
@@ -346,7 +351,7 @@ class _Clause:
         for place, item in enumerate(items):
             if item.form in ("change", "end") and item.raw not in _BARE_ENDS and place and _LATIN_OR_HAN(item.raw):
                 return place if last is None else last
-            if item.form != "relation":
+            if item.form != "relation" or (item.raw == "last" and _is_followed_by_time(items, place)):
                 continue
             if item.raw == ":" and any(each.form in ("relation", "change", "end") for each in items[place + 1 : -1]):
                 continue
@@ -423,6 +428,8 @@ class _Clause:
         late = [each.raw for each in items[begin:] if each.form in ("change", "end") and each.raw not in _BARE_ENDS]
         if self._german and name in (BE, HAVE) and late:
             return CHANGE, late[-1], begin
+        if name == HAVE and begin < len(items) and items[begin].raw == "been":
+            return BE, "been", begin + 1  # "has been my manager since May"
         if name in (BE, HAVE):
             for place in range(pivot + 1, min(pivot + 4, len(items))):
                 after = items[place]
@@ -460,17 +467,11 @@ class _Clause:
         for place, item in enumerate(items):
             if item.form == "end" and item.raw not in _BARE_ENDS:
                 spent = self._ended(place, item)
-            elif item.raw in (
-                "no longer",
-                "any more",
-                "anymore",
-                "any longer",
-                "nicht mehr",
-                "不再",
-                "kein mehr",
-                "no more",
-            ):
+            elif item.raw in _TAKING_BACK:
                 spent = self._taken_back(place)
+            elif item.raw == "mehr" and self._more():  # "keine Emojis mehr"
+                no = next(at for at, each in enumerate(items) if each.form == "not")
+                spent = [at for at in self._run(no + 1) if at < place]
             else:
                 continue
             if spent:
@@ -558,6 +559,14 @@ class _Clause:
 
 def _LATIN_OR_HAN(raw: str) -> bool:  # noqa: N802
     return bool(raw)
+
+
+def _is_followed_by_time(items: Sequence[Item], place: int) -> bool:
+    """Return True of "last month", where "last" is no verb."""
+    return place + 1 < len(items) and items[place + 1].raw in _SPANS
+
+
+_SPANS: Final = words_of("week weeks month months year years night sprint quarter summer winter")
 
 
 def _is_named_by_number(items: Sequence[Item]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 
@@ -29,6 +30,14 @@ CHANGED = [
     ("瑜伽课在周三晚上七点", "瑜伽课改到周五晚上八点了"),
     ("用户的女儿读三年级", "用户女儿不是三年级，是四年级"),
     ("用户在一家银行做柜员", "用户从银行辞职啦"),
+    ("User's manager is Susanne", "Karim has been User's manager since March"),
+    ("The team language is German", "We switched the team language to English when Pooja joined"),
+    ("User trains at FitBase", "User trains at the Boulder Barn now"),
+    ("The cache TTL is 10 minutes", "The cache TTL is an hour since the last incident"),
+    ("Antworten gern mit Emojis", "Bitte keine Emojis mehr in den Antworten"),
+    ("Use emojis in commit messages", "No more emojis in commit messages"),
+    ("Susanne lives in Ulm", "Susanne moved to London"),
+    ("The office is on Baker Street", "Since last month (2026-01-01 to 2026-01-31) our office is on Elm Street"),
     ("Katrin leitet das Team", "Katrin leitet das Team nicht mehr, das macht jetzt Jonas"),
 ]
 """A note, and what a conversation of another day says."""
@@ -39,10 +48,25 @@ OTHERS = [
     ("Die Retro ist freitags um 9 Uhr", "Die Chorprobe findet ab Oktober donnerstags um 19:30 Uhr statt"),
     ("Release 5.0 erscheint am 12. März", "Release 4.0 wurde auf den 2. April verschoben"),
     ("Katrin leitet den Chor", "Katrin leitet das Team nicht mehr, das macht jetzt Jonas"),
+    ("Hannes leitet das Infrastrukturteam", "Hannes ist seit Januar in Elternzeit"),
+    ("User's manager is Susanne", "Susanne moved to the London office"),
+    ("Deploys run once a day", "Backups run twice a day now"),
     ("任务队列用的是 RabbitMQ", "缓存上周改用 NATS 了"),
     ("用户的儿子读三年级", "用户女儿不是三年级，是四年级"),
     ("用户的父母住在杭州", "用户上个月搬到苏州了"),
 ]
+
+STATES = [
+    "plays chess", "likes tea", "has a cat", "uses vim", "works at Siemens", "leads the platform team", "is vegetarian",
+    "owns the billing service", "speaks French", "drives a Kia", "reports to Eva", "runs the book club",
+    "is allergic to nuts", "teaches yoga on Mondays", "is the head chef", "is from Ghana", "sings in the church choir",
+]  # fmt: skip
+EVENTS = [
+    "moved to London", "quit smoking", "bought a house", "sold the boat", "switched to Linear", "joined the choir",
+    "left on Friday", "stopped eating meat", "has been ill since May", "is on leave since January",
+    "now works from home on Fridays", "took over the garden", "is now allowed to deploy", "changed the tyres",
+    "is at the dentist now", "went to Spain",
+]  # fmt: skip
 
 CORRECTED = [
     ("Das Admin-Panel läuft auf Port 443", "Das Admin-Panel hört auf 8443"),
@@ -69,6 +93,12 @@ def test_a_change_of_another_day_replaces_the_note(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), OTHERS)
 def test_a_change_of_another_thing_replaces_nothing(old: str, new: str) -> None:
     assert judged(old, new).action == "ADD"
+
+
+@pytest.mark.parametrize(("who", "state"), list(product(["Susanne", "User", "My brother", "We"], STATES)))
+def test_what_happened_to_a_person_ends_nothing_else_of_them(who: str, state: str) -> None:
+    verdicts = {event: judged(f"{who} {state}", f"{who} {event}") for event in EVENTS}
+    assert {event for event, verdict in verdicts.items() if verdict.action != "ADD"} == set()
 
 
 @pytest.mark.parametrize(("old", "new"), OTHERS[2:])
