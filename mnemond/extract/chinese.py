@@ -58,7 +58,7 @@ _CLAUSES: Final = (
     ("lives_in", regex(f"{_SELF}(?:住在|家在|定居在?|搬到了?|居住在)(?P<x>[^，。]{{2,16}})")),
     ("is", regex("我?是(?:一?[个名位])?(?!说|指|想|要|在|不|否|觉得)(?P<x>[^，。]{2,24})")),
 )
-_FINAL: Final = frozenset({"greeting", "uncertain", "names nothing"})
+_FINAL: Final = frozenset({"greeting", "uncertain"})
 """Reasons that hold for every clause of a sentence."""
 
 _LATIN: Final = regex("[A-Za-z]{2}")
@@ -84,6 +84,7 @@ def findings(text: str, scene: Scene) -> Judged:
     if (
         scene.by_agent
         or not isinstance(judged, str)
+        or (judged == "names nothing" and not says_change(text))
         or (judged in _FINAL and not (judged == "greeting" and _LATIN.search(text)))
     ):
         return judged

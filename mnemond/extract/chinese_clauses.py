@@ -23,7 +23,7 @@ _REQUEST: Final = chinese_regex("{request}")
 _PASSING: Final = chinese_regex("{passing}")
 _STANDING: Final = chinese_regex("{standing}")
 _OWN_SUBJECT: Final = chinese_regex(
-    "^(?:我(?!们?觉得|想|要|先|来|再|去|看)|本人|{kin}|咱|{belonging}(?=[卖买换修坏没租还]))"
+    "^(?:我(?!们?觉得|想|要|先|来|再|去|看)|本人|{kin}|咱|{belonging}(?=[卖买换修坏没租还送]))"
 )
 _STATE: Final = chinese_regex("{state}")
 _OF_THING: Final = chinese_regex("{of_thing}")
@@ -149,9 +149,19 @@ def _kind(clause: str, last: Kind | None) -> Kind | None:
         return "statement"
     if _NEGATED.match(clause) and (own or continues):
         return "statement"
-    if _OF_THING.search(clause) and _has_value(clause) and _SUBJECT.match(clause):
+    if continues and _CHANGED.search(clause):
         return "statement"
-    return "statement" if clause.startswith(("现在在", "目前在")) and _STATE.search(clause) else None
+    told = _AT_PRESENT.sub("", clause)
+    found = _OF_THING.search(told)
+    named = found is not None and (found.start() > 0 or told == clause)
+    if named and _has_value(clause) and _SUBJECT.match(told):
+        return "statement"
+    return "statement" if clause.startswith(_NOW) and _STATE.search(clause) else None
+
+
+_AT_PRESENT: Final = regex("^(?:现在|目前|如今)(?!在)")
+_NOW: Final = ("现在在", "目前在", "现在只养", "现在养", "现在住", "现在学", "现在只吃", "现在只喝")
+"""Beginnings of a statement of the speaker, who is not named."""
 
 
 def _has_value(clause: str) -> bool:
@@ -167,7 +177,7 @@ def _close(read: Read, group: list[str], kind: Kind, before: Sequence[str], *, c
             read.left.append((text, "unclear reference"))
             return
         text = named + text[1:]
-    elif text.startswith(("现在在", "目前在")):
+    elif text.startswith(_NOW):
         text = f"我{text}"
     read.stated.append(Stated(text, kind, changed))
 

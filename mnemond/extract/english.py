@@ -158,6 +158,8 @@ def _asked(bits: list[str], whole: bool) -> list[bool]:
     return [True] * len(bits) if whole and not any(asked) else asked
 
 
+_ORDERED: Final = regex(r"(?:please )?(?:don't|do not) (?!.{0,80}\b(?:any ?more|any longer)\b)", re.IGNORECASE)
+"""An order that is no rule."""
 _FORBIDS: Final = regex(r"(?:please )?(?:don't|do not|never|no|stop|avoid)\b", re.IGNORECASE)
 _INSTEAD: Final = regex(
     r"(?:please |just |rather |always )?(?:use|prefer|write|put|keep|go|stick|call|ask|pick|take|reply|answer|say"
@@ -254,6 +256,8 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
 def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | str:
     """A clause that fits no family: a plain statement, or what is to be remembered."""
     parsed = _parsed(whole, aside.before)
+    if _ORDERED.match(whole) or (parsed is not None and "please" in parsed.lead.lower()):
+        return "request"
     dated = is_dated(whole, scene)
     judged = plain(parsed, dated=dated, person=aside.person) if parsed is not None else "nothing lasting"
     if parsed is not None and isinstance(judged, str) and (inner := _reported(parsed)) is not None:
@@ -379,7 +383,7 @@ def _objection(part: str, family: Family, *, reminded: bool = False) -> str | No
         return MOMENT
     if family.name in ("event", "plan", "relation") and is_of_today(part, dated=True):
         return MOMENT
-    if family.name == "rule" and _ONCE.search(part) is not None:
+    if (family.name == "rule" and _ONCE.search(part)) or (family.name == "relation" and _ORDERED.match(part)):
         return "request"
     if family.name not in _DIRECT and is_request(part):
         return "request"

@@ -19,6 +19,11 @@ _IS: Final = regex(
     r"(?P<subject>(?!you\b).{1,80}?)(?: (?P<form>is|are|am)(?:n't| not)|'(?P<short>m|s|re) not)" + _MORE, re.IGNORECASE
 )
 _FORMS: Final = {"m": "am", "s": "is", "re": "are"}
+_BOTHER: Final = regex(
+    r"(?:please )?(?:don't|do not|no need to|(?:you )?(?:don't|do not) (?:need|have) to|needn't) bother (?:with )?"
+    r"(?P<verb>[a-z]+ing)\b(?P<rest>.+)",
+    re.IGNORECASE,
+)
 _STOP: Final = regex(
     r"(?:please )?(?:(?:you (?:can|may|should|must)|(?:can|could|would|will) you) (?:now )?)?(?:please )?"
     r"stop (?P<verb>[a-z]+ing)\b(?P<rest>.+)",
@@ -38,6 +43,9 @@ def no_longer(part: str) -> str:
     if (stopped := _STOP.match(part)) is not None:
         base = grammar().gerunds.get(stopped["verb"].lower()) or stopped["verb"][: -len("ing")]
         return f"Don't {base}{stopped['rest'].rstrip(' .!')} any more"
+    if (bother := _BOTHER.match(part)) is not None:
+        base = grammar().gerunds.get(bother["verb"].lower()) or bother["verb"][: -len("ing")]
+        return f"Don't {base}{bother['rest'].rstrip(' .!')}"
     return part
 
 

@@ -152,12 +152,15 @@ def grammar() -> Grammar:
     irregular = {base: (past, done) for base, past, done in (each.split("/") for each in file.irregular)}
     past = {irregular[base][0] if base in irregular else with_ed(base): base for base in file.verbs}
     participles = {irregular[base][1] if base in irregular else with_ed(base): base for base in file.verbs}
+    doubled = {f"{base}led": base for base in file.verbs if base[-1] == "l" and base[-2] in "aeiou"}  # "cancelled"
     return Grammar(
         **{name: getattr(file, name) for name in _Words.__struct_fields__},
         bases=file.verbs,
         singular={with_s(base): base for base in file.verbs} | {"has": "have"},
-        past=past | {"learned": "learn", "spelled": "spell"},
-        participles=participles | {"been": "be", "learned": "learn", "spelled": "spell", "got": "get", "gotten": "get"},
+        past=past | doubled | {"learned": "learn", "spelled": "spell"},
+        participles=participles
+        | doubled
+        | {"been": "be", "learned": "learn", "spelled": "spell", "got": "get", "gotten": "get"},
         gerunds={with_ing(base): base for base in file.verbs} | {"being": "be", "dying": "die", "lying": "lie"},
         persons=file.people.he | file.people.she | file.people.either,
     )

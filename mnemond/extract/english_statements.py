@@ -281,6 +281,8 @@ def _past(clause: Clause, about: Subject, dated: bool) -> str:
         return PROGRESS
     if verb == "take" and rest.lower().startswith("over ") and content_size(rest) > 1:
         return "change"
+    if verb == "pass" and rest.lower().startswith("away"):
+        return "change"
     if about == "thing":
         changed = verb in lists.changes and verb not in ("get", "study") and (dated or has_value(rest))
         changed = changed or (verb == "go" and _UP.match(rest) is not None and has_value(rest))

@@ -89,7 +89,7 @@ _APPOSITION: Final = regex(
     r"|unser\w{0,2}) (?:[a-zäöüß]{1,30} ){0,2}[A-ZÄÖÜ][\w-]{1,40}), ([^,]{2,40}), (?=[a-zäöüß])",
     _I,
 )
-_ASIDE: Final = regex(r",? übrigens(?=,|$)|(?<=\w) übrigens(?= )", _I)
+_ASIDE: Final = regex(r",? übrigens(?=,|$)|(?<=\w) (?:übrigens|ja)(?= (?!oder\b))", _I)
 _JOINING: Final = regex(r"^(?:und|aber|oder) ", _I)
 _WHENEVER: Final = _listed(r"^{whenever}\b", _I)
 _BEFORE: Final = _listed(r"^{before} ", _I)

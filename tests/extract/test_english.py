@@ -406,6 +406,10 @@ def test_forms_of_verbs() -> None:
         ("Actually wait, don't commit to main.", ["Don't commit to main"]),
         ("And no British spelling please.", ["No British spelling please"]),
         ("Nina took over the on-call rotation from Greg.", ["Nina took over the on-call rotation from Greg"]),
+        ("I cancelled FitBase.", ["User cancelled FitBase"]),
+        ("Biscuit passed away in November.", ["Biscuit passed away in November (2025-11-01 to 2025-11-30)"]),
+        ("Don't bother adding a changelog entry for each PR from now on.",
+         ["Don't add a changelog entry for each PR from now on"]),
         ("My mother had a stroke at 59.", ["User's mother had a stroke at 59"]),
         ("Our son is going to Riverside instead of Hillcrest.", ["Our son is going to Riverside instead of Hillcrest"]),
     ],
@@ -420,7 +424,10 @@ def test_what_a_clause_says_is_whole(said: str, kept: list[str]) -> None:
         "I suspect the new Kafka container.", "I can't sleep lately.", "Give me five bullet points.",
         "My daughter has to write an essay about Napoleon.", "My brother Paul is getting him a radio so not that.",
         "I only review.", "I stopped counting.", "I ordered an external disk.", "stg_shipments returns duplicates.",
-        "Don't use a semicolon there.", "For the demo tomorrow hardcode the user id.", "No problem please.",
+        "Don't use a semicolon there.",
+        "For the demo tomorrow please hardcode the user id, we throw it away after.",
+        "For the demo tomorrow hardcode the user id.",
+        "No problem please.",
     ],
 )  # fmt: skip
 def test_what_does_not_last_or_says_nothing_alone_is_left(said: str) -> None:

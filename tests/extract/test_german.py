@@ -145,6 +145,12 @@ def test_every_word_is_in_a_fact_or_in_a_dropped_part(opening: str, first: str, 
             "Grafana läuft bei uns schon, auf dem kleinen Server neben Loki.",
             ["Grafana läuft bei uns schon, auf dem kleinen Server neben Loki"],
         ),
+        (
+            "Der Abschluss muss erst Ende April beim Steuerberater sein.",
+            ["Der Abschluss muss erst Ende April beim Steuerberater sein"],
+        ),
+        ("Ach nee, ich fang ja seit Mai erst um 9 an.", ["User fängt seit Mai erst um 9 an"]),
+        ("Unser Stammtisch jetzt donnerstags statt mittwochs.", ["Unser Stammtisch jetzt donnerstags statt mittwochs"]),
         ("Der DBA ist Ruben, den müsste ich vorher fragen.", ["Der DBA ist Ruben"]),
         ("Mein Physio heißt Timo und sagt, ich soll mehr dehnen.", ["Users Physio heißt Timo"]),
         (
