@@ -71,8 +71,7 @@ _AGREED: Final = regex(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGN
 
 def findings(text: str, scene: Scene) -> Judged:
     """The findings of `text`, one sentence of at most `MAX_SENTENCE` characters, and the parts that are left out, in
-    its
-    order; the reason if there is one for all of it."""
+    its order; the reason if there is one for all of it."""
     sentence = spelled(text)
     lead = without_lead(sentence)
     if set(tokens(lead.rest)) <= courtesy_tokens():
@@ -180,7 +179,7 @@ _DOES_IT: Final = regex(
     r"|so)(?: now| instead| these days)*",
     re.IGNORECASE,
 )
-"""Somebody does what the clause before is about."""
+"""The clause before is about what a person does: "Ana does it now"."""
 
 _TRAIT: Final = regex(
     r"(?P<head>.{1,60}?(?:\b(?:am|is|are)|'[ms]|'re)(?: (?:also|both|a|an"
@@ -502,7 +501,7 @@ _POINTING: Final = regex(
     r"|line|error|code|bug|issue|one|snippet|output|log|message|change|pr|commit|diff|branch|query|variable|approach"
     r"|thing|stuff|case|part|script|page)"
     r"|that (?:function|test|file|class|method|line|error|bug|one|approach|way|thing)|these (?:files|tests|lines"
-    r"|errors|changes)|the (?:same|latter|former) (?:one|way)?)\b",
+    r"|errors|changes)|the (?:same|latter|former) (?:one|way)?|the same(?=\W*\Z))\b",
     re.IGNORECASE,
 )
 _OBJECTLESS: Final = regex(

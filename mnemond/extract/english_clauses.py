@@ -249,7 +249,9 @@ def _is_order(words: list[Word], at: int) -> bool:
         return False
     small, lists = words[at].small, grammar()
     if small in ("always", "never"):
-        return at + 2 < len(words)  # "he only reads texts, never email" is one clause
+        # "he only reads texts, never email" and "on Wednesdays, never right before a holiday" are one clause
+        following = words[at + 1].small if at + 2 < len(words) else ""
+        return following not in lists.prepositions | {"", "right", "just", "only", "really"}
     if small in ("don't", "stop", "let's", "just", "please", "forget"):
         return at + 1 < len(words)
     return small in lists.bases and words[at].text[0].islower() and not begins_clause(words, at) and at + 1 < len(words)
@@ -276,8 +278,7 @@ def _is_whole(before: str, seam: str, *, order: bool) -> bool:
 
 def _is_remark(words: list[Word], *, order: bool) -> bool:
     """True for words before a comma that are no part of the next clause: "won't work", "great idea"; before an order
-    they
-    must not be its subject: "our kids, Leo and Mina, finish"."""
+    they must not be its subject: "our kids, Leo and Mina, finish"."""
     lists = grammar()
     if order and (words[0].small in lists.determiners or words[0].text[:1].isupper()):
         return False

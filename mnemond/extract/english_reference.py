@@ -104,7 +104,7 @@ def _is_name(words: list[Word], at: int, subject: str) -> bool:
 
 
 def _is_called(words: list[Word], at: int) -> bool:
-    """True for a name with which somebody is addressed: at the beginning before a comma, at the end behind one."""
+    """True for a name that addresses a person: at the beginning before a comma, at the end behind one."""
     if at == 0:
         return words[at].text.endswith((",", "!"))
     return at == len(words) - 1 and words[at - 1].text.endswith(",")
@@ -219,8 +219,7 @@ _AFTER_VERB: Final = regex(
 
 def resolved(sentence: str, discourse: Discourse) -> str | None:
     """`sentence`, one clause with straight apostrophes, with its pronouns replaced by what they stand for; None if one
-    of
-    them is unclear. "This project" and "it turned out" need no antecedent."""
+    of them is unclear. "This project" and "it turned out" need no antecedent."""
     found = _SUBJECT.match(sentence)
     if found is None:
         return _with_objects(sentence, discourse)
@@ -319,8 +318,7 @@ _LINKS: Final = regex(r"\b(?:and|but|that|which|who|because|since|so|if|when|whi
 
 def _is_explained(before: str, names: Sequence[Mention]) -> bool:
     """True if the words before a pronoun name what it stands for, in a clause of their own: "I bought a bike and ride
-    it";
-    or their subject may be it."""
+    it"; or their subject may be it."""
     if not any(each.text.split()[-1] in before for each in names):
         return False
     return _LINKS.search(before) is not None or not _BY_SPEAKER.match(before)

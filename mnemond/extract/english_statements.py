@@ -59,8 +59,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 def plain(clause: Clause, *, dated: bool, person: bool = False) -> Statement | str:
     """`clause` as a statement that lasts, else the reason why it is none. `dated`: it has an explicit date; `person`:
-    its
-    subject is somebody, whatever they are called."""
+    its subject is a person."""
     about = subject_of(clause)
     about = "person" if person and about == "thing" else about
     if about == "anyone":
@@ -74,7 +73,7 @@ def plain(clause: Clause, *, dated: bool, person: bool = False) -> Statement | s
 
 _SORTS: Final[dict[str, Sort]] = {"trait": "trait", "state": "state", "change": "change", "plan": "plan"}
 
-# ---------------------------------------------------------------- subjects that are nobody's
+# ---------------------------------------------------------------- subjects without a name
 
 
 def _of_anyone(clause: Clause) -> Statement | str:
@@ -415,7 +414,7 @@ def _progressive(clause: Clause, about: Subject, dated: bool) -> str:
 
 
 _RECEIVERS: Final = frozenset({"me", "us", "him", "her", "them", "you", "it"})
-"""Objects of what somebody is doing now: "getting him a radio"."""
+"""Objects of what a person is doing now: "getting him a radio"."""
 
 
 def _passive(clause: Clause, about: Subject, dated: bool) -> str:

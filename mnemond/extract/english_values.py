@@ -47,7 +47,7 @@ def subject_of(clause: Clause) -> Subject:
 
 
 def is_named(clause: Clause) -> bool:
-    """True if the subject is a name and nothing else, of something or somebody: "Heron", "Green Falcon"."""
+    """True if the subject is a name and nothing else, of a thing or a person: "Heron", "Green Falcon"."""
     words = words_in(clause.subject)
     names = [word for word in words if word.small not in ("and", "&", "from", "of", "the")]
     if not names or len(names) > 3 or not all(word.text[:1].isupper() for word in names):
