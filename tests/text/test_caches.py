@@ -15,6 +15,7 @@ from mnemond.text.similarity import LongTextCache
 from tests.text.cache_walk import unregistered
 
 WITHOUT_TEXT = {
+    "mnemond.hooks.prompt_files.shipped": "of texts of the release",
     "mnemond.memory.draft.write_rules": "of settings and embedders",
     "mnemond.model.memory.parse_rfc3339": "of times",
     "mnemond.recall.profiles._prominence": "of a snapshot, and dropped with it; a purge makes a new one",
