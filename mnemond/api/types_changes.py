@@ -60,7 +60,7 @@ class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     id: Id
     content: Annotated[str | UnsetType, about("the new text", stdin=True)] = UNSET
     category: Annotated[Category | UnsetType, about("another kind", "--cat")] = UNSET
-    importance: Annotated[int | UnsetType, about("1 (trifle) to 5 (never forget)")] = UNSET
+    importance: Annotated[int | UnsetType, about("1 (trifle) to 5 (never forget)", "--imp")] = UNSET
     tags: Annotated[Names | UnsetType, about("all tags, instead of those before", item="--tag")] = UNSET
     entities: Annotated[Entities | UnsetType, about("all names, instead of those before")] = UNSET
     entity_mode: EntityMode | UnsetType = UNSET

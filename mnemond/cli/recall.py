@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -29,7 +29,7 @@ from mnemond.cli.output import (
     text_width,
     wrap,
 )
-from mnemond.cli.parser import ID, Command, Group, Words, by_type
+from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,
@@ -46,7 +46,7 @@ from mnemond.model.answers import (
     SearchHit,
     Signals,
 )
-from mnemond.wire.params import plural
+from mnemond.wire.params import about, plural
 
 _FILTERS = (
     """--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT \
@@ -57,6 +57,22 @@ and what was forgotten only by --status forgotten.""",
 """About the filters, for the end of a help page."""
 
 # recall.
+
+
+class RecallOptions(msgspec.Struct, frozen=True):
+    """Options of mnemon, whose scripts go on working: they say what recall does anyway."""
+
+    smart: Annotated[bool, about("rank by meaning, words and links: the default, accepted for scripts of mnemon")] = (
+        False
+    )
+    verbose: Annotated[bool, about("full results: the default, accepted for scripts of mnemon")] = False
+
+
+def _recall_request(arguments: Arguments) -> Request:
+    for name, opposite in (("smart", "basic"), ("verbose", "compact"), ("verbose", "context")):
+        if arguments.options.get(name) and arguments.options.get(opposite):
+            raise UsageError(f"--{name} and --{opposite} exclude each other", f"--{name} is the default: leave it out")
+    return arguments.request()
 
 
 def _recall(result: RecallResult, style: Style) -> str:
@@ -209,6 +225,8 @@ RECALL = Command(
         "--basic: letter for letter, but for case; no character is a wildcard, nothing is ranked.",
         *_FILTERS,
     ),
+    options=RecallOptions,
+    request=_recall_request,
     render=by_type(
         {
             RecallResult: _recall,

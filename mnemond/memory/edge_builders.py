@@ -270,8 +270,8 @@ def build_semantic(new: NewMemory, around: StoreView, settings: GraphSettings) -
 # Temporal edges: a backbone of each conversation's rows in order, and proximity across conversations.
 
 
-PRECEDES = '{"kind":"backbone","direction":"precedes"}'
-SUCCEEDS = '{"kind":"backbone","direction":"succeeds"}'
+PRECEDES = '{"sub_type":"backbone","direction":"precedes"}'
+SUCCEEDS = '{"sub_type":"backbone","direction":"succeeds"}'
 
 BACKBONE_WEIGHT = 1.0
 
@@ -283,7 +283,7 @@ _PART_US = HOUR_US // HOUR_PARTS
 
 @lru_cache(maxsize=256)  # memories written together have few distinct distances
 def _proximity_metadata(parts: int) -> str:
-    return f'{{"kind":"proximity","hours":{parts / HOUR_PARTS}}}'
+    return f'{{"sub_type":"proximity","hours":{parts / HOUR_PARTS}}}'
 
 
 def proximity(hours: float) -> float:

@@ -390,7 +390,9 @@ def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
 
 
 def _edge(edge: Edge) -> EdgeState:
-    metadata = msgspec.json.decode(edge.metadata)
+    metadata: dict[str, object] = msgspec.json.decode(edge.metadata)
+    if edge.edge_type == "temporal" and edge.created_by == "auto" and "kind" in metadata:
+        metadata = {"sub_type": metadata.pop("kind")} | metadata  # as links were written before they had a sub_type
     return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
 
 

@@ -324,6 +324,7 @@ class _Decision:
             embedded=self._snapshot.has_vector(self._row(best.id)),
             united=union.report,
             **_match_fields(best),
+            **_as_stored(survivor),
         )
         detail = f"similarity={best.verdict.similarity:.3f}{_united_fields(old, survivor)}"
         changes: tuple[Change, ...] = (PutInsight(survivor, "BOOST", mentions=union.mentions), *union.edges)
@@ -350,6 +351,7 @@ class _Decision:
             compared,
             around,
             alike,
+            **_as_stored(insight),
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
             redundancy=paired.redundancy,
             conflicts=to_review(compared, left, self._diff.settings.limit),
@@ -376,6 +378,7 @@ class _Decision:
             compared,
             around,
             alike,
+            **_as_stored(insight),
             action="replaced",
             diff_suggestion=best.verdict.suggestion,
             replaced_id=old.id,
@@ -502,6 +505,10 @@ CONTRADICTS = '{"sub_type":"contradicts"}'
 LEAST_WEIGHT = 0.5
 """Weight of a link between memories that contradict each other in few common words: that of a pair (spec of Mnemosyne).
 """
+
+
+def _as_stored(insight: Insight) -> dict[str, object]:
+    return {name: getattr(insight, name) for name in ("category", "importance", "tags", "entities")}
 
 
 def _match_fields(match: Match) -> dict[str, object]:

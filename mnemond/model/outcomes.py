@@ -159,9 +159,11 @@ class RememberResult(WriteResult, frozen=True):
     for".
 
     `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
-    was discarded, and when a dry run would have made it. `pruned_ids`: the `auto_pruned` memories that left a full
-    store for it. `united`: what was added to the memory that says it already, null if nothing was to be added.
-    `no_longer`: the statement of the replaced memory that is no longer held, null if it was only refined.
+    was discarded, and when a dry run would have made it. `category`, `importance`, `tags` and `entities` are those of
+    that row as it is stored; null and empty for a discarded text, and after a purge. `pruned_ids`: the `auto_pruned`
+    memories that left a full store for it. `united`: what was added to the memory that says it already, null if nothing
+    was to be added. `no_longer`: the statement of the replaced memory that is no longer held, null if it was only
+    refined.
     """
 
     id: str | None
@@ -193,6 +195,10 @@ class RememberResult(WriteResult, frozen=True):
     pruned_ids: tuple[str, ...] = ()
     united: United | None = None
     no_longer: str | None = None
+    category: str | None = None
+    importance: int | None = None
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
 
 
 # Other changes of memories and links.

@@ -237,8 +237,8 @@ def _hit_without_terms(snapshot: Snapshot, row: int, via: Sequence[str], share: 
     return Hit(snapshot.insight(row), 0.0, evidence, tuple(via), signals)
 
 
-def _intent_source(query: Query) -> Literal["auto", "given"]:
-    return "auto" if query.intent is None else "given"
+def _intent_source(query: Query) -> Literal["auto", "override"]:
+    return "auto" if query.intent is None else "override"
 
 
 # recall --basic: memories whose text contains the query, newest first

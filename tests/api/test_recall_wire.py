@@ -233,7 +233,7 @@ async def test_an_intent_is_told_as_it_was_meant(tmp_path: Path) -> None:
         await fill(over, "tea at four")
         read, given = await recalled(over, "why tea"), await recalled(over, "why tea", intent="entity")
         assert (read["meta"]["intent"], read["meta"]["intent_source"]) == ("WHY", "auto")
-        assert (given["meta"]["intent"], given["meta"]["intent_source"]) == ("ENTITY", "given")
+        assert (given["meta"]["intent"], given["meta"]["intent_source"]) == ("ENTITY", "override")
         assert {hit["intent"] for hit in given["results"]} == {"ENTITY"}
 
 

@@ -23,7 +23,7 @@ KEYS = {
     "id", "action", "diff_suggestion", "replaced_id", "duplicate_of", "similarity", "matched_id", "reason",
     "edges_created", "semantic_candidates", "causal_candidates", "quality_warnings", "quality_details", "embedded",
     "effective_importance", "auto_pruned", "redundancy", "substance", "trigger_type", "hypothetical_queries",
-    "conflicts", "scope", "store", "op_id",
+    "conflicts", "scope", "store", "op_id", "category", "importance", "tags", "entities",
 }  # fmt: skip
 """Of spec 8, step 5: always present."""
 
@@ -84,6 +84,28 @@ async def test_every_key_is_there_whatever_becomes_of_it(tmp_path: Path) -> None
         assert results["skipped"].id == results["skipped"].duplicate_of == results["replaced"].replaced_id == added.id
         assert (results["discarded"].id, results["discarded"].effective_importance) == (None, 0.0)
         assert (await over.warm()).store.snapshot.live == 1
+
+
+async def test_the_reply_says_how_it_is_stored(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        added = await remember(
+            over, "Chose Qdrant over Milvus", category="decision", importance=5, tags=("search", f"key {SECRET}"),
+            entities=("Qdrant", "Qdrant"),
+        )  # fmt: skip
+        said = (added.category, added.importance, added.tags, added.entities)
+        assert added.id is not None
+        stored = (await over.warm()).store.snapshot.insight(0)
+        assert said == (stored.category, stored.importance, stored.tags, stored.entities)
+        assert said[:2] == ("decision", 5)
+        assert added.tags[0] == "search"
+        assert SECRET not in str(added)
+        assert {"Qdrant", "Milvus"} <= {*added.entities}
+        skipped = await remember(over, "chose qdrant over milvus.", tags=("other",))
+        assert (skipped.action, skipped.category, skipped.importance) == ("skipped", "decision", 5)
+        discarded = await remember(over, "ok thanks", channel="hook", importance=4, tags=("a",))
+        assert (discarded.category, discarded.importance, discarded.tags, discarded.entities) == (None, None, (), ())
+        rehearsed = await remember(over, "tea at four", category="fact", tags=("t",), dry_run=True)
+        assert (rehearsed.id, rehearsed.category, rehearsed.tags) == (None, "fact", ("t",))
 
 
 async def test_a_dry_run_names_only_a_row_that_there_is(tmp_path: Path) -> None:

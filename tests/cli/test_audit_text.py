@@ -156,13 +156,13 @@ def test_what_became_of_links_is_told_once() -> None:
     heir, other = "c0ffee00-0000-4000-8000-000000000003", OLD
     had = [
         EdgeState(ID, other, "temporal", 0.5, {}, "auto"),
-        EdgeState(heir, other, "temporal", 0.4, {"kind": "proximity"}, "auto"),
+        EdgeState(heir, other, "temporal", 0.4, {"sub_type": "proximity"}, "auto"),
         EdgeState(other, ID, "causal", 0.7, {}, "user"),
         EdgeState(ID, other, "entity", 0.3, {}, "auto"),
         EdgeState(ID, other, "semantic", 0.6, {}, "auto"),
     ]
     has = [
-        EdgeState(heir, other, "temporal", 0.5, {"kind": "proximity"}, "auto"),
+        EdgeState(heir, other, "temporal", 0.5, {"sub_type": "proximity"}, "auto"),
         EdgeState(other, heir, "causal", 0.7, {}, "user"),
         EdgeState(ID, other, "semantic", 0.8, {}, "auto"),
         EdgeState(other, heir, "entity", 0.3, {}, "auto"),

@@ -300,7 +300,7 @@ def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
 def test_no_option_is_suggested_for_nonsense(name: str) -> None:
-    for nonsense in ("--bogus", "--weird", "--gently", "--verbose", "--x"):
+    for nonsense in ("--bogus", "--weird", "--gently", "--loudly", "--x"):
         assert parser.nearest_option(nonsense, BY_NAME[name].parser.option_names()) is None
 
 

@@ -10,8 +10,8 @@ import pytest
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.memory.history import past
 from mnemond.model.answers import HistoryResult
-from mnemond.model.changes import AddInsight, PurgeInsight
-from mnemond.model.memory import Insight, Scope
+from mnemond.model.changes import AddEdge, AddInsight, PurgeInsight
+from mnemond.model.memory import Edge, Insight, Scope
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
 
 NAMES = ("aaaaaa-1", "aaaaaa-2", "bbbbbb-3", "cccccc-4")
@@ -66,6 +66,17 @@ def test_operations_are_told_in_order_and_the_newest_of_many(world: AuditWorld) 
     found = of(world, "bbbbbb-3", 2)
     assert found.total_operations == 4
     assert [each.after_state.importance for each in found.operations if each.after_state] == [2, 4]
+
+
+@pytest.mark.parametrize("written", ["sub_type", "kind"])
+def test_a_temporal_link_says_its_sub_type_however_it_was_written(world: AuditWorld, written: str) -> None:
+    ends = (("aaaaaa-1", "bbbbbb-3"), ("bbbbbb-3", "aaaaaa-1"))
+    noted = f'{{"{written}":"proximity","hours":1.0}}'
+    for source, target in ends:
+        world.change(AddEdge(Edge(source, target, "temporal", 0.5, noted), audited=True))
+    (link,) = {str(each.metadata) for done in of(world, "aaaaaa-1").operations if done.after_state
+               for each in done.after_state.edges}  # fmt: skip
+    assert link == str({"sub_type": "proximity", "hours": 1.0})
 
 
 def test_the_retired_and_the_purged_are_found(world: AuditWorld) -> None:

@@ -45,7 +45,7 @@ def test_a_reason_links_cause_and_effect(old: str, new: str, cause: int, weight:
     assert decided.outcome.edges_created.causal == 1
 
 
-BACKBONE = '"kind":"backbone"'
+BACKBONE = '"sub_type":"backbone"'
 
 
 def backbone(decided: Decided) -> set[tuple[str, str]]:

@@ -38,8 +38,8 @@ def test_the_backbone_runs_from_the_latest_row_of_the_chain() -> None:
     made = build_temporal(newcomer(), SmallStore(Row("a", hours=-3), Row("b", hours=-2)), CHAIN_ONLY)
     assert added(made) == [("new", "b", 1.0), ("b", "new", 1.0)]
     assert metadata(made) == [
-        {"kind": "backbone", "direction": "succeeds"},
-        {"kind": "backbone", "direction": "precedes"},
+        {"sub_type": "backbone", "direction": "succeeds"},
+        {"sub_type": "backbone", "direction": "precedes"},
     ]
     assert removed(made) == []
 
@@ -62,7 +62,7 @@ def test_proximity_leaves_out_both_neighbours_of_the_backbone() -> None:
     store = SmallStore(Row("a", hours=-0.5), Row("b", hours=0.5), Row("other", hours=-1, chain="else"))
     made = build_temporal(newcomer(), store, SETTINGS)
     assert added(made)[4:] == [("new", "other", 0.5), ("other", "new", 0.5)]
-    assert metadata(made)[4:] == [{"kind": "proximity", "hours": 1.0}] * 2
+    assert metadata(made)[4:] == [{"sub_type": "proximity", "hours": 1.0}] * 2
 
 
 def test_proximity_takes_the_nearest_within_the_window_of_the_rows_own_time() -> None:

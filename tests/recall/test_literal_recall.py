@@ -67,7 +67,7 @@ def test_the_intent_is_read_from_the_question_unless_it_is_given() -> None:
         "WHY",
         "auto",
         "ENTITY",
-        "given",
+        "override",
     )
     assert weights(read)["graph"] == pytest.approx(7 / 9)
     assert weights(given)["graph"] == pytest.approx(0.4)

@@ -152,7 +152,7 @@ def test_a_query_without_words_still_has_an_intent_and_no_second_look() -> None:
     given = ask(store(*NOTES), "what is the", intent="WHY")
     assert (given.meta.intent, given.meta.intent_source, given.meta.rerank.applied, given.meta.rerank.reason) == (
         "WHY",
-        "given",
+        "override",
         False,
         None,
     )

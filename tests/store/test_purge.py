@@ -269,6 +269,8 @@ REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
             semantic_candidates=[SemanticCandidate("other", "Zorkmid", "fact", 0.5, 0.5)],
             united=United(["Zorkmid"]),
             no_longer="Zorkmid",
+            tags=("Zorkmid",),
+            entities=("Zorkmid",),
         ),
         made(UpdateResult, "o", id="it", quality_details=[REMARK], quality_warnings=["Zorkmid"]),
         made(
