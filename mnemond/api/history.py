@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from heapq import merge
+from itertools import islice
 
+import msgspec
 import trio
 
 from mnemond.api.requests import Identities, scope_of, submitted
@@ -14,7 +17,7 @@ from mnemond.clock import Clock
 from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
 from mnemond.errors import MnemonError
 from mnemond.memory import undo
-from mnemond.memory.history import op_ids, past
+from mnemond.memory.history import NO_SUBJECT, op_ids, past, subjects
 from mnemond.model.answers import HistoryResult, LogLine
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import UndoResult
@@ -43,8 +46,12 @@ class HistoryHandlers:
         warm = await self._open_stores.use(params.store)
 
         def read(connection: Connection) -> list[LogLine]:
-            lines = operations.newest_lines(connection, params.limit)
-            return [LogLine(*line, op_id) for line, op_id in zip(lines, op_ids(connection, lines), strict=True)]
+            lines = _newest_lines(connection, params)
+            about = subjects(connection, {line.insight_id for line in lines if line.insight_id is not None})
+            return [
+                LogLine(*line, op_id, *about.get(line.insight_id or "", NO_SUBJECT))
+                for line, op_id in zip(lines, op_ids(connection, lines), strict=True)
+            ]
 
         return await warm.store.read(read)
 
@@ -52,7 +59,7 @@ class HistoryHandlers:
     async def receipt(self, call: Call, params: LogParams) -> ReceiptResult:
         """Return the newest operations with hashes in place of ids and details."""
         warm = await self._open_stores.use(params.store)
-        lines = await warm.store.read(partial(operations.newest_lines, limit=params.limit))
+        lines = await warm.store.read(partial(_newest_lines, params=params))
         return warm.marked(
             ReceiptResult(
                 schema="mnemond.receipt.v1",
@@ -81,7 +88,28 @@ class HistoryHandlers:
             found = undo.Found(params.operation)  # it may be a repeat, which the writer recognises by its op_id
         vectors = await _vectors(warm, found.texts)
         proposal = undo.propose(found, vectors, identity, warm.rules)
-        return await submitted(warm, proposal, UndoResult)
+        result = await submitted(warm, proposal, UndoResult)
+        try:
+            about = await warm.store.read(partial(subjects, insight_ids={each.id for each in result.memories}))
+        except MnemonError:
+            return result  # it was done, which matters more
+        memories = [
+            msgspec.structs.replace(each, words=words, purged=purged)
+            for each in result.memories
+            for words, purged in [about.get(each.id, NO_SUBJECT)]
+        ]
+        return msgspec.structs.replace(result, memories=memories)
+
+
+def _newest_lines(connection: Connection, params: LogParams) -> list[operations.LogLine]:
+    """Return the newest lines, newest first, recalls between writes."""
+    lines = operations.newest_lines(connection, params.limit)
+    recalls = operations.newest_recalls(connection, params.limit) if params.recalls else []
+    return list(islice(merge(lines, recalls, key=_moment, reverse=True), params.limit))
+
+
+def _moment(line: operations.LogLine) -> str:
+    return line.created_at
 
 
 def _event(line: operations.LogLine) -> ReceiptEvent:

@@ -46,7 +46,8 @@ from mnemond.model.answers import (
     insight_view,
     six,
 )
-from mnemond.model.memory import CATEGORIES, STATUSES, Status, parse_rfc3339
+from mnemond.model.changes import RecallLine
+from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled, Span
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
@@ -301,10 +302,10 @@ class ReadHandlers:
         stopwatch: Callable[[], float],
         clock: Clock,
         nonce: Callable[[], str],
-        on_used: Callable[[OpenStore, Sequence[str]], None],
+        on_used: Callable[[OpenStore, Sequence[str], RecallLine | None], None],
     ) -> None:
         """`nonce` returns an unguessable string for the fence of a context. `on_used` receives the ids of the memories
-        that answered a question, in the event loop's thread."""
+        that answered a question, and the line of the log about it, in the event loop's thread."""
         self._on_used = on_used
         self._open_stores = open_stores
         self._clock = clock
@@ -346,9 +347,16 @@ class ReadHandlers:
         else:
             with await self._turns.slot(call):
                 made = await in_thread(self._run, job, limiter=self._threads)
-        if params.touch and not wanted.historic and not form.basic:
-            self._on_used(warm, made.used)
+        if params.touch:
+            used = [] if wanted.historic or form.basic else made.used
+            line = self._line(form, made) if warm.config.retrieval.log_recalls else None
+            self._on_used(warm, used, line)
         return made.answer
+
+    def _line(self, form: Form, made: _Answer) -> RecallLine:
+        kind = "basic" if form.basic else made.answer.meta.intent.lower()
+        detail = f"{kind} results={made.found}{'' if made.confidence is None else f' confidence={made.confidence}'}"
+        return RecallLine(format_us(self._clock.now_us()), made.best, detail)
 
     async def _with_vector(self, job: _RecallJob, embedder: Embedder) -> _RecallJob:
         """Embed the question with a slow embedder, in threads apart from those of recalls; a stop does not wait."""
@@ -375,7 +383,14 @@ class ReadHandlers:
     def _finish(self, job: _RecallJob, found: Recalled) -> _Answer:
         answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
         used = used_ids(found, answer, job.warm.config.retrieval.touch)
-        return _Answer(job.warm.marked(answer, found.embed_error), used)
+        best = max(found.hits, key=lambda hit: hit.score, default=None)  # a question why has causes in front of it
+        return _Answer(
+            job.warm.marked(answer, found.embed_error),
+            used,
+            len(found.hits),
+            None if best is None else best.insight.id,
+            None if best is None or job.form.basic else best.confidence,
+        )
 
     @handles("get")
     async def get(self, call: Call, params: GetParams) -> GetResult:
@@ -427,10 +442,14 @@ class ReadHandlers:
 
 
 class _Answer(NamedTuple):
-    """An answer, and the ids of the memories whose use it counts."""
+    """An answer, the ids of the memories whose use it counts, and what the log says of it: the number of results, the
+    first one, and its confidence."""
 
     answer: Answer
     used: list[str]
+    found: int
+    best: str | None
+    confidence: str | None
 
 
 class _RecallJob(NamedTuple):

@@ -234,6 +234,7 @@ UNDO = method(
 
 class LogParams(StoreParams, frozen=True, kw_only=True):
     limit: Annotated[Limit, about("the newest N lines", "-n")] = 20
+    recalls: Annotated[bool, about("recalls as well as writes", cli="writes alone, without recalls")] = True
 
 
 LOG = method("log", LogParams, list[LogLine], Access.READ, "List what was done, newest first.", positional=("limit",))

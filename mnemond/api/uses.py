@@ -1,11 +1,11 @@
-"""Counting of recalled memories: gathered for a second, then written in small batches after the answers were sent.
+"""Counting and logging of recalls: gathered for a second, then written in small batches after the answers were sent.
 
-No answer waits for a count or fails because of one; counts may be lost with the process. A stop writes pending ones.
+No answer waits for that write or fails because of it; it may be lost with the process. A stop writes what is pending.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -17,7 +17,9 @@ from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
+from mnemond.model.changes import RecallLine
 from mnemond.model.outcomes import Outcome
+from mnemond.store.operations import MAX_RECALLS
 from mnemond.store.store import OnResult
 
 GATHER_S: Final = 1.0
@@ -29,6 +31,9 @@ MAX_WAITING: Final = 4096
 AT_ONCE: Final = 50
 """Memories per write: 1 ms of the writer's time in a store of 10,000. Five hundred recalls a second leave a thousand
 pending: 16 ms in one write, 40 to 110 ms under that load, which delayed every concurrent remember."""
+
+LINES_AT_ONCE: Final = 100
+"""Lines of the log of recalls per write: some tenths of a millisecond."""
 
 CAUSE: Final = "system:recall"
 
@@ -61,9 +66,9 @@ class Uses:
                         pass
             self._waiting.clear()
 
-    def note(self, warm: OpenStore, insight_ids: Sequence[str]) -> None:
-        """Schedule the counting of recalled memories."""
-        if not insight_ids or self._nursery is None:
+    def note(self, warm: OpenStore, insight_ids: Sequence[str], line: RecallLine | None = None) -> None:
+        """Schedule the counting of recalled memories, and a line of the log about their recall."""
+        if not (insight_ids or line) or self._nursery is None:
             return
         name = warm.store.name
         waiting = self._waiting.get(name)
@@ -73,6 +78,8 @@ class Uses:
         times = waiting.times
         if len(times) + sum(each not in times for each in set(insight_ids)) <= MAX_WAITING:
             times.update(insight_ids)
+        if line is not None:
+            waiting.lines.append(line)
 
     async def _count_soon(self, name: str) -> None:
         await trio.sleep(GATHER_S)
@@ -92,27 +99,29 @@ class Uses:
     def _submit(self, gathered: _Gathered, done: OnResult) -> bool:
         """Submit the next batch; return False if there is none, or if the store is busy or closing, which is reported
         elsewhere and matters more than these counts."""
-        times = gathered.next_batch()
-        if not times:
+        times, lines = gathered.next_batch()
+        if not (times or lines):
             return False
         store = gathered.warm.store
         try:
-            store.submit(propose(times, self._identities.own(store.name, CAUSE)), done)
+            store.submit(propose(times, self._identities.own(store.name, CAUSE), lines), done)
         except MnemonError:
             return False
         return True
 
 
 class _Gathered:
-    """Pending counts of a store."""
+    """Pending counts and log lines of a store. Of more lines than are kept, the oldest go."""
 
     def __init__(self, warm: OpenStore) -> None:
         self.warm = warm
         self.times: Counter[str] = Counter()
+        self.lines: deque[RecallLine] = deque(maxlen=MAX_RECALLS)
 
-    def next_batch(self) -> dict[str, int]:
+    def next_batch(self) -> tuple[dict[str, int], list[RecallLine]]:
         """Remove and return the next batch."""
-        return {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
+        times = {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
+        return times, [self.lines.popleft() for _ in range(min(len(self.lines), LINES_AT_ONCE))]
 
 
 def _setter(event: trio.Event) -> OnResult:

@@ -26,7 +26,7 @@ from mnemond.cli.output import (
 )
 from mnemond.cli.parser import ID, Command, Group, Words
 from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
-from mnemond.model.outcomes import UndoResult
+from mnemond.model.outcomes import UndoneMemory, UndoResult
 from mnemond.wire.params import plural
 
 # history.
@@ -206,6 +206,8 @@ _BECAME = {
     "relinked": "linked as before",
 }  # fmt: skip
 
+_STATE: Final = max(map(len, _BECAME.values()))
+
 MAX_MEMORIES: Final = 10
 """Memories that are listed one by one."""
 
@@ -224,7 +226,11 @@ def _undo(result: UndoResult, style: Style) -> str:
     return lines(
         f"Took back: {method}operation {style.strong(one_line(result.undone))}{repeated(result)}",
         *(
-            f"  {short_id(each.id)}  {_BECAME.get(each.became) or one_line(each.became)}"
+            row(
+                f"  {short_id(each.id)}  {_BECAME.get(each.became) or one_line(each.became):<{_STATE}}  ",
+                _about(each),
+                style,
+            ).rstrip()
             for each in result.memories[:MAX_MEMORIES]
         ),
         f"  and {unshown:,} more" if unshown > 0 else None,
@@ -233,6 +239,11 @@ def _undo(result: UndoResult, style: Style) -> str:
         *(line for each in result.memories for line in conflicts_of(each.id, each.conflicts, style)),
         f"To have it again: mnemonctl undo {operation_name(result.op_id)}",
     )
+
+
+def _about(subject: UndoneMemory | LogLine) -> str:
+    """The first words of a memory; "purged" where nothing of it is kept."""
+    return "purged" if subject.purged else subject.words or ""
 
 
 UNDO = Command(
@@ -264,7 +275,10 @@ def _log_line(line: LogLine, style: Style) -> str:
     subject = short_id(line.insight_id) if line.insight_id is not None else ""
     name = operation_name(line.op_id) if line.op_id is not None else ""
     head = f"{second(line.created_at)}  {one_line(line.operation):<13}  {subject:<8}  {name:<8}  "
-    return row(head, line.detail, style, least=12).rstrip()
+    about = _about(line)
+    return row(
+        head, f"{about}  ({line.detail})" if about and line.detail else about or line.detail, style, least=12
+    ).rstrip()
 
 
 LOG = Command(
@@ -273,8 +287,9 @@ LOG = Command(
     ("mnemonctl log", "mnemonctl log --limit 100 --json", "mnemonctl undo 9f8e7d6c"),
     method=types_changes.LOG,
     details=(
-        "A line has when and what, the memory, the operation (for `mnemonctl undo OP`) and a detail.",
-        "The newest 5,000 lines are kept. They never hold a memory's text; `mnemonctl history ID` does.",
+        "A line has when and what, the memory, the operation (for `mnemonctl undo OP`), its first words and a detail.",
+        "The words are looked up when they are shown: no line holds a memory's text, nor the question of a recall.",
+        "The newest 5,000 writes and the newest 1,000 recalls are kept.",
     ),
     render=_log,
 )

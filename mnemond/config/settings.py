@@ -536,6 +536,12 @@ class RetrievalSettings(Section, frozen=True):
     rerank_enabled: Annotated[bool, Meta(description="Rerank the results. Overridden by `rerank` of a request.")] = (
         False
     )
+    log_recalls: Annotated[
+        bool,
+        Meta(
+            description="List recalls in the log: when, how many results and the best one, without the question's text."
+        ),
+    ] = True
     anchors: AnchorSettings = AnchorSettings()
     fusion: FusionSettings = FusionSettings()
     rerank: RerankSettings = RerankSettings()

@@ -87,6 +87,45 @@ def conflicts_after_restore(
     return to_review(found, {it.id, *apart_from}, rules.diff.settings.limit)
 
 
+# First words: what a line or an operation is about. They are looked up when it is shown and stored nowhere, so that a
+# purge leaves none behind.
+
+
+MAX_WORDS: Final = 60
+"""Characters of the first words of a memory: enough to recognise it."""
+
+_READ: Final = 4 * MAX_WORDS
+"""Characters read of a memory for its first words, as it may begin with blank lines."""
+
+
+class Subject(NamedTuple):
+    """First words of a memory; None if it has no row, as of one that was `purged`."""
+
+    words: str | None
+    purged: bool = False
+
+
+NO_SUBJECT: Final = Subject(None)
+
+
+def subjects(connection: Connection, insight_ids: Collection[str]) -> dict[str, Subject]:
+    """Look up what memories are about, active or not. An id that never was in the store is left out."""
+    found = {each: Subject(first_words(text)) for each, text in insights.beginnings(connection, insight_ids, _READ)}
+    gone = [each for each in insight_ids if each not in found]
+    return found | {each: Subject(None, purged=True) for each in gone if history.is_purged(connection, each)}
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a text on one line, cut between words where there are any."""
+    line = " ".join(text.split())
+    if len(line) <= MAX_WORDS:
+        return line
+    head = line[: MAX_WORDS - 1]
+    whole, space, _ = head.rpartition(" ")
+    cut = whole if space and line[len(head)] != " " and len(whole) >= MAX_WORDS // 2 else head.rstrip()
+    return f"{cut}…"
+
+
 # Lookup of the memory of an operation.
 
 

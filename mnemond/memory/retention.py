@@ -19,7 +19,16 @@ from mnemond.memory.compare import parted, partner_of
 from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
 from mnemond.memory.draft import WriteContext
 from mnemond.model.answers import GcCandidate, GcFlagged
-from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
+from mnemond.model.changes import (
+    Change,
+    ChangeSet,
+    CountUse,
+    PurgeInsight,
+    PutInsight,
+    RecallLine,
+    RetireInsight,
+    SetImportance,
+)
 from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import GcDone, GcKept, Used
 from mnemond.model.query import Confidence, Filter
@@ -483,9 +492,10 @@ def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: T
     return touch.policy == "any" or (via != RECENCY and confidence != "low")
 
 
-def propose(times: Mapping[str, int], identity: WriteContext) -> ChangeSet:
-    """Return the write that counts these uses; memories retired meanwhile are ignored."""
+def propose(times: Mapping[str, int], identity: WriteContext, recalls: Sequence[RecallLine] = ()) -> ChangeSet:
+    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs `recalls`."""
     changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
-    return identity.change_set(
+    write = identity.change_set(
         method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
     )
+    return msgspec.structs.replace(write, recalls=tuple(recalls))

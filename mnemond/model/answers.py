@@ -374,8 +374,13 @@ class HistoryResult(Result, frozen=True, kw_only=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """One operation; `detail` never holds a memory's text. `op_id` is what undo takes; null if no memory and no link
-    was changed, or if it is unknown."""
+    """One operation, or one recall, whose `insight_id` is that of its best result; `id` counts either apart. `detail`
+    never holds a memory's text or a question. `op_id` is what undo takes; null if no memory and no link was changed, or
+    if it is unknown.
+
+    `words`: the first words of the memory as it is now, looked up for this answer; null if there is none, and of a
+    `purged` one.
+    """
 
     id: int
     operation: str
@@ -383,6 +388,8 @@ class LogLine(msgspec.Struct, frozen=True):
     detail: str
     created_at: str
     op_id: str | None
+    words: str | None = None
+    purged: bool = False
 
 
 # gc: listing and review.

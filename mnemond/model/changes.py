@@ -231,6 +231,15 @@ class SettleFact(msgspec.Struct, frozen=True, tag=True):
     left: str | None
 
 
+class RecallLine(msgspec.Struct, frozen=True):
+    """A line of the log about a recall: its time (RFC 3339), its best memory if there is one, and a detail without a
+    word of the question."""
+
+    at: str
+    insight_id: str | None
+    detail: str
+
+
 class ChangeSet(msgspec.Struct, frozen=True):
     """One atomic operation.
 
@@ -241,7 +250,7 @@ class ChangeSet(msgspec.Struct, frozen=True):
     an empty operation leaves no line). `undoes` is the op_id of the operation that this one reverses. `facts` are rows
     (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
-    neither in the index nor in the history.
+    neither in the index nor in the history. `recalls` are lines for the log of recalls.
     """
 
     op_id: str
@@ -259,3 +268,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     facts: tuple[tuple[str, str], ...] = ()
     refused: str = ""
     queue: tuple[QueueExchange | SettleFact, ...] = ()
+    recalls: tuple[RecallLine, ...] = ()

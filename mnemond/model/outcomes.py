@@ -352,11 +352,14 @@ class UnlinkResult(WriteResult, frozen=True):
 
 class UndoneMemory(msgspec.Struct, frozen=True):
     """The effect on one memory: active again, with its former value, out of recall, or linked as before. `conflicts`:
-    memories that it repeats or contradicts now, left unchanged for review."""
+    memories that it repeats or contradicts now, left unchanged for review. `words`: its first words, looked up for this
+    answer; null of a `purged` one."""
 
     id: str
     became: Literal["restored", "revised", "retired", "relinked"]
     conflicts: list[Conflict]
+    words: str | None = None
+    purged: bool = False
 
 
 class UndoResult(WriteResult, frozen=True):

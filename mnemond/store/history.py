@@ -109,6 +109,12 @@ def count_of(connection: Connection, insight_id: str) -> int:
     return connection.count("SELECT count(*) FROM memory_operations WHERE memory_id = ?", (insight_id,))
 
 
+def is_purged(connection: Connection, insight_id: str) -> bool:
+    """Return True for a memory of which only the fact that it was there is kept."""
+    found = "SELECT 1 FROM memory_operations WHERE memory_id = ? AND after_state IS NULL LIMIT 1"
+    return connection.row(found, (insight_id,)) is not None
+
+
 def operations_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
     """Return (op_id, created_at) of the rows of one memory from `moment` on, newest first, at most `limit`."""
     rows = connection.rows(

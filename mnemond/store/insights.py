@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -263,6 +263,12 @@ def _walk(connection: Connection, step: str, insight_id: str, limit: int) -> lis
                 found.append((near, status))
                 waiting.append(near)
     return found
+
+
+def beginnings(connection: Connection, insight_ids: Collection[str], length: int) -> list[tuple[str, str]]:
+    """Return (id, first `length` characters) of the rows of any status with these ids."""
+    sql = "SELECT id, substr(content, 1, ?) FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+    return [(row[0], row[1]) for row in connection.rows(sql, (length, _json.encode(sorted(insight_ids)).decode()))]
 
 
 def count_by_status(connection: Connection) -> dict[str, int]:

@@ -12,7 +12,7 @@ import msgspec
 from mnemond.errors import OP_ID_REUSED, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
-from mnemond.model.changes import ChangeSet, Vector
+from mnemond.model.changes import ChangeSet, RecallLine, Vector
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import (
     GcKept,
@@ -254,6 +254,29 @@ def trim_some_lines(connection: Connection, most: int, limit: int) -> int:
 
 def count_lines(connection: Connection) -> int:
     return connection.count("SELECT count(*) FROM oplog")
+
+
+# The log of recalls: a ring of its own, so that recalls push out no line about a write.
+
+
+MAX_RECALLS: Final = 1000
+RECALL: Final = "recall"
+"""Operation of a line about a recall."""
+
+
+def log_recalls(connection: Connection, lines: Collection[RecallLine]) -> None:
+    """Write lines about recalls, and drop the oldest beyond MAX_RECALLS."""
+    connection.run_many(
+        "INSERT INTO recalls(insight_id, detail, created_at) VALUES(?, ?, ?)",
+        [(line.insight_id, line.detail[:MAX_DETAIL], line.at) for line in lines],
+    )
+    connection.run("DELETE FROM recalls WHERE id <= (SELECT max(id) FROM recalls) - ?", (MAX_RECALLS,))
+
+
+def newest_recalls(connection: Connection, limit: int) -> list[LogLine]:
+    """Return the newest recalls as lines of the log. Their ids count recalls alone."""
+    sql = "SELECT id, insight_id, detail, created_at FROM recalls ORDER BY id DESC LIMIT ?"
+    return [LogLine(row[0], RECALL, *row[1:]) for row in connection.rows(sql, (limit,))]
 
 
 # Refusals of the substance filter, counted by day and reason in the `metrics` table.

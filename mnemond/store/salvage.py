@@ -25,7 +25,7 @@ from mnemond.store.verified_copy import Facts
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
-    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number",
+    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
 }  # fmt: skip
 """Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
 

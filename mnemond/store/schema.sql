@@ -100,6 +100,12 @@ CREATE TABLE oplog(
   detail TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 ) STRICT;
+CREATE TABLE recalls(
+  id INTEGER PRIMARY KEY,
+  insight_id TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE memory_operations(
   id INTEGER PRIMARY KEY AUTOINCREMENT,

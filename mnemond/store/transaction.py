@@ -131,6 +131,8 @@ def run(
         operations.record(connection, change_set, outcome)
     if change_set.refused:
         operations.count_refusal(connection, change_set.refused, change_set.now)
+    if change_set.recalls:
+        operations.log_recalls(connection, change_set.recalls)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     return Written(outcome, purged=applied.purged)

@@ -28,7 +28,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Purpose, Supply
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.memory.embedding import wanted_by
-from mnemond.model.changes import Vector
+from mnemond.model.changes import RecallLine, Vector
 from mnemond.store.backups import BackupDirectory, BackupService
 from mnemond.store.registry import StoreRegistry
 from mnemond.wire.deferred import Deferred, run_now
@@ -160,6 +160,7 @@ class Bench:
         self.remembering = RememberHandlers(self.open_stores, self.identities)
         self.changes = ChangeHandlers(self.open_stores, self.identities, self.clock)
         self.used: list[str] = []
+        self.recalls: list[RecallLine] = []
         self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
         self.search = SearchHandlers(self.open_stores, self.clock)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
@@ -170,8 +171,9 @@ class Bench:
     def _stop(self) -> None:
         self.stopped += 1
 
-    def _note_use(self, warm: OpenStore, insight_ids: Sequence[str]) -> None:
+    def _note_use(self, warm: OpenStore, insight_ids: Sequence[str], line: RecallLine | None) -> None:
         self.used += insight_ids
+        self.recalls += [] if line is None else [line]
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

@@ -277,3 +277,26 @@ def test_what_was_done_to_a_memory_that_is_purged_now() -> None:
         "taken out of recall, and purged since  operation op-10",
         "purged by system:purge: nothing of it is kept  operation op-11",
     ]
+
+
+def test_a_line_of_the_log_says_what_it_is_about() -> None:
+    line = LOG[0]
+    known = msgspec.structs.replace(line, words="We chose \x1b[31mSQLite")
+    recalled = msgspec.structs.replace(line, operation="recall", op_id=None, detail="", words="tea at four")
+    gone = msgspec.structs.replace(line, detail="", purged=True)
+    text = success(BY_NAME["log"], [known, recalled, gone], Output("text", style=Style(columns=120))).stdout
+    assert "\x1b" not in text
+    assert [each[56:] for each in text.splitlines()] == [
+        "We chose \\x1b[31mSQLite  (fact importance=3 channel=manual)", "tea at four", "purged",
+    ]  # fmt: skip
+
+
+def test_undo_says_what_it_is_about() -> None:
+    memories = [
+        UndoneMemory(ID, "restored", [], words="We chose \x1b[31mSQLite"),
+        UndoneMemory(OLD, "retired", [], purged=True),
+    ]
+    text = shown("undo", msgspec.structs.replace(UNDONE, memories=memories))
+    assert "\x1b" not in text
+    assert f"\n  {ID[:8]}  back in recall    We chose " in text
+    assert f"\n  {OLD[:8]}  out of recall     purged\n" in text

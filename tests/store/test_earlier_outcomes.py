@@ -53,7 +53,7 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
     if "conflicts" in reply:
         newer["conflicts"] = [{"content": "", **each} for each in reply["conflicts"]]
     if "memories" in reply:
-        newer["memories"] = [as_now(each) for each in reply["memories"]]
+        newer["memories"] = [as_now(each) | {"words": None, "purged": False} for each in reply["memories"]]
     return reply | newer
 
 
