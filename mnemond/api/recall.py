@@ -24,10 +24,10 @@ from mnemond.api.types_memories import (
 from mnemond.clock import Clock
 from mnemond.config.settings import RetrievalSettings, TouchSettings
 from mnemond.embed.embedder import Embedder, precompute
-from mnemond.errors import FieldProblem, invalid
+from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
 from mnemond.memory.draft import choice_problems
-from mnemond.memory.history import admits, hidden
+from mnemond.memory.history import admits, get_retired, hidden
 from mnemond.memory.links import around, links_of
 from mnemond.memory.retention import is_used
 from mnemond.model.answers import (
@@ -394,8 +394,17 @@ class ReadHandlers:
 
     @handles("get")
     async def get(self, call: Call, params: GetParams) -> GetResult:
-        """Return one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return _get(await self._open_stores.use(params.store), params)
+        """Return one memory; of a retired one also what became of it. Raises MnemonError(NOT_FOUND) or
+        MnemonError(AMBIGUOUS)."""
+        warm = await self._open_stores.use(params.store)
+        try:
+            return _get(warm, params)
+        except MnemonError as error:
+            if error.kind is not NOT_FOUND:
+                raise
+        read = partial(get_retired, id_or_prefix=params.id, scope=scope_of(params))
+        retired = await in_task(warm.store.read, read)
+        return _get(warm, params) if retired is None else warm.marked(retired)  # it may have come back meanwhile
 
     @handles("list")
     async def list(self, call: Call, params: ListParams) -> ListResult | RetiredResult:

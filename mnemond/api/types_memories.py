@@ -256,7 +256,8 @@ SEARCH = method(
 
 
 class GetParams(ScopeParams, frozen=True, kw_only=True):
-    """A memory of another scope than the given ids is not found; without ids, a memory of any scope is."""
+    """Active or retired, but not purged. A memory of another scope than the given ids is not found; without ids, a
+    memory of any scope is."""
 
     id: Id
 

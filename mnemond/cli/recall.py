@@ -24,6 +24,7 @@ from mnemond.cli.output import (
     neutralise,
     one_line,
     row,
+    second,
     short_id,
     shorten,
     text_width,
@@ -43,6 +44,7 @@ from mnemond.model.answers import (
     RecallResult,
     RetiredResult,
     RetiredView,
+    Retirement,
     SearchHit,
     Signals,
 )
@@ -294,6 +296,9 @@ def _get(result: GetResult, style: Style) -> str:
         return lines(neutralise(insight.content))
     margin, total = _LABEL + 2, sum(result.edges_by_type.values())
     fields = {name: value for name in _FIELDS if (value := _value(insight, name))}
+    if result.retired is not None:
+        back = one_line(result.retired.next).replace(insight.id, short_id(insight.id))
+        fields = {"status": "", "to have it again": back} | fields | {"status": _retirement(result.retired)}
     if result.edges_by_type:
         fields["links"] = f"{total:,}: {counts(result.edges_by_type)}"
     unshown = total - min(len(result.links), MAX_LINKS)
@@ -309,6 +314,18 @@ def _get(result: GetResult, style: Style) -> str:
         *(" " * margin + _link(each) for each in result.links[:MAX_LINKS]),
         f"{' ' * margin}and {unshown:,} more, see --json and mnemonctl related" if unshown > 0 else None,
     )
+
+
+def _retirement(retired: Retirement) -> str:
+    """What became of a memory."""
+    by = "" if retired.superseded_by is None else f" by {short_id(retired.superseded_by)}"
+    place = ""
+    if retired.successor is not None:
+        named = (
+            "" if retired.successor == retired.superseded_by else f", in whose place is {short_id(retired.successor)}"
+        )
+        place = f'{named}: "{one_line(retired.words or "")}"'
+    return f"{one_line(retired.status)} {second(retired.at)}{by}{place}"
 
 
 def _link(link: LinkView) -> str:
@@ -334,7 +351,10 @@ GET = Command(
     ("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
     method=types_memories.GET,
     words=ID,
-    details=("Any unique beginning of the id will do, from six characters on.",),
+    details=(
+        "Any unique beginning of the id will do, from six characters on.",
+        "Of a memory that is out of recall it also shows since when, why, and what took its place.",
+    ),
     render=_get,
 )
 

@@ -273,6 +273,7 @@ def whole(result: GetResult, nonce: str) -> str:
         "conversation": it.conversation_id or "",
         "updated": it.updated_at[:10],
         "status": it.status,
+        "in its place": (result.retired and result.retired.successor) or "",
     }
     lines = [
         f"<ref:{inert(it.id)} {it.created_at[:10]} {it.category} from {_name(it.source)}> {inert(it.content)}",

@@ -14,7 +14,17 @@ from mnemond.index.vectors import Cosines
 from mnemond.memory.compare import Moment, compare, side_of, to_review
 from mnemond.memory.draft import WriteContext, WriteRules, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
-from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, MemoryOperation, MemoryState, insight_detail
+from mnemond.model.answers import (
+    ChainLink,
+    EdgeState,
+    GetResult,
+    HistoryResult,
+    InsightDetail,
+    MemoryOperation,
+    MemoryState,
+    Retirement,
+    insight_detail,
+)
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Edge, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
@@ -228,15 +238,53 @@ def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
         raise _ambiguous(id_or_prefix, found, "rejected")
     it = insights.read(connection, found[0]) if found else None
     if it is None:
+        purged = history.memories_beginning(connection, id_or_prefix.casefold(), 2)
+        if len(purged) == 1 and history.is_purged(connection, purged[0]):
+            raise MnemonError(
+                NOT_FOUND,
+                f"memory {purged[0]} was purged: nothing of it is kept",
+                hint=f"`mnemonctl history {purged[0]}` shows when",
+                outcome="rejected",
+            )
         raise MnemonError(
             NOT_FOUND,
-            f"no memory with id {id_or_prefix[:64]!a}, not even among what was forgotten",
+            f"no memory with id {id_or_prefix[:48]!a}, not even among what was forgotten",
             hint="`mnemonctl list` shows the active ones, `mnemonctl log` what was done lately",
             outcome="rejected",
         )
     if not admits(scope, it):
         raise hidden(id_or_prefix)
     return it
+
+
+# get of a memory that is out of recall.
+
+
+def get_retired(connection: Connection, id_or_prefix: str, scope: Scope) -> GetResult | None:
+    """Return a retired memory and what became of it; None for one that is active. Raises as `any_row` does."""
+    it = any_row(connection, id_or_prefix, scope)
+    moment = insights.retired_at(connection, it.id)
+    if it.status == "active" or moment is None:
+        return None
+    last = last_successor(connection, it)
+    follows = last.id != it.id and last.status == "active"
+    done = _retiring(connection, it.id)
+    retired = Retirement(
+        it.status,
+        moment,
+        None if done is None else done.op_id,
+        it.superseded_by,
+        last.id if follows else None,
+        first_words(last.content) if follows else None,
+        f"mnemonctl restore {it.id}{' --force' if follows else ''}",
+    )
+    return GetResult(insight=insight_detail(it, InsightDetail), edges_by_type={}, links=[], retired=retired)
+
+
+def _retiring(connection: Connection, insight_id: str) -> Record | None:
+    """Return the newest history entry that retired a memory, among the RECENT ones."""
+    records = history.of_memory(connection, insight_id, RECENT)
+    return next((each for each in reversed(records) if each.operation_type in RETIRING), None)
 
 
 def _ambiguous(prefix: str, found: Sequence[str], outcome: Literal["rejected"] | None) -> MnemonError:
@@ -360,8 +408,7 @@ def _made_by_hand(view: View, retired: Insight) -> list[AddEdge]:
     """
     if retired.superseded_by is not None:
         return []
-    records = history.of_memory(view.connection, retired.id, RECENT)
-    last = next((each for each in reversed(records) if each.operation_type in RETIRING), None)
+    last = _retiring(view.connection, retired.id)
     if last is None or last.before is None:
         return []
     found = []

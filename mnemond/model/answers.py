@@ -86,14 +86,29 @@ class LinkView(msgspec.Struct, frozen=True, gc=False):
     direction: Literal["to", "from", "both"]
 
 
+class Retirement(msgspec.Struct, frozen=True):
+    """How a memory left recall: when (RFC 3339), by which operation if that is known, and what took its place.
+    `successor` is the active memory at the end of the chain of `superseded_by`, `words` are its first words. `next`
+    names the command that brings the memory back."""
+
+    status: Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+    at: str
+    op_id: str | None
+    superseded_by: str | None
+    successor: str | None
+    words: str | None
+    next: str
+
+
 class GetResult(Result, frozen=True, kw_only=True):
     """One memory. `edges_by_type` counts its links, without types that have none; `links` are the 20 heaviest. Links to
     memories of a session other than the given one, else than its own, are left out. `insight.paired_with` is the memory
-    that says much the same."""
+    that says much the same. `retired` says what became of a memory that is out of recall; null for an active one."""
 
     insight: InsightDetail
     edges_by_type: dict[str, int]
     links: list[LinkView]
+    retired: Retirement | None = None
 
 
 class ListResult(Result, frozen=True, kw_only=True):

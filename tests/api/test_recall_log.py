@@ -19,6 +19,7 @@ from mnemond.model.outcomes import UndoResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from tests.api.factories import CALL, Bench, bench
+from tests.api.test_remembering import files_with
 from tests.api.test_uses import counted, fill, used
 
 
@@ -83,8 +84,7 @@ async def test_no_word_of_a_question_is_in_a_file(tmp_path: Path, mock_clock: Mo
         await over.reads.recall(CALL, RecallParams(query="Xyzzyplugh and tea"))
         await counted(over, mock_clock)
         assert [line.operation for line in await log(over)] == ["remember", "recall"]
-    files = [file for file in tmp_path.rglob("*") if file.is_file() and b"Xyzzyplugh" in file.read_bytes()]
-    assert files == []
+    assert files_with(tmp_path, "Xyzzyplugh") == []
 
 
 async def test_the_ring_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,7 +216,7 @@ async def test_a_purge_names_the_copies_that_still_hold_it(tmp_path: Path) -> No
         merged = await forget(over, id=third, purge=True)
         assert merged.merged_into == other
         assert f"{other} took over what it said and keeps it" in merged.message
-        with pytest.raises(MnemonError, match="not even among what was forgotten"):
+        with pytest.raises(MnemonError, match="was purged: nothing of it is kept"):
             await forget(over, id=one, purge=True)
 
 

@@ -56,9 +56,21 @@ $ mnemonctl forget 00000001
 Forgot 00000001
   undo: mnemonctl undo 0000000a
 $ mnemonctl get 00000001 ; echo $?
-mnemonctl: no active memory with id '00000001'
-  see `mnemonctl list`; `mnemonctl list --retired` shows those out of recall, `mnemonctl restore ID` brings one back
-3
+00000001
+  zebra
+
+  status                forgotten DATE 00:00:00
+  to have it again      mnemonctl restore 00000001
+  category              general
+  importance            3
+  effective importance  0.50
+  source                user
+  channel               manual
+  created at            TIME
+  updated at            TIME
+  valid from            TIME
+  access count          0
+0
 $ mnemonctl pin 00000001
 mnemonctl: memory 00000001 is not active: it is forgotten
   `mnemonctl restore 00000001` brings it back; `mnemonctl list` shows the active ones
@@ -71,8 +83,12 @@ mnemonctl: forget --purge removes the memory, its history and its links for good
 $ mnemonctl forget 00000001 --purge --yes
 Purged 00000001
 $ mnemonctl forget 00000001 --purge --yes ; echo $?
-mnemonctl: no memory with id '00000001', not even among what was forgotten
-  `mnemonctl list` shows the active ones, `mnemonctl log` what was done lately
+mnemonctl: memory 00000001 was purged: nothing of it is kept
+  `mnemonctl history 00000001` shows when
+3
+$ mnemonctl get 00000001 ; echo $?
+mnemonctl: memory 00000001 was purged: nothing of it is kept
+  `mnemonctl history 00000001` shows when
 3
 """,
     "the end of a chain": """\

@@ -25,6 +25,7 @@ TIMEOUT_S = 60
 _ID = re.compile(r"\b[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\b")
 
 _VARIABLE = (
+    (re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|DATE) \d{2}:\d{2}:\d{2}\b"), "MOMENT"),
     (re.compile(r"\b\d{4}-\d{2}-\d{2}\b"), "DATE"),
     (re.compile(r"^took .*$", re.MULTILINE), "TOOK"),
     (re.compile(r"\bpid \d+, up \d+ s\b"), "PID"),

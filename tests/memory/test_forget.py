@@ -41,7 +41,7 @@ def test_purged_is_for_good(world: RevisionWorld) -> None:
     first = world.drop(one[:8], purge=True, op="mine")
     assert (first.id, first.status, first.edges_removed) == (one, "purged", 0)
     assert world.drop(one[:8], purge=True, op="mine") == msgspec.structs.replace(first, replayed=True)
-    with pytest.raises(MnemonError, match="not even among what was forgotten"):
+    with pytest.raises(MnemonError, match="was purged: nothing of it is kept"):
         world.restore(one)
 
 
