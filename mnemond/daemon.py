@@ -139,7 +139,7 @@ class Daemon:
                 ExtractHandlers(self.open_stores, identities, clock),
                 ChangeHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
-                SearchHandlers(self.open_stores, clock),
+                SearchHandlers(self.open_stores, monotonic_s, clock),
                 HistoryHandlers(self.open_stores, identities, clock),
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),

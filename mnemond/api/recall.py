@@ -41,7 +41,6 @@ from mnemond.model.answers import (
     RecallMeta,
     RecallResult,
     RetiredResult,
-    SearchHit,
     insight_detail,
     insight_view,
     six,
@@ -59,7 +58,7 @@ from mnemond.recall.recall import (
     needs_vector,
     recall,
     recall_basic,
-    search,
+    searched,
 )
 from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.wire.deferred import in_task, in_thread
@@ -558,20 +557,28 @@ def _intent_problems(intent: str | None) -> list[FieldProblem]:
 class SearchHandlers:
     """search."""
 
-    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+    def __init__(self, open_stores: OpenStores, stopwatch: Callable[[], float], clock: Clock) -> None:
         self._open_stores = open_stores
+        self._stopwatch = stopwatch
         self._clock = clock
         self._threads, self._turns = trio.CapacityLimiter(1), FairLimiter(1)
 
     @handles("search")
-    async def search(self, call: Call, params: SearchParams) -> list[SearchHit]:
+    async def search(self, call: Call, params: SearchParams) -> RecallResult:
         """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
+        started = self._stopwatch()
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
         snapshot, limit = warm.store.snapshot, params.limit or warm.config.retrieval.limit
         if not (wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query)):
-            return search(snapshot, params.query, wanted, limit)
-        if wanted.historic:
-            snapshot = await in_task(warm.archives.of, warm.store)
-        with await self._turns.slot(call):
-            return await in_thread(search, snapshot, params.query, wanted, limit, limiter=self._threads)
+            found = searched(snapshot, params.query, wanted, limit, self._stopwatch)
+        else:
+            if wanted.historic:
+                snapshot = await in_task(warm.archives.of, warm.store)
+            with await self._turns.slot(call):
+                found = await in_thread(
+                    searched, snapshot, params.query, wanted, limit, self._stopwatch, limiter=self._threads
+                )
+        took_ms = round((self._stopwatch() - started) * 1e6) / 1e3
+        meta = msgspec.structs.replace(found.meta, took_ms=took_ms, store=warm.store.name)
+        return warm.marked(RecallResult(results=[recall_hit(hit, meta.intent) for hit in found.hits], meta=meta))

@@ -14,7 +14,6 @@ from mnemond.model.answers import (
     ListResult,
     RecallResult,
     RetiredResult,
-    SearchHit,
 )
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
@@ -247,7 +246,7 @@ class SearchParams(FilterParams, frozen=True, kw_only=True):
 
 
 SEARCH = method(
-    "search", SearchParams, list[SearchHit], Access.READ,
+    "search", SearchParams, RecallResult, Access.READ,
     "Find memories by their words alone.", positional=("query", "limit"),
 )  # fmt: skip
 

@@ -65,7 +65,7 @@ LINK = Command(
 
 def _unlink(result: UnlinkResult, style: Style) -> str:
     if style.quiet:
-        return lines(str(result.edges_removed))
+        return lines(f"{one_line(result.source_id)} {one_line(result.target_id)}")
     one, other = short_id(result.source_id), short_id(result.target_id)
     removed = f"{plural(result.edges_removed, 'link')} removed ({', '.join(map(one_line, result.edge_types))})"
     left = f"  a causal link from {other} to {one} is left: mnemonctl unlink {other} {one} --type causal"

@@ -385,7 +385,7 @@ class GlobalOptions(ScopeParams, frozen=True, kw_only=True):
     json: Annotated[bool, about("one JSON document")] = False
     text: Annotated[bool, about("text for people")] = False
     pretty: Annotated[bool, about("indent the JSON")] = False
-    quiet: Annotated[bool, about("only the essential: ids, contents", "-q")] = False
+    quiet: Annotated[bool, about("only ids, or names and figures where there are none", "-q")] = False
     now: Now = None
     data_dir: Annotated[
         str | None, about("the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)", metavar="DIR")

@@ -45,7 +45,6 @@ from mnemond.model.answers import (
     RetiredResult,
     RetiredView,
     Retirement,
-    SearchHit,
     Signals,
 )
 from mnemond.wire.params import about, plural
@@ -79,7 +78,7 @@ def _recall_request(arguments: Arguments) -> Request:
 
 def _recall(result: RecallResult, style: Style) -> str:
     if style.quiet:
-        return lines(*(neutralise(hit.insight.content) for hit in result.results))
+        return ids(hit.insight for hit in result.results)
     footer = lines(
         _found(len(result.results), result.meta),
         *(style.faint(line) for note in notes(result) for line in wrap(note, style.columns)),
@@ -93,7 +92,7 @@ def _recall(result: RecallResult, style: Style) -> str:
 def _compact(result: CompactResult, style: Style) -> str:
     """A line for each hit, with its score and its confidence."""
     if style.quiet:
-        return lines(*(neutralise(hit.content) for hit in result.results))
+        return ids(result.results)
     hits = (_compact_hit(hit, style) for hit in result.results)
     return lines(_doubt(len(result.results), result.meta), *hits, _found(len(result.results), result.meta))
 
@@ -195,6 +194,10 @@ def _timing(meta: RecallMeta) -> str:
     return f"{took}: {stages}" if stages else took
 
 
+def _context(result: ContextResult, style: Style) -> str:
+    return lines(*map(one_line, result.ids)) if style.quiet else neutralise(result.text)
+
+
 RECALL = Command(
     "recall",
     Group.EVERYDAY,
@@ -233,7 +236,7 @@ RECALL = Command(
         {
             RecallResult: _recall,
             CompactResult: _compact,
-            ContextResult: lambda result, _: neutralise(result.text),
+            ContextResult: _context,
         }
     ),
 )
@@ -242,18 +245,20 @@ RECALL = Command(
 # search.
 
 
-def _search(result: list[SearchHit], style: Style) -> str:
+def _search(result: RecallResult, style: Style) -> str:
+    hits = result.results
     if style.quiet:
-        return lines(*(neutralise(hit.content) for hit in result))
-    if not result:
+        return ids(hit.insight for hit in hits)
+    if not hits:
         return lines("no memory has any of these words")
     return "\n".join(
         lines(
-            style.strong(f"{rank}. {short_id(hit.id)}  {kind(hit)}") + style.faint(f"  score {fraction(hit.score)}"),
-            body(hit.content, style),
-            _tags(hit.tags, style),
+            style.strong(f"{rank}. {short_id(hit.insight.id)}  {kind(hit.insight)}")
+            + style.faint(f"  score {fraction(hit.score)}"),
+            body(hit.insight.content, style),
+            _tags(hit.insight.tags, style),
         )
-        for rank, hit in enumerate(result, 1)
+        for rank, hit in enumerate(hits, 1)
     )
 
 
@@ -293,7 +298,7 @@ MAX_LINKS: Final = 5
 def _get(result: GetResult, style: Style) -> str:
     insight = result.insight
     if style.quiet:
-        return lines(neutralise(insight.content))
+        return lines(one_line(insight.id))
     margin, total = _LABEL + 2, sum(result.edges_by_type.values())
     fields = {name: value for name in _FIELDS if (value := _value(insight, name))}
     if result.retired is not None:

@@ -17,6 +17,7 @@ from mnemond.cli.output import (
     Style,
     body,
     fraction,
+    ids,
     kind,
     lines,
     neutralise,
@@ -193,7 +194,7 @@ _SIGNS = len("negation, numbers")
 def _diff(result: DiffResult, style: Style) -> str:
     suggestion = one_line(result.suggestion)
     if style.quiet:
-        return lines(suggestion)
+        return ids(result.matches)
     effect = _EFFECTS.get(result.suggestion, "")
     if _keeps_both(result):
         effect = "remember would add it beside the memory that it would otherwise replace"
@@ -247,7 +248,7 @@ DIFF = Command(
         "words: the share of the shorter text's words that the other has. cosine: likeness in meaning.",
         "similarity: the one of the two that decides. novelty: the share of the text's words the memory lacks.",
         "contrast: where one negates what the other says, or their numbers differ.",
-        "-q prints the suggestion alone: ADD, DUPLICATE, CONFLICT or UPDATE.",
+        "-q prints the ids of the memories alone; the suggestion is in --json.",
     ),
     render=_diff,
 )

@@ -18,7 +18,6 @@ from mnemond.model.answers import (
     ListResult,
     RecallResult,
     RelatedMemory,
-    SearchHit,
 )
 from mnemond.model.outcomes import (
     CausalCandidate,
@@ -171,15 +170,16 @@ def _role(candidate: CausalCandidate) -> str:
     return "cause" if candidate.suggested_direction == "from_candidate" else "effect"
 
 
-def searched(hits: Sequence[SearchHit], nonce: str) -> str:
+def searched(result: RecallResult, nonce: str) -> str:
     """Memories that have words of the query, best first."""
-    if not hits:
-        return "No memory has any of these words."
+    found = [hit.insight for hit in result.results]
+    if not found:
+        return f"{_degraded(result)}No memory has any of these words."
     lines = [
-        f"<ref:{ref} {hit.category}> {_shown(hit.content)}"
-        for ref, hit in zip(references([hit.id for hit in hits]), hits, strict=True)
+        f"<ref:{ref} {it.category}> {_shown(it.content)}"
+        for ref, it in zip(references([it.id for it in found]), found, strict=True)
     ]
-    return f"{_memories(hits)}, best first. {WARNING}\n{fenced(lines, nonce)}"
+    return f"{_degraded(result)}{_memories(found)}, best first. {WARNING}\n{fenced(lines, nonce)}"
 
 
 def listed(result: ListResult, nonce: str) -> str:

@@ -125,13 +125,6 @@ class RetiredResult(Result, frozen=True, kw_only=True):
     next: str | None
 
 
-class SearchHit(MemoryText, frozen=True, gc=False):
-    """A memory that has a word of the query. `score` is BM25 scaled to [0, 1)."""
-
-    tags: tuple[str, ...]
-    score: float
-
-
 class RelatedMemory(MemoryText, frozen=True, gc=False):
     """A memory and how it is reached: over how many links, the last of which type and weight."""
 

@@ -18,7 +18,6 @@ from mnemond.extract.rules import SPEAKERS
 from mnemond.index.columns import time_us
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.extraction import cleaned
-from mnemond.model.answers import SearchHit
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.query import Filter, Hit
@@ -288,7 +287,7 @@ class ExchangeContext(NamedTuple):
 
     earlier: tuple[Message, ...]
     latest: tuple[Message, ...]
-    known: tuple[SearchHit, ...]
+    known: tuple[Insight, ...]
 
 
 def exchange_context(
@@ -298,7 +297,7 @@ def exchange_context(
     earlier, latest = latest_exchange(cleaned(messages), window)
     said = " ".join(each.content for each in latest if each.role in SPEAKERS)
     found = search(snapshot, said[:QUERY_LENGTH], wanted, MAX_KNOWN)
-    return ExchangeContext(tuple(map(_cut, earlier)), latest, tuple(found))
+    return ExchangeContext(tuple(map(_cut, earlier)), latest, tuple(hit.insight for hit in found))
 
 
 def _cut(message: Message) -> Message:

@@ -21,7 +21,6 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import (
     RecallMeta,
     RerankMeta,
-    SearchHit,
     Signals,
     WindowView,
     six,
@@ -312,11 +311,9 @@ def is_quick(snapshot: Snapshot) -> bool:
 # search: memories by keywords alone
 
 
-def search(
-    snapshot: Snapshot, text: str, wanted: Filter, limit: int, parameters: Bm25 = MNEMOND.bm25
-) -> list[SearchHit]:
+def search(snapshot: Snapshot, text: str, wanted: Filter, limit: int, parameters: Bm25 = MNEMOND.bm25) -> list[Hit]:
     """The `limit` best visible memories that have a word of `text`, best first; ties as in `Snapshot.best`. Scores are
-    BM25, as a part of what no memory can reach for these words."""
+    BM25, as a part of what no memory can reach for these words, which is the keyword signal as well."""
     terms = index_terms(text)
     if not terms:
         return []
@@ -328,7 +325,17 @@ def search(
     scores = np.where(scores > 0.0, scores, np.float32(-1.0))  # a negative score is never chosen
     places = snapshot.best(scores, limit, rows)
     found = places if rows is None else rows[places]
+    shares = [round(score / bound, 6) for score in scores[places].tolist()]
     return [
-        SearchHit(it.id, it.content, it.category, it.importance, it.tags, round(score / bound, 6))
-        for it, score in zip(map(snapshot.insight, found.tolist()), scores[places].tolist(), strict=True)
+        Hit(it, share, label(share, MNEMOND.confidence), ("keyword",), Signals(share, 0.0, 0.0, 0.0))
+        for it, share in zip(map(snapshot.insight, found.tolist()), shares, strict=True)
     ]
+
+
+def searched(snapshot: Snapshot, text: str, wanted: Filter, limit: int, stopwatch: Callable[[], float]) -> Recalled:
+    """Return the results of `search` with the details of a recall. `stopwatch` returns seconds."""
+    started = stopwatch()
+    found = search(snapshot, text, wanted, limit)
+    stages_ms = {"select": round((stopwatch() - started) * 1e6) / 1e3}
+    hint = SPARSE_RESULTS if len(found) < limit / 2 else None
+    return Recalled(tuple(found), _unranked(found, stages_ms, mode="search", hint=hint))

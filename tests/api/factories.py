@@ -162,7 +162,7 @@ class Bench:
         self.used: list[str] = []
         self.recalls: list[RecallLine] = []
         self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
-        self.search = SearchHandlers(self.open_stores, self.clock)
+        self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)

@@ -26,8 +26,8 @@ def test_every_method_and_every_field_is_there() -> None:
 
 
 def test_a_result_that_is_a_list_says_of_what() -> None:
-    section = protocol_markdown(METHODS.values()).split("### search\n")[1].split("\n### ")[0]
-    assert "Result: a list of [SearchHit](#searchhit)." in section
+    section = protocol_markdown(METHODS.values()).split("### related\n")[1].split("\n### ")[0]
+    assert "Result: a list of [RelatedMemory](#relatedmemory)." in section
 
 
 def test_rows_give_type_limits_and_default() -> None:

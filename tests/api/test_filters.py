@@ -56,8 +56,8 @@ async def found(over: Bench, query: str = "tea", **fields: Any) -> list[str]:
     result = await over.reads.recall(CALL, RecallParams(query=query, **fields))
     assert isinstance(result, RecallResult)
     recalled = sorted(hit.insight.content for hit in result.results)
-    hits: Any = await over.search.search(CALL, SearchParams(query=query, **fields))
-    assert sorted(hit.content for hit in hits) == recalled
+    searched = await over.search.search(CALL, SearchParams(query=query, **fields))
+    assert sorted(hit.insight.content for hit in searched.results) == recalled
     assert sorted(await listed(over, **fields)) == recalled
     return recalled
 

@@ -9,7 +9,7 @@ import pytest
 from mnemond.api.types_changes import LinkParams, RelatedParams, UnlinkParams
 from mnemond.api.types_memories import ForgetParams, GetParams, PinParams, RememberParams, SearchParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
-from mnemond.model.answers import GetResult, RelatedMemory, SearchHit
+from mnemond.model.answers import GetResult, InsightView, RecallResult, RelatedMemory
 from mnemond.model.outcomes import LinkResult, PinResult, RememberResult, UnlinkResult
 from tests.api.factories import CALL, Bench, bench
 
@@ -257,7 +257,12 @@ async def test_search_finds_words_within_the_filters(tmp_path: Path) -> None:
         assert [(hit.id, hit.content, hit.category, hit.importance, hit.tags) for hit in found] == [
             (one, "the zebra sleeps", "fact", 3, ("animal",))
         ]
-        assert 0 < found[0].score < 1
+        result = await over.search.search(CALL, SearchParams(query="zebra"))
+        assert 0 < result.results[0].score < 1
+        assert (result.results[0].via, result.results[0].signals.keyword) == ("keyword", result.results[0].score)
+        meta = result.meta
+        assert (meta.mode, meta.intent, meta.intent_source, meta.store) == ("search", "GENERAL", "none", "default")
+        assert meta.hint == "sparse_results"
         assert {hit.id for hit in await search(over, "zebra", all_sessions=True)} == {one, two}
         assert [hit.id for hit in await search(over, "zebra", category="general", session_id="s1")] == [two]
         assert await search(over, "zebra", source="nobody") == []
@@ -271,7 +276,7 @@ async def test_search_refuses_a_category_that_is_none(tmp_path: Path) -> None:
         assert caught.value.kind is INVALID_PARAMS
 
 
-async def search(over: Bench, query: str, **more: object) -> list[SearchHit]:
+async def search(over: Bench, query: str, **more: object) -> list[InsightView]:
     result = await over.search.search(CALL, SearchParams(query=query, **more))  # type: ignore[arg-type]
-    assert isinstance(result, list)
-    return result
+    assert isinstance(result, RecallResult)
+    return [hit.insight for hit in result.results]

@@ -244,4 +244,4 @@ async def test_so_is_a_search_for_many_words(tmp_path: Path, query: str, aside: 
         await fill(over, "tea at four")
         answer, waited = await run_as_dispatched(over.search.search(CALL, SearchParams(query=query)))
         assert waited is aside
-        assert isinstance(answer, list)
+        assert isinstance(answer, RecallResult)

@@ -75,7 +75,7 @@ async def test_so_many_results_as_the_store_says_unless_the_request_does(tmp_pat
         await fill(over, *TEXTS)
         assert len((await recalled(over)).results) == 3
         assert len((await recalled(over, limit=2)).results) == 2
-        found: Any = await over.search.search(CALL, SearchParams(query="tea"))
+        found: Any = (await over.search.search(CALL, SearchParams(query="tea"))).results
         assert len(found) == 3
         context = await over.reads.context(CALL, ContextParams(query="tea"))
         assert isinstance(context, ContextResult)

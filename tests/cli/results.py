@@ -21,7 +21,6 @@ from mnemond.model.answers import (
     RerankMeta,
     RetiredResult,
     RetiredView,
-    SearchHit,
     Signals,
 )
 from mnemond.model.outcomes import (
@@ -225,10 +224,19 @@ RELATED = [
 
 PINNED = PinResult(id=ID, status="pinned", message="it is kept", changed=True, op_id="op-5", replayed=False)
 
-SEARCHED = [
-    SearchHit(ID, INSIGHT.content, "decision", 4, ("db", "architecture"), 0.61),
-    SearchHit(OLD, "The import job writes one row per message.", "fact", 3, (), 0.2),
-]
+SEARCHED = msgspec.structs.replace(
+    RECALLED,
+    results=[
+        msgspec.structs.replace(HIT, score=0.61),
+        msgspec.structs.replace(
+            RECALLED.results[1],
+            insight=msgspec.structs.replace(
+                RECALLED.results[1].insight, content="The import job writes one row per message."
+            ),
+            score=0.2,
+        ),
+    ],
+)
 
 BY_METHOD: dict[str, object] = {
     "remember": REMEMBERED,

@@ -11,7 +11,7 @@ from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
 from mnemond.model import memory
-from tests.cli.results import DETAIL, GOT, LINKED, PINNED, UNLINKED
+from tests.cli.results import DETAIL, GOT, LINKED, PINNED, SEARCHED, UNLINKED
 from tests.cli.test_grammar import answered, line, request
 from tests.cli.test_text import shown
 
@@ -128,7 +128,7 @@ def test_what_became_of_an_unlink() -> None:
 
 def test_nothing_related_and_nothing_found() -> None:
     assert shown("related", []) == "nothing is linked to it\n"
-    assert shown("search", []) == "no memory has any of these words\n"
+    assert shown("search", msgspec.structs.replace(SEARCHED, results=[])) == "no memory has any of these words\n"
 
 
 def test_what_was_pinned_already_leaves_nothing_to_undo() -> None:

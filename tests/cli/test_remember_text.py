@@ -184,7 +184,7 @@ def test_a_long_memory_takes_one_line() -> None:
 def test_nothing_alike() -> None:
     result = DiffResult(suggestion="ADD", matches=[], thresholds=DiffThresholds(0.65, 0.9, 0.1, None))
     assert shown("diff", result) == "ADD: remember would add it; no memory is like it\n"
-    assert shown("diff", result, Style(quiet=True)) == "ADD\n"
+    assert shown("diff", result, Style(quiet=True)) == ""
 
 
 def test_without_vectors_no_cosine_is_heard() -> None:

@@ -42,7 +42,7 @@ def test_what_is_remembered_is_recalled_with_its_types(client: Client) -> None:
     assert [hit.insight.id for hit in found.results] == [one]
     assert found.results[0].insight.importance == 4
     assert client.get(id=one).insight.category == "decision"
-    assert [hit.id for hit in client.search(query="deploys")] == [one]
+    assert [hit.insight.id for hit in client.search(query="deploys").results] == [one]
     assert "Deploys go out on Thursdays" in client.context(query="when do deploys go out?").text
 
 

@@ -44,7 +44,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "stats": lambda _: {},
 }
 
-ARRAYS = {"log", "related", "search"}
+ARRAYS = {"log", "related"}
 """Their result is a list, which has no place for it."""
 
 SCHEDULED = {"jobs.list", "jobs.run"}

@@ -102,7 +102,7 @@ $ agent four SessionStart | grep -c Redis
 0
 $ mnemonctl undo 0b0b0b0b
 Took back: forget, operation 0b0b0b0b
-  0a0a0a0a  back in recall
+  0a0a0a0a  back in recall    We decided to use SQLite for Apollo because the team lacks…
 To have it again: mnemonctl undo 0c0c0c0c
 $ agent five SessionStart | grep -c Redis
 1

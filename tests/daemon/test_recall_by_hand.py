@@ -42,9 +42,9 @@ SCENES = {
 3 memories in store "$STORE" (sparse results)
 took 1.0 ms
 $ mnemonctl recall --order time backups -q
-Backups stopped on Tuesday night
-The disk was full
-Nobody was told about the backups
+00000002
+00000001
+00000003
 $ mnemonctl recall --compact backups
 00000003  general/3     .74 high    Nobody was told about the backups
 00000002  general/3     .74 high    Backups stopped on Tuesday night
@@ -76,9 +76,9 @@ $ mnemonctl recall --compact backups
 causes are listed before their effects
 took 1.0 ms
 $ mnemonctl recall --mode ppr backups stopped -q
-Backups stopped on Tuesday night
-Nobody was told about the backups
-The disk was full
+00000002
+00000003
+00000001
 $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --json backups | grep -oE '"seed":[0-9]+'
 "seed":7
 """,
@@ -108,7 +108,7 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
 causes are listed before their effects
 took 1.0 ms
 $ mnemonctl recall --profile mnemon what happened last week --now 2024-03-20T12:00:00Z -q -n 1
-Nobody was told about the backups
+00000003
 """,
     "as text for a prompt": f"""\
 {OUTAGE}$ mnemonctl recall --context --text why backups | tail -n +2 | sed -E 's/[0-9a-f]{{16}}/NONCE/g'
@@ -154,15 +154,15 @@ $ mnemonctl remember "The office is in Munich" -q --created-at 2024-03-01T00:00:
 00000002
 $ mnemonctl supersede 00000001 00000002 > /dev/null
 $ mnemonctl recall where is the office -q
-The office is in Munich
+00000002
 $ mnemonctl recall --as-of 2024-02-01 where is the office -q
-The office is in Berlin
+00000001
 $ mnemonctl recall --as-of 2023-02-01 where is the office
 Nothing found in store "$STORE" (sparse results)
 took 1.0 ms
 $ mnemonctl recall --include-invalid --order time where is the office -q
-The office is in Berlin
-The office is in Munich
+00000001
+00000002
 """,
     "what cannot be meant": """\
 $ mnemonctl recall --order oldest tea ; echo $?

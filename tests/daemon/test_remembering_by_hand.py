@@ -112,7 +112,7 @@ $ mnemonctl remember "Lunch is at noon" --metadata '{"project": "zeus"}' -q
 $ mnemonctl list --metadata project=apollo -q
 00000001-0000-0000-0000-000000000001
 $ mnemonctl recall "out at noon" --metadata '{"build": {"gte": 7}}' -q
-Build 7 is out
+00000001-0000-0000-0000-000000000001
 $ mnemonctl get 00000001 --text | grep metadata
   metadata              {"project":"apollo","build":7}
 $ mnemonctl update 00000001 --metadata build=8

@@ -65,7 +65,7 @@ Restored store "shop": 1 memory
 $ mnemonctl list --store shop -q
 00000001
 $ mnemonctl recall --readonly --store shop -q counter
-the till is under the counter
+00000001
 $ mnemonctl remember --readonly "no" ; echo $?
 mnemonctl: remember may write, and --readonly was given; nothing was written
   repeat it without --readonly

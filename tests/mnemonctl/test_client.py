@@ -253,7 +253,7 @@ def results_have_types(client: Client) -> None:
     """Not run: mypy checks it."""
     assert_type(client.remember(content="x"), outcomes.RememberResult)
     assert_type(client.recall(query="x"), answers.RecallResult)
-    assert_type(client.search(query="x"), list[answers.SearchHit])
+    assert_type(client.search(query="x"), answers.RecallResult)
     assert_type(client.list(limit=3), answers.ListResult | answers.RetiredResult)
     assert_type(client.extract(messages="x"), ExtractResult | ExtractContext)
     assert_type(client.jobs.run(name="prune"), JobsRunResult)

@@ -37,7 +37,7 @@ def snapshot_of(*dead: str, **fields: dict[str, object]) -> Snapshot:
 
 
 def ids(snapshot: Snapshot, text: str, wanted: Filter = Filter(), limit: int = 10) -> list[str]:  # noqa: B008 - frozen
-    return [match.id for match in search(snapshot, text, wanted, limit)]
+    return [match.insight.id for match in search(snapshot, text, wanted, limit)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_words_alone_decide(text: str, found: list[str]) -> None:
 
 def test_the_best_is_first_and_scores_are_parts_of_the_best_possible() -> None:
     matches = search(snapshot_of(), "redis cache shop", Filter(), 10)
-    assert [match.id for match in matches] == ["a", "b"]
+    assert [match.insight.id for match in matches] == ["a", "b"]
     assert 1 > matches[0].score > matches[1].score > 0
 
 
