@@ -10,12 +10,12 @@ from itertools import islice
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities, scope_of, submitted
+from mnemond.api.requests import Identities, moment_of, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import HistoryParams, LogParams, ReceiptEvent, ReceiptPrivacy, ReceiptResult, UndoParams
 from mnemond.clock import Clock
 from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
-from mnemond.errors import MnemonError
+from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import undo
 from mnemond.memory.history import NO_SUBJECT, op_ids, past, subjects
 from mnemond.model.answers import HistoryResult, LogLine
@@ -42,11 +42,12 @@ class HistoryHandlers:
 
     @handles("log", in_task=True)
     async def log(self, call: Call, params: LogParams) -> list[LogLine]:
-        """Return the newest operations."""
+        """Return the newest operations. Raises MnemonError(INVALID_PARAMS)."""
+        since = self._since(params)
         warm = await self._open_stores.use(params.store)
 
         def read(connection: Connection) -> list[LogLine]:
-            lines = _newest_lines(connection, params)
+            lines = _newest_lines(connection, params, since)
             about = subjects(connection, {line.insight_id for line in lines if line.insight_id is not None})
             return [
                 LogLine(*line, op_id, *about.get(line.insight_id or "", NO_SUBJECT))
@@ -57,9 +58,10 @@ class HistoryHandlers:
 
     @handles("receipt", in_task=True)
     async def receipt(self, call: Call, params: LogParams) -> ReceiptResult:
-        """Return the newest operations with hashes in place of ids and details."""
+        """Return the newest operations with hashes in place of ids and details. Raises MnemonError(INVALID_PARAMS)."""
+        since = self._since(params)
         warm = await self._open_stores.use(params.store)
-        lines = await warm.store.read(partial(_newest_lines, params=params))
+        lines = await warm.store.read(partial(_newest_lines, params=params, since=since))
         return warm.marked(
             ReceiptResult(
                 schema="mnemond.receipt.v1",
@@ -71,6 +73,13 @@ class HistoryHandlers:
                 events=[_event(line) for line in lines],
             )
         )
+
+    def _since(self, params: LogParams) -> str:
+        problems: list[FieldProblem] = []
+        moment = moment_of("since", params.since, problems, self._clock.now_us())
+        if problems:
+            raise invalid(problems)
+        return "" if moment is None else format_us(moment)
 
     @handles("undo", in_task=True)
     async def undo(self, call: Call, params: UndoParams) -> UndoResult:
@@ -101,10 +110,10 @@ class HistoryHandlers:
         return msgspec.structs.replace(result, memories=memories)
 
 
-def _newest_lines(connection: Connection, params: LogParams) -> list[operations.LogLine]:
+def _newest_lines(connection: Connection, params: LogParams, since: str) -> list[operations.LogLine]:
     """Return the newest lines, newest first, recalls between writes."""
-    lines = operations.newest_lines(connection, params.limit)
-    recalls = operations.newest_recalls(connection, params.limit) if params.recalls else []
+    lines = operations.newest_lines(connection, params.limit, since)
+    recalls = operations.newest_recalls(connection, params.limit, since) if params.recalls else []
     return list(islice(merge(lines, recalls, key=_moment, reverse=True), params.limit))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
 from functools import partial
 from typing import NamedTuple, TypeAlias, cast
 
 import msgspec
 import trio
 
-from mnemond.api.requests import one_active, scope_of
+from mnemond.api.requests import moment_of, one_active, scope_of, span_of
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
     ContextParams,
@@ -47,7 +46,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.changes import RecallLine
 from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
-from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled, Span
+from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
@@ -82,10 +81,13 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
         problems += choice_problems("category", params.category, CATEGORIES)
     if params.status is not None:
         problems += choice_problems("status", params.status, STATUSES)
-    created = _span("since", "until", params.since, params.until, problems)
-    event = _span("event_since", "event_until", params.event_since, params.event_until, problems)
-    as_of = _moment("as_of", params.as_of, problems)
-    now = _moment("now", params.now, problems)
+    late: list[FieldProblem] = []
+    now = moment_of("now", params.now, late)
+    now_us = clock_us if now is None else now
+    created = span_of("since", "until", params.since, params.until, problems, now_us)
+    event = span_of("event_since", "event_until", params.event_since, params.event_until, problems, now_us)
+    as_of = moment_of("as_of", params.as_of, problems)
+    problems += late
     metadata = _condition(params.metadata, problems)
     if problems or more:
         raise invalid([*problems, *(more or [])])
@@ -94,7 +96,7 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
         strict_scope=params.strict_scope, channel=params.channel, stated_intent=params.stated_intent,
         tags_all=params.tags, tags_any=params.any_tags, entity=params.entity,
         min_importance=params.min_importance, created=created, event=event,
-        status=cast("Status | None", params.status), metadata=metadata, now_us=clock_us if now is None else now,
+        status=cast("Status | None", params.status), metadata=metadata, now_us=now_us,
         clock_us=clock_us, as_of_us=as_of, include_invalid=params.include_invalid,
     )  # fmt: skip
 
@@ -112,40 +114,6 @@ LONG_QUESTION = 600
 def is_long_question(text: str) -> bool:
     """Return True if analysing a question takes too long for the event loop."""
     return len(text) > LONG_QUESTION or quarters(text) > LONG_QUESTION
-
-
-def _span(first: str, last: str, since: str | None, until: str | None, problems: list[FieldProblem]) -> Span | None:
-    before = len(problems)
-    span = Span(_moment(first, since, problems), _moment(last, until, problems, end=True))
-    if span == Span() or len(problems) > before:
-        return None
-    if span.since_us is not None and span.until_us is not None and span.since_us >= span.until_us:
-        problems.append(FieldProblem(last, f"{last} is not after {first}"))
-    return span
-
-
-def _moment(field: str, value: str | None, problems: list[FieldProblem], *, end: bool = False) -> int | None:
-    """Convert an RFC 3339 timestamp, or a UTC day YYYY-MM-DD (its start, or with `end` its end), to microseconds. The
-    end of the last representable day is its last microsecond."""
-    if value is None:
-        return None
-    try:
-        return parse_rfc3339(_timestamp(value, end=end))
-    except ValueError as error:
-        problems.append(FieldProblem(field, f"{field}: {error}, nor a day such as 2026-02-18"))
-        return None
-
-
-def _timestamp(value: str, *, end: bool) -> str:
-    if len(value) != len("2026-02-18"):
-        return value
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        return value
-    if end and day == date.max:
-        return f"{day.isoformat()}T23:59:59.999999Z"
-    return f"{day + timedelta(days=int(end))}T00:00:00Z"
 
 
 def _condition(given: object, problems: list[FieldProblem]) -> Condition | None:

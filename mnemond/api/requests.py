@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import date, timedelta
 from functools import cache
 from typing import Final, Protocol
 
@@ -13,13 +14,15 @@ from mnemond.api.types_changes import MergeParams
 from mnemond.api.types_extract import ExtractParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.clock import Clock
-from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError, invalid
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext, op_id_problems
-from mnemond.model.memory import Insight, Scope
+from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
+from mnemond.model.query import Span
 from mnemond.store.operations import Proposal, Write
+from mnemond.text.dates import only_date
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.params import Params, ScopedWriteParams
 
@@ -171,6 +174,57 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
         hint="write more of the id",
         outcome="rejected",
     )
+
+
+# Times.
+
+DAY: Final = "2026-02-18"
+"""Form of a day."""
+
+
+def span_of(
+    first: str, last: str, since: str | None, until: str | None, problems: list[FieldProblem], now_us: int
+) -> Span | None:
+    """Return the span between two parameters, None without both or with `problems`, which are added. Phrases such as
+    "last week" are understood from `now_us`: the start of the days they mean, as `until` their end."""
+    before = len(problems)
+    start, end = moment_of(first, since, problems, now_us), moment_of(last, until, problems, now_us, end=True)
+    span = Span(start, end)
+    if span == Span() or len(problems) > before:
+        return None
+    if start is not None and end is not None and start >= end:
+        problems.append(FieldProblem(last, f"{last} is not after {first}"))
+    return span
+
+
+def moment_of(
+    field: str, value: str | None, problems: list[FieldProblem], now_us: int | None = None, *, end: bool = False
+) -> int | None:
+    """Convert an RFC 3339 timestamp, or a UTC day YYYY-MM-DD (its start, or with `end` its end), to microseconds. With
+    `now_us` a phrase that is a date counts as well. The end of the last representable day is its last microsecond."""
+    if value is None:
+        return None
+    try:
+        return parse_rfc3339(_timestamp(value, now_us, end=end))
+    except ValueError as error:
+        phrases = "" if now_us is None else ', yesterday or "last week"'
+        problems.append(FieldProblem(field, f"{field}: {error}, nor a day such as {DAY}{phrases}"))
+        return None
+
+
+def _timestamp(value: str, now_us: int | None, *, end: bool) -> str:
+    """Return a day, or a phrase for days, as the timestamp of its start or end; any other value as it is."""
+    try:
+        day = date.fromisoformat(value) if len(value) == len(DAY) else None
+    except ValueError:
+        day = None
+    if day is None and now_us is not None and (named := only_date(value, now_us)) is not None:
+        day = date.fromisoformat(named.end if end else named.start)
+    if day is None:
+        return value
+    if end and day == date.max:
+        return f"{day.isoformat()}T23:59:59.999999Z"
+    return f"{day + timedelta(days=int(end))}T00:00:00Z"
 
 
 # Scopes.

@@ -234,6 +234,7 @@ UNDO = method(
 
 class LogParams(StoreParams, frozen=True, kw_only=True):
     limit: Annotated[Limit, about("the newest N lines", "-n")] = 20
+    since: Annotated[Time | None, about('done then or later: 2026-02-18, yesterday, "last week" or RFC 3339')] = None
     recalls: Annotated[bool, about("recalls as well as writes", cli="writes alone, without recalls")] = True
 
 

@@ -129,7 +129,8 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
 
     A scope id selects the memories of that scope and those without one. Memories of a session are left out unless its
     id or `all_sessions` is given. Times are RFC 3339 timestamps, or days (YYYY-MM-DD, UTC): a timestamp as `until` is
-    exclusive, a day inclusive.
+    exclusive, a day inclusive. A phrase that names days stands for them: today, yesterday, "last week", "3 days ago",
+    relative to `now`, in UTC.
 
     `metadata`: `{"project": "apollo"}`, `{"build": {"gte": 3}}`, `{"ticket": "*"}`; operators eq ne in nin gt gte lt
     lte contains icontains; `AND`, `OR` and `NOT` take lists of such objects.
@@ -146,7 +147,7 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
     entity: Annotated[Name | None, about("that name this, in any spelling; k8s finds Kubernetes")] = None
     stated_intent: Annotated[Name | None, about("extracted as this kind of fact: preference, event …")] = None
     min_importance: Annotated[int, Meta(ge=1, le=5), about("of at least this importance")] = 1
-    since: Annotated[Time | None, about("made then or later: 2026-02-18 or RFC 3339")] = None
+    since: Annotated[Time | None, about('made then or later: 2026-02-18, yesterday, "last week" or RFC 3339')] = None
     until: Annotated[Time | None, about("made before then, or on that day")] = None
     event_since: Annotated[Time | None, about("speaking of then or later")] = None
     event_until: Annotated[Time | None, about("speaking of before then, or of that day")] = None

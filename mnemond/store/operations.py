@@ -221,9 +221,12 @@ def log(connection: Connection, operation: str, insight_id: str | None, detail: 
     connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now)])
 
 
-def newest_lines(connection: Connection, limit: int) -> list[LogLine]:
-    sql = "SELECT id, operation, insight_id, detail, created_at FROM oplog ORDER BY id DESC LIMIT ?"
-    return [LogLine(*row) for row in connection.rows(sql, (limit,))]
+def newest_lines(connection: Connection, limit: int, since: str = "") -> list[LogLine]:
+    """Return the newest lines, newest first, from `since` (RFC 3339) on."""
+    sql = (
+        "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at >= ? ORDER BY id DESC LIMIT ?"
+    )
+    return [LogLine(*row) for row in connection.rows(sql, (since, limit))]
 
 
 def lines_at(connection: Connection, moment: str) -> list[LogLine]:
@@ -273,10 +276,10 @@ def log_recalls(connection: Connection, lines: Collection[RecallLine]) -> None:
     connection.run("DELETE FROM recalls WHERE id <= (SELECT max(id) FROM recalls) - ?", (MAX_RECALLS,))
 
 
-def newest_recalls(connection: Connection, limit: int) -> list[LogLine]:
-    """Return the newest recalls as lines of the log. Their ids count recalls alone."""
-    sql = "SELECT id, insight_id, detail, created_at FROM recalls ORDER BY id DESC LIMIT ?"
-    return [LogLine(row[0], RECALL, *row[1:]) for row in connection.rows(sql, (limit,))]
+def newest_recalls(connection: Connection, limit: int, since: str = "") -> list[LogLine]:
+    """Return the newest recalls from `since` (RFC 3339) on as lines of the log. Their ids count recalls alone."""
+    sql = "SELECT id, insight_id, detail, created_at FROM recalls WHERE created_at >= ? ORDER BY id DESC LIMIT ?"
+    return [LogLine(row[0], RECALL, *row[1:]) for row in connection.rows(sql, (since, limit))]
 
 
 # Refusals of the substance filter, counted by day and reason in the `metrics` table.

@@ -30,6 +30,9 @@ from mnemond.text.tokens import fold, latin_words
 MAX_MENTIONS: Final = 20
 """Dates taken from one text; a log has hundreds, none of which is the subject of the memory."""
 
+MAX_PHRASE: Final = 40
+"""Characters of a text that may be a date as a whole."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -110,6 +113,13 @@ def dates(text: str, reference_us: int, *, day_first: bool | None = None) -> tup
     scene = Scene(written, folded, _moment(reference_us), day_first)
     found = [one for pattern in patterns for one in islice(_readings(pattern, scene), MAX_MENTIONS)]
     return tuple(_mention(written, one) for one in _without_overlaps(found)[:MAX_MENTIONS])
+
+
+def only_date(text: str, reference_us: int) -> DateMention | None:
+    """Return the date that is all of a short text ("yesterday", "last week"); None if it is anything else, or an idea
+    alone ("recently")."""
+    found = dates(text, reference_us) if len(text) <= MAX_PHRASE else ()
+    return found[0] if len(found) == 1 and found[0].explicit and fold(found[0].text) == fold(text.strip()) else None
 
 
 def _may_have_latin(text: str, folded: str) -> bool:

@@ -19,7 +19,7 @@ from mnemond.api.types_memories import ForgetParams, ListParams, RecallParams, R
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import ListResult, RecallResult, RetiredResult
-from mnemond.model.memory import format_us
+from mnemond.model.memory import format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall import archive
@@ -67,7 +67,9 @@ async def found(over: Bench, query: str = "tea", **fields: Any) -> list[str]:
     [
         ({"category": "decison"}, ["category"]),
         ({"status": "gone"}, ["status"]),
-        ({"since": "yesterday"}, ["since"]),
+        ({"since": "recently"}, ["since"]),
+        ({"since": "yesterday and today"}, ["since"]),
+        ({"since": "x" * 50_000}, ["since"]),
         ({"until": "2026-13-01"}, ["until"]),
         ({"since": "2026-02-30"}, ["since"]),
         ({"until": "9999-12-32"}, ["until"]),
@@ -96,6 +98,33 @@ async def test_what_cannot_be_meant_is_refused_by_name(
             assert caught.value.kind is INVALID_PARAMS
             assert [problem.field for problem in caught.value.problems] == fields
             assert all(problem.field in problem.message for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("params", "kept"),
+    [
+        ({"since": "today"}, {0}),
+        ({"since": "Yesterday"}, {0, 1}),
+        ({"until": "yesterday"}, {1, 3, 8, 40}),
+        ({"since": " last week "}, {0, 1, 3, 8}),
+        ({"since": "last week", "until": "last week"}, {3, 8}),
+        ({"since": "3 days ago", "until": "yesterday"}, {1, 3}),
+        ({"until": "last month"}, {40}),
+        ({"since": "昨天"}, {0, 1}),
+        ({"since": "yesterday", "now": "2026-11-22T10:00:00Z"}, {0, 1, 3}),
+    ],
+)
+async def test_days_can_be_named_as_people_do(tmp_path: Path, params: dict[str, Any], kept: set[int]) -> None:
+    async with bench(tmp_path) as over:
+        over.clock.us = parse_rfc3339("2026-11-24T12:00:00Z")  # a Tuesday
+        for days in (0, 1, 3, 8, 40):
+            made = format_us(over.clock.us - days * 86_400_000_000)
+            await over.remembering.remember(
+                CALL, RememberParams(content=f"tea {days} days before", created_at=made, no_diff=True)
+            )
+        result = await over.reads.list(CALL, ListParams(**params))
+        assert isinstance(result, ListResult)
+        assert {int(each.content.split()[1]) for each in result.insights} == kept
 
 
 async def test_an_intent_is_named_in_any_case_or_refused(tmp_path: Path) -> None:

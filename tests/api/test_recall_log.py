@@ -69,6 +69,18 @@ async def test_a_line_for_each_recall_that_may_write(tmp_path: Path, params: Any
         assert [line.detail for line in over.recalls] == ([] if detail is None else [detail])
 
 
+async def test_lines_since_a_day(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        over.clock.us += 86_400_000_000
+        await fill(over, "coffee at five")
+        assert [line.words for line in await log(over, since="today")] == ["coffee at five"]
+        assert len(await log(over, since="yesterday")) == 2
+        assert (await over.history.receipt(CALL, LogParams(since="today"))).count == 1
+        with pytest.raises(MnemonError, match=r'since: .*nor a day such as 2026-02-18, yesterday or "last week"'):
+            await log(over, since="once")
+
+
 async def test_a_setting_turns_it_off(tmp_path: Path) -> None:
     quiet = Config(retrieval=RetrievalSettings(log_recalls=False))
     async with bench(tmp_path, config=quiet) as over:

@@ -94,7 +94,8 @@ def test_get_by_prefix_forget_and_forget_again(wire: Wire, store: str) -> None:
     gone = wire.call("forget", id=memory[:8], store=store)
     assert (gone["id"], gone["status"], gone["edges_removed"]) == (memory, "deleted", 0)
     assert error_of(wire, "forget", id=memory, store=store)["data"]["code"] == "not_found"
-    assert error_of(wire, "get", id=memory, store=store)["data"]["code"] == "not_found"
+    assert wire.call("get", id=memory, store=store)["retired"]["status"] == "forgotten"
+    assert error_of(wire, "get", id="ffffffff", store=store)["data"]["code"] == "not_found"
     assert wire.call("recall", query="short lived", store=store)["results"] == []
 
 
