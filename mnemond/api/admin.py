@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -251,19 +251,11 @@ class DaemonHandlers:
             unreadable = error.message
         cap = warm.config.lifecycle.max_insights
         result = types_admin.StatusResult(
-            store=warm.store.name,
-            total_insights=snapshot.live,
-            deleted_insights=None if by_status is None else sum(by_status.values()) - by_status.get("active", 0),
-            by_category=snapshot.by_category(),
-            by_status=by_status,
-            edge_count=sum(snapshot.edge_counts().values()),
-            edges_by_type=snapshot.edge_counts(),
+            **_counted(warm, snapshot, by_status),
             top_entities=[types_admin.EntityCount(name, n) for name, n in snapshot.top_entities(TOP_ENTITIES)],
             oplog_count=oplog_count,
             db_path=str(warm.store.path),
             db_size_bytes=size_bytes(warm.store.path),
-            embedding=None if warm.embedder is None else warm.embedder.name,
-            embedded=snapshot.embedded,
             over_capacity=0 < cap < snapshot.live,
             max_insights=cap,
             pending_jobs=len(questions),
@@ -284,6 +276,22 @@ class DaemonHandlers:
         """Answer, then stop."""
         self._process.request_stop()
         return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
+
+
+def _counted(warm: OpenStore, snapshot: Snapshot, by_status: dict[str, int] | None) -> dict[str, Any]:
+    """Return the fields of StoreCounts."""
+    links = snapshot.edge_counts()
+    return {
+        "store": warm.store.name,
+        "total_insights": snapshot.live,
+        "deleted_insights": None if by_status is None else sum(by_status.values()) - by_status.get("active", 0),
+        "by_status": by_status,
+        "by_category": _most_frequent(snapshot.by_category()),
+        "edge_count": sum(links.values()),
+        "edges_by_type": links,
+        "embedding": None if warm.embedder is None else warm.embedder.name,
+        "embedded": snapshot.embedded,
+    }
 
 
 def check_protocol(theirs: int | None) -> None:
@@ -331,9 +339,8 @@ class StatsHandlers:
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
         with warm.store.file_in_use():
             figures, refused = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
-        embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
-            _stats_result, warm.store.name, embedding, snapshot, figures, refused, now_us, limiter=self._threads
+            _stats_result, warm, snapshot, figures, refused, now_us, limiter=self._threads
         )
         return warm.marked(result)
 
@@ -350,8 +357,7 @@ def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]
 
 
 def _stats_result(
-    name: str,
-    embedding: str | None,
+    warm: OpenStore,
     snapshot: Snapshot,
     figures: FileFigures,
     refused: dict[str, dict[str, int]],
@@ -362,15 +368,9 @@ def _stats_result(
     importance = np.array([insight.effective_importance for insight in insights], dtype=np.float64)
     index = footprint(snapshot)
     return StatsResult(
-        store=name,
-        total_insights=snapshot.live,
-        by_status=figures.by_status,
-        by_category=_most_frequent(Counter(insight.category for insight in insights)),
+        **_counted(warm, snapshot, figures.by_status),
         by_type=figures.by_type,
         by_source=_most_frequent(Counter(insight.source for insight in insights), SOURCES),
-        edges_by_type=snapshot.edge_counts(),
-        embedding=embedding,
-        embedded=snapshot.embedded,
         embedded_share=1.0 if not snapshot.live else round(snapshot.embedded / snapshot.live, 6),
         age_days=_quantiles(_days(snapshot.columns.created_us[live], now_us)),
         unused_days=_quantiles(_days(snapshot.columns.accessed_us[live], now_us)),
@@ -386,7 +386,7 @@ def _stats_result(
     )
 
 
-def _most_frequent(counts: Counter[str], limit: int | None = None) -> dict[str, int]:
+def _most_frequent(counts: Mapping[str, int], limit: int | None = None) -> dict[str, int]:
     """Sort by count, descending, then by name."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit])
 

@@ -77,7 +77,23 @@ class EntityCount(msgspec.Struct, frozen=True):
     count: int
 
 
-class StatusResult(Result, frozen=True, kw_only=True):
+class StoreCounts(Result, frozen=True, kw_only=True):
+    """What status and stats count of a store. `total_insights`, categories, links and vectors are those of active
+    memories; `deleted_insights` are out of recall, for the reasons in `by_status`. Both are null while the database
+    cannot be read."""
+
+    store: str
+    total_insights: int
+    deleted_insights: int | None
+    by_status: dict[str, int] | None
+    by_category: dict[str, int]
+    edge_count: int
+    edges_by_type: dict[str, int]
+    embedding: str | None
+    embedded: int
+
+
+class StatusResult(StoreCounts, frozen=True, kw_only=True):
     """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read.
 
     `pending_jobs` wait for a decision; `questions` are what there is to decide, see jobs.list. `pending_exchanges`:
@@ -85,19 +101,10 @@ class StatusResult(Result, frozen=True, kw_only=True):
     aside. `hosts` as in hello.
     """
 
-    store: str
-    total_insights: int
-    deleted_insights: int | None
-    by_category: dict[str, int]
-    by_status: dict[str, int] | None
-    edge_count: int
-    edges_by_type: dict[str, int]
     top_entities: list[EntityCount]
     oplog_count: int | None
     db_path: str
     db_size_bytes: int
-    embedding: str | None
-    embedded: int
     over_capacity: bool
     max_insights: int
     pending_jobs: int
@@ -653,22 +660,15 @@ class Quantiles(msgspec.Struct, frozen=True):
     greatest: float
 
 
-class StatsResult(Result, frozen=True, kw_only=True):
-    """A store in figures. Categories, types and sources are those of active memories, most first; of sources only the
+class StatsResult(StoreCounts, frozen=True, kw_only=True):
+    """A store in figures. Types and sources are those of active memories, most first; of sources only the
     most frequent. `embedded_share` in [0, 1]. Quantiles are null for an empty store: days since memories were made and
     last used, and effective importance; `importance_bands` counts memories by it. `*_bytes` of the database, its
     write-ahead log, free pages in it, and the index in memory by part; `rows` are those of the index, dead ones
     included. `refused`: texts that the substance filter refused, by day (UTC, newest first, at most 30) and reason."""
 
-    store: str
-    total_insights: int
-    by_status: dict[str, int]
-    by_category: dict[str, int]
     by_type: dict[str, int]
     by_source: dict[str, int]
-    edges_by_type: dict[str, int]
-    embedding: str | None
-    embedded: int
     embedded_share: float
     age_days: Quantiles | None
     unused_days: Quantiles | None

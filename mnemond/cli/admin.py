@@ -23,6 +23,7 @@ from mnemond.api.types_admin import (
     SalvageResult,
     StatsResult,
     StatusResult,
+    StoreCounts,
     StoreLoad,
     TopResult,
 )
@@ -36,14 +37,10 @@ from mnemond.wire.params import about, plural
 
 def _status(result: StatusResult, style: Style) -> str:
     full = " (over capacity)" if result.over_capacity else ""
-    deleted = "" if result.deleted_insights is None else f", {result.deleted_insights:,} deleted"
-    links = f": {counts(result.edges_by_type)}" if result.edges_by_type else ""
     entities = counts({item.entity: item.count for item in result.top_entities})
     return lines(
         style.strong(f'Store "{one_line(result.store)}"'),
-        f"  memories    {result.total_insights:,} of {result.max_insights:,}{full}{deleted}",
-        f"  categories  {counts(result.by_category)}",
-        f"  links       {result.edge_count:,}{links}",
+        *_counts(result, f" of {result.max_insights:,}{full}"),
         f"  entities    {entities}" if result.top_entities else None,
         f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded",
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
@@ -52,6 +49,19 @@ def _status(result: StatusResult, style: Style) -> str:
         f"  agents      {', '.join(starmap(_host, result.hosts.items()))}" if result.hosts else None,
         style.faint(_daemon(result)),
     )
+
+
+def _counts(result: StoreCounts, capacity: str = "") -> Iterator[str]:
+    """What status and stats say of a store's contents, in the same words."""
+    out = ""
+    if result.by_status is not None:
+        reasons = {name: count for name, count in result.by_status.items() if name != "active"}
+        why = f" ({counts(reasons)})" if reasons else ""
+        out = f", {result.deleted_insights:,} out of recall{why}"
+    yield f"  memories    {result.total_insights:,}{capacity}{out}"
+    yield f"  categories  {counts(result.by_category)}"
+    links = _some(result.edges_by_type)
+    yield f"  links       {result.edge_count:,}" + (f": {links}" if result.edge_count else "")
 
 
 def _waiting(result: StatusResult) -> Iterator[str]:
@@ -90,12 +100,10 @@ def _stats(result: StatsResult, style: Style) -> str:
     parts = [f"{one_line(name)} {size(count)}" for name, count in result.index_bytes.items() if count]
     index = f": {', '.join(parts)}" if parts else ""
     return lines(
-        style.strong(f'Store "{one_line(result.store)}": {plural(result.total_insights, "memory")}'),
-        f"  states      {_some(result.by_status)}",
-        f"  categories  {_some(result.by_category)}",
+        style.strong(f'Store "{one_line(result.store)}"'),
+        *_counts(result),
         f"  types       {_some(result.by_type)}",
         f"  sources     {_some(result.by_source)}",
-        f"  links       {_some(result.edges_by_type)}",
         f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded ({share} %)",
         f"  made        {_spread(result.age_days, ' days ago')}",
         f"  used        {_spread(result.unused_days, ' days ago')}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.admin import StatsHandlers
-from mnemond.api.types_admin import Quantiles, StatsResult
+from mnemond.api.types_admin import Quantiles, StatsResult, StoreCounts
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import RememberResult
@@ -48,7 +48,11 @@ async def test_what_a_store_holds(tmp_path: Path) -> None:
         await on.changes.forget(CALL, ForgetParams(id=gone))
         on.clock.us += 2 * DAY_US
         found = await figures(on)
+        status = await on.daemon.status(CALL, StoreParams())
         live = (await on.warm()).store.snapshot
+    alike = StoreCounts.__struct_fields__
+    assert [getattr(status, name) for name in alike] == [getattr(found, name) for name in alike]
+    assert (found.deleted_insights, found.edge_count) == (1, sum(found.edges_by_type.values()))
     assert found.by_status == {"active": 3, "forgotten": 1}
     assert list(found.by_category.items()) == [("fact", 2), ("decision", 1)]
     assert list(found.by_source.items()) == [("user", 2), ("agent", 1)]

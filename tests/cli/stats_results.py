@@ -5,9 +5,9 @@ from __future__ import annotations
 from mnemond.api.types_admin import Quantiles, StatsResult
 
 STATS = StatsResult(
-    store="default", total_insights=87, by_status={"active": 87, "forgotten": 3},
+    store="default", total_insights=87, deleted_insights=3, by_status={"active": 87, "forgotten": 3},
     by_category={"fact": 80, "decision": 7}, by_type={"memory": 87}, by_source={"user": 60, "agent": 27},
-    edges_by_type={"temporal": 90, "semantic": 0, "causal": 4, "entity": 116},
+    edge_count=210, edges_by_type={"temporal": 90, "semantic": 0, "causal": 4, "entity": 116},
     embedding="minilm_static_256_int8", embedded=86, embedded_share=0.988506,
     age_days=Quantiles(0.01, 0.5, 12.25, 80.0, 120.5), unused_days=Quantiles(0.0, 0.1, 3.0, 40.0, 90.0),
     importance=Quantiles(0.05, 0.12, 0.5, 0.91, 1.3), importance_bands={"0-0.1": 2, "0.1-0.25": 0, "1+": 85},
@@ -18,12 +18,12 @@ STATS = StatsResult(
 
 STATS_TRANSCRIPTS = {
     "stats": """\
-Store "default": 87 memories
-  states      active 87, forgotten 3
+Store "default"
+  memories    87, 3 out of recall (forgotten 3)
   categories  fact 80, decision 7
+  links       210: temporal 90, causal 4, entity 116
   types       memory 87
   sources     user 60, agent 27
-  links       temporal 90, causal 4, entity 116
   embedding   minilm_static_256_int8, 86 embedded (98.9 %)
   made        median 12.2 days ago, eight of ten from 0.5 to 80, at most 120
   used        median 3 days ago, eight of ten from 0.1 to 40, at most 90

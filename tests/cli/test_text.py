@@ -118,7 +118,7 @@ Linked 1a2b3c4d → 9f8e7d6c: causal, weight .80
     "embed": EMBED_TRANSCRIPT,
     "status": """\
 Store "default"
-  memories    1,234 of 100,000, 3 deleted
+  memories    1,234 of 100,000, 3 out of recall (forgotten 3)
   categories  fact 1,000, decision 234
   links       12: temporal 12
   entities    SQLite 9

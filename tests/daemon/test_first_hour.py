@@ -55,7 +55,7 @@ $ grep -c mine ~/.gemini/settings.json
 LEARNS = """\
 $ mnemonctl status --text | head -2
 Store "default"
-  memories    0 of 1,000, 0 deleted
+  memories    0 of 1,000, 0 out of recall
 $ agent one BeforeAgent "Which database shall we take for Apollo?"
 (nothing)
 $ agent one AfterAgent "We decided to use SQLite for Apollo because the team lacks Redis experience." "SQLite it is."
