@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -124,25 +125,45 @@ def _change(head: str, old: str, new: str, room: int) -> str:
     return f"{head}{before}{_ARROW}{shorten(new, left - text_width(before))}"
 
 
+class _LinkChange(NamedTuple):
+    """A link of which something became: what, as a participle, and the line about it."""
+
+    edge: EdgeState
+    became: str
+    line: str
+
+
 def _links(before: MemoryState, after: MemoryState) -> Iterator[str]:
-    """Changed links, a line each. A link that went to the successor was moved, not removed and made, and the link it
-    met there is the same now."""
+    """Changed links, a line each; automatic temporal ones, a dozen of which are usual, share a line."""
+    changes = list(_link_changes(before, after))
+    temporal = [each for each in changes if each.edge.edge_type == "temporal" and each.edge.created_by == "auto"]
+    if len(temporal) > 1:
+        counted = Counter(each.became for each in temporal)
+        yield f"temporal links: {', '.join(f'{count:,} {became}' for became, count in counted.items())}"
+        changes = [each for each in changes if each not in temporal]
+    yield from (each.line for each in changes)
+
+
+def _link_changes(before: MemoryState, after: MemoryState) -> Iterator[_LinkChange]:
+    """Every changed link. One that went to the successor was moved, not removed and made, and the link it met there is
+    the same now."""
     had, has = ({_place(edge): edge for edge in state.edges} for state in (before, after))
     taken: set[tuple[str, ...]] = set()
     for place, edge in had.items():
         moved = _place(edge, after)
         if moved != place and moved in has:
             taken.add(moved)
-            yield f"moved to {str(after.superseded_by)[:SHORT_ID]}: {_link(edge)}"
+            became = f"moved to {str(after.superseded_by)[:SHORT_ID]}"
+            yield _LinkChange(edge, became, f"{became}: {_link(edge)}")
         elif place not in has:
-            yield f"- {_link(edge)}"
+            yield _LinkChange(edge, "removed", f"- {_link(edge)}")
     for place, edge in has.items():
         if place in taken:
             continue
         if place not in had:
-            yield f"+ {_link(edge)}"
+            yield _LinkChange(edge, "made", f"+ {_link(edge)}")
         elif changes := _relinked(had[place], edge):
-            yield f"{_link(had[place])}, {changes}"
+            yield _LinkChange(edge, "changed", f"{_link(had[place])}, {changes}")
 
 
 def _place(edge: EdgeState, retired: MemoryState | None = None) -> tuple[str, ...]:

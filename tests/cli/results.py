@@ -193,7 +193,8 @@ FORGOTTEN = ForgetResult(id=ID, status="deleted", message="deleted", edges_remov
 
 STATUS = StatusResult(
     store="default", total_insights=1234, deleted_insights=3, by_category={"fact": 1000, "decision": 234},
-    by_status={"active": 1234, "forgotten": 3}, edge_count=12, edges_by_type={"temporal": 12}, top_entities=[EntityCount("SQLite", 9)],
+    by_status={"active": 1234, "forgotten": 3},
+    edge_count=12, edges_by_type={"temporal": 12}, top_entities=[EntityCount("SQLite", 9)],
     oplog_count=1300, db_path="/home/ana/.mnemon/data/default/mnemon.db", db_size_bytes=1536, embedding="minilm",
     embedded=1230, over_capacity=False, max_insights=100000, pending_jobs=0, questions=[], pending_reviews=0,
     pending_exchanges=0, failed_exchanges=0,

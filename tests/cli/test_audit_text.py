@@ -183,6 +183,27 @@ def test_what_became_of_links_is_told_once() -> None:
     ]
 
 
+def test_temporal_links_share_a_line() -> None:
+    heir, ends = (
+        "c0ffee00-0000-4000-8000-000000000003",
+        [f"{number:08x}-0000-4000-8000-000000000000" for number in range(9)],
+    )
+    had = [EdgeState(ID, end, "temporal", 0.5, {}, "auto") for end in ends[:6]]
+    had += [EdgeState(ID, ends[7], "temporal", 0.5, {}, "user"), EdgeState(ID, ends[0], "entity", 0.5, {}, "auto")]
+    has = [EdgeState(heir, end, "temporal", 0.5, {}, "auto") for end in ends[:3]]
+    has += [EdgeState(ID, ends[3], "temporal", 0.9, {}, "auto"), EdgeState(ID, ends[8], "temporal", 0.1, {}, "auto")]
+    before = msgspec.structs.replace(FIRST, edges=tuple(had))
+    after = msgspec.structs.replace(FIRST, superseded_by=heir, edges=tuple(has))
+    operation = MemoryOperation(9, "SUPERSEDE", before, after, "user", "op-9", AT, None)
+    history = msgspec.structs.replace(HISTORY, operations=[operation], total_operations=1)
+    lines = [line.strip() for line in shown("history", history).splitlines() if " link" in line]
+    assert lines == [
+        "temporal links: 3 moved to c0ffee00, 2 removed, 1 changed, 1 made",
+        "- temporal link 1a2b3c4d ↔ 00000007, weight 0.50",
+        "- entity link 1a2b3c4d ↔ 00000000, weight 0.50",
+    ]
+
+
 FIELDS = {
     "source": ("bob", "source: user → bob"),
     "channel": ("hook", "channel: manual → hook"),

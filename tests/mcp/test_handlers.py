@@ -259,7 +259,7 @@ async def test_what_a_tool_cannot_do_is_told_to_the_model(tmp_path: Path) -> Non
         assert "Next:" in told
         told = await over.fail("recall", query="x", store="../etc")
         assert "store" in told
-        told = await over.fail("recall", query="x", since="yesterday")
+        told = await over.fail("recall", query="x", since="recently")
         assert "since" in told
         result = await over.ask("tools/call", {"name": "forget", "arguments": {"id": "ffffffff"}}, modern=True)
         assert (result["isError"], result["resultType"]) == (True, "complete")
