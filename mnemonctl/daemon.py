@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 import time
@@ -18,12 +19,11 @@ from mnemond.cli.output import one_line
 from mnemond.errors import (
     BUSY,
     CONFIG,
-    DATA_DIR,
+    KINDS,
     LOCKED,
     STORAGE,
     UNAVAILABLE,
     UNREACHABLE,
-    UNSUPPORTED,
     Kind,
     MnemonError,
 )
@@ -248,7 +248,12 @@ MAX_CHARACTERS = 500
 _PREFIX = "mnemond: "
 """Begins the line in which the daemon gives the reason why it leaves; its hint follows, indented."""
 
-_BY_STATUS = {kind.exit: kind for kind in (STORAGE, UNAVAILABLE, LOCKED)}
+_CODE = re.compile(r" \[([a-z_]{1,40})\]$")
+"""Ends that line: the code of the error."""
+
+_BY_CODE = {kind.name: kind for kind in KINDS}
+_BY_STATUS = {kind.exit: kind for kind in (STORAGE, UNAVAILABLE, LOCKED, CONFIG)}
+"""Kinds of errors of a daemon that gave no code. Status 2 is mostly a bad configuration."""
 
 
 def start_failure(headline: str, output: str, status: int, directory: Path, hint: str) -> MnemonError:
@@ -258,7 +263,10 @@ def start_failure(headline: str, output: str, status: int, directory: Path, hint
     """
     config = directory / "config.toml"
     reason, own_hint = _reason_and_hint(output)
-    kind = _kind(status, reason, config)
+    code = None if reason is None else _CODE.search(reason)
+    kind = _kind(status, reason, code and code[1])
+    if reason is not None and code is not None:
+        reason = reason[: code.start()]
     if reason is None or kind is UNREACHABLE:
         words = last_words(output)
         problems = [f"it left with exit status {status}" + (f"; its last words: {words}" if words else "")]
@@ -292,12 +300,11 @@ def _problems(reason: str, config: Path) -> list[str]:
     return parts if more <= 0 else [*parts[:MAX_PROBLEMS], f"… and {more} more"]
 
 
-def _kind(status: int, reason: str | None, config: Path) -> Kind:
-    if status == CONFIG.exit and reason is not None:
-        if str(config) in reason:
-            return CONFIG
-        return DATA_DIR if str(config.parent) in reason else UNSUPPORTED
-    return _BY_STATUS.get(status, UNREACHABLE)
+def _kind(status: int, reason: str | None, code: str | None) -> Kind:
+    known = _BY_CODE.get(code or "")
+    if known is not None and known.exit == status:
+        return known
+    return UNREACHABLE if reason is None and status == CONFIG.exit else _BY_STATUS.get(status, UNREACHABLE)
 
 
 def _shown(text: str) -> str:

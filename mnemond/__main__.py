@@ -78,7 +78,8 @@ def _overrides(options: argparse.Namespace) -> CliOverrides:
 
 
 def _print_error(error: MnemonError) -> None:
-    lines = [f"mnemond: {error.message}", *([f"  {error.hint}"] if error.hint else [])]
+    """Print the sentence with the code of its kind, by which the client knows it, and the hint below."""
+    lines = [f"mnemond: {error.message} [{error.kind.name}]", *([f"  {error.hint}"] if error.hint else [])]
     level = f"<{PRIORITIES['error']}>" if is_journal(os.environ, 2) else ""
     write_stderr("".join(f"{level}{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 

@@ -244,7 +244,8 @@ def _converted(path: str, text: str, what: str, hint: str) -> object:
             ValueError, msgspec.ValidationError
         ):  # a duration is a number or text: msgspec tries no number if text is allowed
             return msgspec.convert(float(text), SETTINGS[path])
-        raise MnemonError(CONFIG, f"{what}: {_sentence(str(error))}", hint=hint) from error
+        sentence = _sentence(str(error)).removesuffix(", got `str`")  # it is always text here, whatever it says
+        raise MnemonError(CONFIG, f"{what}: {sentence}", hint=hint) from error
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str | None:

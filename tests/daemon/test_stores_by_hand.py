@@ -129,7 +129,7 @@ mnemonctl: DIR/draft.toml:2: unknown key "diff.updat"; did you mean "diff.update
   mend these lines; docs/config.md lists every setting
 2
 $ MNEMON_DIFF__UPDATE=two mnemonctl config check ; echo $?
-mnemonctl: the variable MNEMON_DIFF__UPDATE, which stands for diff.update: expected `float`, got `str`
+mnemonctl: the variable MNEMON_DIFF__UPDATE, which stands for diff.update: expected `float`
   mend or unset it
 2
 $ printf '[diff]\\nupdate = 0.7\\n' > $MNEMON_DATA_DIR/config.toml ; mnemonctl config show diff.update

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -72,9 +73,14 @@ def test_a_daemon_that_leaves_is_reported_at_once(home: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("status", "sentence", "kind"),
     [
-        (2, "{home}/config.toml:3: unknown key", CONFIG),
-        (2, "others may write to the data directory {home}", DATA_DIR),
-        (2, "SQLite 3.1 is too old", UNSUPPORTED),
+        (2, "{home}/config.toml:3: unknown key [config]", CONFIG),
+        (2, "the variable MNEMON_DIF__UPDATE stands for no setting [config]", CONFIG),
+        (2, "the variable MNEMON_DIF__UPDATE stands for no setting", CONFIG),
+        (2, "$MNEMON_DIFF__UPDATE: it is above diff.duplicate [config]", CONFIG),
+        (2, "others may write to the data directory {home} [data_dir]", DATA_DIR),
+        (2, "SQLite 3.1 is too old [unsupported]", UNSUPPORTED),
+        (2, "{home}/config.toml:3: unknown key [storage]", CONFIG),
+        (2, "unknown key [nonsense]", CONFIG),
         (5, "the disk is full", STORAGE),
         (6, "no model", UNAVAILABLE),
         (75, "another daemon serves {home}", LOCKED),
@@ -88,7 +94,7 @@ def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int,
     assert error.kind is kind
     assert error.hint == "do this"
     assert error.message.startswith("it does not start:\n  ")
-    assert sentence.format(home=home) in error.message
+    assert error.message.endswith(re.sub(r" \[[a-z_]+\]$", "", sentence.format(home=home)))
 
 
 def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
