@@ -37,10 +37,11 @@ from mnemond.wire.params import about, plural
 
 def _status(result: StatusResult, style: Style) -> str:
     full = " (over capacity)" if result.over_capacity else ""
+    capacity = f" of {result.max_insights:,}{full}" if result.max_insights else ", no limit"
     entities = counts({item.entity: item.count for item in result.top_entities})
     return lines(
         style.strong(f'Store "{one_line(result.store)}"'),
-        *_counts(result, f" of {result.max_insights:,}{full}"),
+        *_counts(result, capacity),
         f"  entities    {entities}" if result.top_entities else None,
         f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded",
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",

@@ -202,6 +202,13 @@ def test_quiet_is_shorter(method: str) -> None:
     assert 0 < len(quiet) <= len(TRANSCRIPTS[method]) + 40
 
 
+def test_a_store_without_a_limit_is_not_full() -> None:
+    text = shown("status", msgspec.structs.replace(STATUS, max_insights=0))
+    assert "\n  memories    1,234, no limit, 3 out of recall (forgotten 3)\n" in text
+    unread = shown("status", msgspec.structs.replace(STATUS, by_status=None, deleted_insights=None))
+    assert "\n  memories    1,234 of 100,000\n" in unread
+
+
 def test_a_degraded_store_is_mentioned_beside_the_answer() -> None:
     result = msgspec.structs.replace(STATUS, degraded=True, degraded_reason="the disk is full\x1b[2J")
     answer = success(BY_NAME["status"], result, Output("text"))
