@@ -24,7 +24,8 @@ from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
 from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult
-from mnemond.model.changes import ExchangeKind, QueuedExchange
+from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import CONFIDENCES
 from mnemond.text.similarity import normalised
@@ -211,12 +212,17 @@ class AgentMemory:
         return self._stopwatch() - begun_s < self._within_s
 
     def _count(self, place: Place, shown: list[RecallHit]) -> None:
-        """Count uses of the memories shown, as the settings of the store define them."""
+        """Count uses of the memories shown, and log the recall, as the settings of the store define it."""
         warm = self._open_stores.warm(place.store)
         if warm is not None:
-            touch = warm.config.retrieval.touch
-            used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, touch)]
-            self._uses.note(warm, [hit.insight.id for hit in used])
+            retrieval = warm.config.retrieval
+            used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
+            line = None
+            if shown and retrieval.log_recalls:
+                best = shown[0]
+                detail = f"hook results={len(shown)} confidence={best.confidence}"
+                line = RecallLine(format_us(self._clock.now_us()), best.insight.id, detail)
+            self._uses.note(warm, [hit.insight.id for hit in used], line)
 
     # ---------------------------------------------------------------- what is kept of a session
 

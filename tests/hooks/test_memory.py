@@ -100,10 +100,12 @@ async def test_what_was_shown_in_time_counts_as_used(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
         await over.asks(WHY)
-        waiting = over.daemon.uses._waiting["default"].times
+        waiting, lines = (over.daemon.uses._waiting["default"].times, over.daemon.uses._waiting["default"].lines)
         assert list(waiting.values()) == [1]
+        assert [(line.insight_id, line.detail) for line in lines] == [(*waiting, "hook results=1 confidence=high")]
         await over.asks(WHY)
         assert list(waiting.values()) == [1]
+        assert len(lines) == 1
 
 
 async def test_what_came_too_late_was_not_shown(tmp_path: Path) -> None:
