@@ -127,7 +127,8 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
         case RememberResult():
             bare = replace(
                 outcome, reason="", quality_warnings=[], quality_details=[], hypothetical_queries=[], conflicts=[],
-                semantic_candidates=[], united=None, no_longer=None, category=None, importance=None, tags=(), entities=(),
+                semantic_candidates=[], united=None, no_longer=None, category=None, importance=None, tags=(),
+                entities=(),
             )  # fmt: skip
             return replace(bare, scope=ScopeView(None, None, None)) if bare.id in gone else bare
         case UpdateResult():

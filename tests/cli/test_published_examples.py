@@ -94,8 +94,10 @@ DATE 00:00:00  gc-keep        00000003  0000000f  Raw note  (access+3)
 DATE 00:00:00  link           00000001  0000000e  Chose Qdrant over Milvus for vector search  (causal to 00000003)
 DATE 00:00:00  link           00000001  0000000d  Chose Qdrant over Milvus for vector search  (semantic to 00000003)
 DATE 00:00:00  remember       00000003  0000000c  Raw note  (general importance=3 channel=manual)
-DATE 00:00:00  remember       00000002  0000000b  选择 Qdrant 而非 Milvus 做向量搜索  (decision importance=5 channel=manual)
-DATE 00:00:00  remember       00000001  0000000a  Chose Qdrant over Milvus for vector search  (decision importance=5 channel=manual)
+DATE 00:00:00  remember       00000002  0000000b  选择 Qdrant 而非 Milvus 做向量搜索  (decision importance=5 \
+channel=manual)
+DATE 00:00:00  remember       00000001  0000000a  Chose Qdrant over Milvus for vector search  (decision importance=5 \
+channel=manual)
 $ mnemonctl log --limit 50 --since yesterday --no-recalls -q | sort -u | wc -l
 3
 $ mnemonctl receipt --limit 50 --no-recalls --json | grep -o '"count":[0-9]*'
