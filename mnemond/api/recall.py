@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 import trio
@@ -27,7 +28,7 @@ from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
 from mnemond.memory.draft import choice_problems
 from mnemond.memory.history import admits, get_retired, hidden
-from mnemond.memory.links import around, links_of
+from mnemond.memory.links import around, links_of, with_sub_types
 from mnemond.memory.retention import is_used
 from mnemond.model.answers import (
     CompactHit,
@@ -365,7 +366,7 @@ class ReadHandlers:
         MnemonError(AMBIGUOUS)."""
         warm = await self._open_stores.use(params.store)
         try:
-            return _get(warm, params)
+            return await in_task(_with_sub_types, warm, _get(warm, params))
         except MnemonError as error:
             if error.kind is not NOT_FOUND:
                 raise
@@ -471,6 +472,20 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     assert row is not None, "it is active in this snapshot"  # noqa: S101
     counts, links = links_of(snapshot, row, around(scope, insight))
     return warm.marked(GetResult(insight=insight_detail(insight, InsightDetail), edges_by_type=counts, links=links))
+
+
+SUB_TYPES_S: Final = 0.2
+"""Seconds that the sub_types of links may take: a disk that hangs does not keep a memory from being shown."""
+
+
+async def _with_sub_types(warm: OpenStore, result: GetResult) -> GetResult:
+    """Add the sub_types of the links from the database; without it, they are shown as the index has them."""
+    links = result.links
+    if not links:
+        return result
+    with trio.move_on_after(SUB_TYPES_S), suppress(MnemonError):
+        links = await warm.store.read(partial(with_sub_types, insight_id=result.insight.id, links=links))
+    return msgspec.structs.replace(result, links=links)
 
 
 async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:

@@ -335,7 +335,8 @@ def _retirement(retired: Retirement) -> str:
 
 def _link(link: LinkView) -> str:
     end = {"to": ", its effect", "from": ", its cause"}.get(link.direction, "")
-    return f"{short_id(link.id)}  {one_line(link.edge_type)} {fraction(link.weight)}{end}"
+    kind = f" {one_line(link.sub_type)}" if link.sub_type else ""
+    return f"{short_id(link.id)}  {one_line(link.edge_type)}{kind} {fraction(link.weight)}{end}"
 
 
 def _value(insight: InsightDetail, name: str) -> str:

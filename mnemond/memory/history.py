@@ -476,10 +476,15 @@ def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
 
 
 def _edge(edge: Edge) -> EdgeState:
+    return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata_of(edge), edge.created_by)
+
+
+def metadata_of(edge: Edge) -> dict[str, object]:
+    """Decode what is noted with a link, in today's words."""
     metadata: dict[str, object] = msgspec.json.decode(edge.metadata)
     if edge.edge_type == "temporal" and edge.created_by == "auto" and "kind" in metadata:
         metadata = {"sub_type": metadata.pop("kind")} | metadata  # as links were written before they had a sub_type
-    return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
+    return metadata
 
 
 def _one_ever(connection: Connection, prefix: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
@@ -14,12 +14,14 @@ from mnemond.index.arrays import Mask
 from mnemond.index.edges import CAUSAL, IN, OUT, Links, logical
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
-from mnemond.memory.history import Find, Present, active_row
+from mnemond.memory.history import Find, Present, active_row, metadata_of
 from mnemond.model.answers import LinkView, RelatedMemory
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Scope
 from mnemond.model.outcomes import LinkResult, UnlinkResult
 from mnemond.model.query import Filter
+from mnemond.store import edges
+from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 
 MAX_LOOKED_AT = 20_000
@@ -297,6 +299,17 @@ def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple
         found.setdefault((other, kind, way), link)
     ranked = sorted(found.values(), key=lambda link: (-link.weight, link.edge_type, link.id, link.direction))
     return {name: count for name, count in counts.items() if count}, ranked[:MAX_LINKS]
+
+
+def with_sub_types(connection: Connection, insight_id: str, links: Sequence[LinkView]) -> list[LinkView]:
+    """Add the sub_type of each link of a memory, which the index does not have."""
+    found = []
+    for link in links:
+        source, target = (link.id, insight_id) if link.direction == "from" else (insight_id, link.id)
+        edge = edges.read(connection, source, target, link.edge_type)
+        kind = None if edge is None else metadata_of(edge).get("sub_type")
+        found.append(msgspec.structs.replace(link, sub_type=kind) if isinstance(kind, str) else link)
+    return found
 
 
 def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> list[tuple[int, int, float]]:

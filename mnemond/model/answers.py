@@ -78,12 +78,14 @@ class RetiredView(InsightView, frozen=True):
 
 class LinkView(msgspec.Struct, frozen=True, gc=False):
     """A link of a memory with the one called `id`. `direction`: a causal link leads `to` its effect or comes `from` its
-    cause; any other leads `both` ways."""
+    cause; any other leads `both` ways. `sub_type`: backbone or proximity of a temporal link; causes, enables or
+    prevents of a causal one; or what a host noted. Null if there is none, or the database did not answer in time."""
 
     id: str
     edge_type: str
     weight: float
     direction: Literal["to", "from", "both"]
+    sub_type: str | None = None
 
 
 class Retirement(msgspec.Struct, frozen=True):

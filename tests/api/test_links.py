@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import trio
+from msgspec.structs import replace
 
 from mnemond.api.types_changes import LinkParams, RelatedParams, UnlinkParams
 from mnemond.api.types_memories import ForgetParams, GetParams, PinParams, RememberParams, SearchParams
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, MnemonError
 from mnemond.model.answers import GetResult, InsightView, RecallResult, RelatedMemory
 from mnemond.model.outcomes import LinkResult, PinResult, RememberResult, UnlinkResult
 from tests.api.factories import CALL, Bench, bench
+from tests.api.test_uses import fill
 
 
 async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
@@ -280,3 +283,41 @@ async def search(over: Bench, query: str, **more: object) -> list[InsightView]:
     result = await over.search.search(CALL, SearchParams(query=query, **more))  # type: ignore[arg-type]
     assert isinstance(result, RecallResult)
     return [hit.insight for hit in result.results]
+
+
+async def test_a_link_says_its_sub_type(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, two = await fill(over, "the zebra sleeps", "a violin plays")
+        three = (await over.remembering.remember(CALL, RememberParams(content="rain in Graz", source="bob"))).id
+        await over.changes.link(CALL, LinkParams(source_id=one, target_id=two, type="causal", sub_type="enables"))
+        await over.changes.link(CALL, LinkParams(source_id=one, target_id=two, type="entity"))
+        found = (await over.reads.get(CALL, GetParams(id=two))).links
+        assert {(link.id, link.edge_type, link.direction): link.sub_type for link in found} == {
+            (one, "temporal", "both"): "backbone",
+            (three, "temporal", "both"): "proximity",
+            (one, "causal", "from"): "enables",
+            (one, "entity", "both"): None,
+        }
+        there = (await over.reads.get(CALL, GetParams(id=one))).links
+        assert ("causal", "to", "enables") in [(link.edge_type, link.direction, link.sub_type) for link in there]
+
+
+@pytest.mark.parametrize("failure", ["refused", "hanging"])
+async def test_links_are_shown_without_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    async with bench(tmp_path) as over:
+        one, _ = await fill(over, "the zebra sleeps", "a violin plays")
+        expected = (await over.reads.get(CALL, GetParams(id=one))).links
+        warm = await over.warm()
+
+        async def read(query: object) -> None:
+            if failure == "hanging":
+                await trio.sleep_forever()
+            raise MnemonError(STORAGE, "the disk is gone")
+
+        monkeypatch.setattr(warm.store, "read", read)
+        monkeypatch.setattr("mnemond.api.recall.SUB_TYPES_S", 0.0)
+        found = (await over.reads.get(CALL, GetParams(id=one))).links
+        assert found == [replace(link, sub_type=None) for link in expected]
+        monkeypatch.undo()

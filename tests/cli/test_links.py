@@ -147,3 +147,9 @@ def test_a_pinned_memory_is_shown_as_one() -> None:
     text = shown("get", pinned)
     assert "\n  pinned                true\n" in text
     assert "\n  access count          0\n" in text
+
+
+def test_a_link_is_shown_with_its_sub_type() -> None:
+    backbone = msgspec.structs.replace(GOT.links[2], sub_type="back\x1bbone")
+    text = shown("get", msgspec.structs.replace(GOT, links=[backbone]))
+    assert "5e3a1000  temporal back\\x1bbone .33\n" in text
