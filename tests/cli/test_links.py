@@ -8,14 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.api.types_admin import CliRunResult
-from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.model import memory
-from tests.cli.results import DETAIL, GOT, LINKED, PINNED, SEARCHED, UNLINKED
+from mnemond.model.answers import Retirement
+from tests.cli.results import DETAIL, GOT, ID, LINKED, OLD, PINNED, SEARCHED, UNLINKED
 from tests.cli.test_grammar import answered, line, request
 from tests.cli.test_text import shown
 
 ONE, OTHER = "1a2b3c4d", "9f8e7d6c"
+THIRD = "5e3a1000-0000-4000-8000-000000000003"
+AT = "2026-02-17T09:30:00.000000Z"
 
 
 def test_every_option_of_link() -> None:
@@ -153,3 +157,27 @@ def test_a_link_is_shown_with_its_sub_type() -> None:
     backbone = msgspec.structs.replace(GOT.links[2], sub_type="back\x1bbone")
     text = shown("get", msgspec.structs.replace(GOT, links=[backbone]))
     assert "5e3a1000  temporal back\\x1bbone .33\n" in text
+
+
+@pytest.mark.parametrize(
+    ("retired", "told"),
+    [
+        (Retirement("forgotten", AT, "op-1", None, None, None, f"mnemonctl restore {ID}"), "forgotten {at}"),
+        (
+            Retirement("superseded", AT, "op-1", OLD, OLD, "tea\x1b at five", f"mnemonctl restore {ID} --force"),
+            'superseded {at} by 9f8e7d6c: "tea\\x1b at five"',
+        ),
+        (
+            Retirement("merged", AT, None, OLD, THIRD, "tea at six", f"mnemonctl restore {ID} --force"),
+            'merged {at} by 9f8e7d6c, in whose place is 5e3a1000: "tea at six"',
+        ),
+        (Retirement("superseded", AT, None, OLD, None, None, f"mnemonctl restore {ID}"), "superseded {at} by 9f8e7d6c"),
+    ],
+)
+def test_what_became_of_a_retired_memory(retired: Retirement, told: str) -> None:
+    gone = msgspec.structs.replace(GOT, retired=retired, links=[], edges_by_type={})
+    text = success(BY_NAME["get"], gone, Output("text", style=Style(columns=140))).stdout
+    back = retired.next.replace(ID, ID[:8])
+    assert f"\n  status                {told.format(at='2026-02-17 09:30:00')}\n" in text
+    assert f"\n  to have it again      {back}\n" in text
+    assert "\x1b" not in text

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mnemond import errors
 from mnemond.config.settings import ExtractionSettings, HookSettings
@@ -106,6 +107,16 @@ async def test_what_was_shown_in_time_counts_as_used(tmp_path: Path) -> None:
         await over.asks(WHY)
         assert list(waiting.values()) == [1]
         assert len(lines) == 1
+
+
+async def test_a_setting_keeps_what_was_shown_out_of_the_log(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        warm = await over.daemon.open_stores.opened("default")
+        quiet = replace(warm.config, retrieval=replace(warm.config.retrieval, log_recalls=False))
+        over.daemon.open_stores._change("default", config=quiet)
+        assert SQLITE in await over.asks(WHY)
+        assert list(over.daemon.uses._waiting["default"].lines) == []
 
 
 async def test_what_came_too_late_was_not_shown(tmp_path: Path) -> None:
