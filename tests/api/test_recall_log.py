@@ -54,9 +54,9 @@ async def test_recalls_stand_between_the_writes(tmp_path: Path, mock_clock: Mock
     [
         (RecallParams(query="tea", basic=True), "basic results=1"),
         (RecallParams(query="cocoa", basic=True), "basic results=0"),
-        (RecallParams(query="tea", compact=True), "general results=1 confidence=medium"),
-        (ContextParams(query="tea"), "general results=1 confidence=medium"),
-        (RecallParams(query="tea", as_of="2030-01-01T00:00:00Z"), "general results=1 confidence=medium"),
+        (RecallParams(query="tea", compact=True), "general results=1 confidence=high"),
+        (ContextParams(query="tea"), "general results=1 confidence=high"),
+        (RecallParams(query="tea", as_of="2030-01-01T00:00:00Z"), "general results=1 confidence=high"),
         (RecallParams(query="tea", touch=False), None),
         (ContextParams(query="tea", touch=False), None),
     ],
