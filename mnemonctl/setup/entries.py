@@ -9,7 +9,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -73,6 +73,67 @@ class EntrySpec(msgspec.Struct, frozen=True):
     def element(self, event: str) -> dict[str, object]:
         return {"hooks": [self.hooks[event]]} if self.shape == "grouped" else self.hooks[event]
 
+    def add(self, text: str, ours: OurPrograms) -> tuple[str, Scaffold]:
+        """Return the text with all these entries, and no other entry of ours. Raises JsonProblem.
+
+        A text that has all of them is returned unchanged.
+        """
+        root = parse(text, self.dialect)
+        if root.kind != "object":
+            raise JsonProblem(text, root.start, "an object was expected")
+        change = _Addition(text, self, ours)
+        for key, value in self.root.items():
+            change.add_root_member(key, value)
+        for event in self.hooks:
+            change.add_handler(event)
+        change.remove_stale_handlers()
+        if self.server is not None:
+            change.add_server(self.server)
+        return change.text, change.scaffold
+
+    def find(self, text: str, ours: OurPrograms) -> list[str]:
+        """Return JSON pointers to all entries of ours in a text. Raises JsonProblem."""
+        return [json_pointer(pointer) for pointer in _entries(text, self.dialect, ours)] if text else []
+
+    def remove(self, text: str, ours: OurPrograms, scaffold: Scaffold | None) -> str:
+        """Return the text without any entry of ours. Raises JsonProblem.
+
+        `scaffold` was recorded when they were added; without it, containers that are left empty are removed as well.
+        """
+        while (pointer := next(_entries(text, self.dialect, ours), None)) is not None:
+            text = _removed(text, pointer, self.dialect, scaffold)
+        if scaffold is None:
+            return text
+        for key in self.root:
+            if (
+                json_pointer((key,)) in scaffold.containers
+                and find(text, parse(text, self.dialect), (key,)) is not None
+            ):
+                text = json_edit.remove_item(text, (key,), self.dialect, scaffold.empties.get(""))
+        return text
+
+    def is_bare(self, text: str) -> bool:
+        """Return True if nothing is left in a file but the members that the root needs, not even a comment."""
+        try:
+            document = parse(text).plain()
+        except JsonProblem:
+            return False
+        return isinstance(document, dict) and not set(document) - set(self.root)
+
+
+class FileEntries(Protocol):
+    """Entries of ours in the text of one file; none of these methods reads or writes a file."""
+
+    def new_file(self) -> tuple[str, Scaffold]: ...
+
+    def add(self, text: str, ours: OurPrograms) -> tuple[str, Scaffold]: ...
+
+    def find(self, text: str, ours: OurPrograms) -> list[str]: ...
+
+    def remove(self, text: str, ours: OurPrograms, scaffold: Scaffold | None) -> str: ...
+
+    def is_bare(self, text: str) -> bool: ...
+
 
 class Scaffold(msgspec.Struct):
     """Containers that were made for our entries, and the text of those that were empty: needed to restore them.
@@ -94,25 +155,6 @@ def json_pointer(pointer: Pointer) -> str:
 
 
 # ------------------------------------------------------------------ add and update
-
-
-def add_entries(text: str, spec: EntrySpec, ours: OurPrograms) -> tuple[str, Scaffold]:
-    """Return the text with all entries of `spec`, and no other entry of ours. Raises JsonProblem.
-
-    A text that has all of them is returned unchanged.
-    """
-    root = parse(text, spec.dialect)
-    if root.kind != "object":
-        raise JsonProblem(text, root.start, "an object was expected")
-    change = _Addition(text, spec, ours)
-    for key, value in spec.root.items():
-        change.add_root_member(key, value)
-    for event in spec.hooks:
-        change.add_handler(event)
-    change.remove_stale_handlers()
-    if spec.server is not None:
-        change.add_server(spec.server)
-    return change.text, change.scaffold
 
 
 class _Addition:
@@ -193,11 +235,6 @@ class _Addition:
 # ------------------------------------------------------------------ find
 
 
-def find_entries(text: str, spec: EntrySpec, ours: OurPrograms) -> list[str]:
-    """Return JSON pointers to all entries of ours in a text. Raises JsonProblem."""
-    return [json_pointer(pointer) for pointer in _entries(text, spec.dialect, ours)]
-
-
 def _entries(text: str, dialect: Dialect, ours: OurPrograms) -> Iterator[Pointer]:
     root = parse(text, dialect)
     yield from _handlers(text, root, ours)
@@ -226,21 +263,6 @@ def _grouped(element: Item) -> list[Item]:
 # ------------------------------------------------------------------ remove
 
 
-def remove_entries(text: str, spec: EntrySpec, ours: OurPrograms, scaffold: Scaffold | None) -> str:
-    """Return the text without any entry of ours. Raises JsonProblem.
-
-    `scaffold` was recorded when they were added; without it, containers that are left empty are removed as well.
-    """
-    while (pointer := next(_entries(text, spec.dialect, ours), None)) is not None:
-        text = _removed(text, pointer, spec.dialect, scaffold)
-    if scaffold is None:
-        return text
-    for key in spec.root:
-        if json_pointer((key,)) in scaffold.containers and find(text, parse(text, spec.dialect), (key,)) is not None:
-            text = json_edit.remove_item(text, (key,), spec.dialect, scaffold.empties.get(""))
-    return text
-
-
 def _removed(text: str, pointer: Pointer, dialect: Dialect, scaffold: Scaffold | None) -> str:
     """Return the text without an item, and without containers around it that were made for it and would be empty."""
     root = parse(text, dialect)
@@ -257,8 +279,13 @@ def _removed(text: str, pointer: Pointer, dialect: Dialect, scaffold: Scaffold |
 
 
 def _is_alone(text: str, root: Node, pointer: Pointer) -> bool:
+    """Return True if nothing else is in the container, not even a comment."""
     parent = find(text, root, pointer[:-1])
-    return parent is not None and len(parent.items) == 1
+    if parent is None or len(parent.items) != 1:
+        return False
+    item = parent.items[0]
+    around = text[parent.start + 1 : item.start] + text[item.end : parent.end - 1]
+    return not around.strip(" \t\r\n,")
 
 
 # ------------------------------------------------------------------ look up other settings

@@ -21,6 +21,10 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+class SettingsProblem(Exception):  # noqa: N818 - an outcome, named as one
+    """Why the text of a host's file cannot be read or changed."""
+
+
 def refused(path: Path, why: str) -> MnemonError:
     """Return the error for a file of a host that setup does not change."""
     return MnemonError(CONFIG, f"{path}: {why}; it was left as it is", hint="mend that, then run it again")

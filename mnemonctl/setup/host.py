@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from mnemonctl.setup import own_files
-from mnemonctl.setup.entries import EntrySpec, OurPrograms
+from mnemonctl.setup.entries import FileEntries, OurPrograms
 from mnemonctl.setup.files import OwnFile
 from mnemond.cli.output import one_line
 from mnemond.errors import UNAVAILABLE, MnemonError
@@ -58,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True):
     """A file of a host, and our entries in it."""
 
     path: Path
-    spec: EntrySpec
+    spec: FileEntries
 
 
 class Registration(Protocol):

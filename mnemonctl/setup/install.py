@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -12,12 +11,13 @@ import msgspec
 
 from mnemonctl.setup import files
 from mnemonctl.setup import host as hosts
-from mnemonctl.setup.entries import EntrySpec, OurPrograms, find_entries, plain, remove_entries
-from mnemonctl.setup.files import HostFile, digest, read_host_file, refused
+from mnemonctl.setup.entries import EntrySpec, FileEntries, OurPrograms, plain
+from mnemonctl.setup.files import HostFile, SettingsProblem, digest, read_host_file, refused
 from mnemonctl.setup.host import Host
-from mnemonctl.setup.json_edit import Dialect, JsonProblem
+from mnemonctl.setup.json_edit import Dialect
 from mnemonctl.setup.plan import Change, Plan, diff_of, entries_in, plan_for
 from mnemonctl.setup.record import FileRecord, HostRecord
+from mnemonctl.setup.toml_entries import TomlServer
 from mnemond.cli.output import Style, lines, neutralise, one_line
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.wire.params import plural
@@ -191,7 +191,8 @@ def eject(
     reports = []
     for path in dict.fromkeys([*specs, *(each.path for each in record.files)]):
         recorded = record.file(Path(path))
-        spec = specs.get(path, EntrySpec(dialect=LENIENT))
+        former = TomlServer(str(ours.mcp)) if path.endswith(".toml") else EntrySpec(dialect=LENIENT)
+        spec = specs.get(path, former)
         reports.append(_eject_file(Path(path), spec, ours, recorded, dry_run=dry_run))
         if recorded is not None and not dry_run:
             record.files.remove(recorded)
@@ -213,7 +214,7 @@ def eject(
 
 
 def _eject_file(
-    path: Path, spec: EntrySpec, ours: OurPrograms, record: FileRecord | None, *, dry_run: bool
+    path: Path, spec: FileEntries, ours: OurPrograms, record: FileRecord | None, *, dry_run: bool
 ) -> FileReport | None:
     """Restore or clean one file; None if it has nothing of ours. Raises MnemonError.
 
@@ -224,22 +225,22 @@ def _eject_file(
         return None
     text = file.text or ""
     try:
-        if record is not None and find_entries(text or "{}", spec, ours):
+        if record is not None and spec.find(text, ours):
             before = _content_before(record, file) if file.fingerprint == record.after else None
             if before is not None:
                 return _write_back(file, before, record, "restored", dry_run=dry_run)
-        after = remove_entries(text, spec, ours, None if record is None else record.scaffold)
+        after = spec.remove(text, ours, None if record is None else record.scaffold)
         if after == text:
             return None
-        if record is not None and record.before is None and _is_bare(after, spec):
+        if record is not None and record.before is None and spec.is_bare(after):
             if not dry_run:
                 files.check_writable(file)
                 files.remove_host_file(file)
             return FileReport(str(path), "removed")
         report = _write_back(file, file.encode(after), None, "cleaned", dry_run=dry_run)
-        if not dry_run and find_entries(read_host_file(path).text or "{}", spec, ours):
+        if not dry_run and spec.find(read_host_file(path).text or "", ours):
             raise MnemonError(STORAGE, f"{path} still has entries of ours after they were removed")
-    except JsonProblem as problem:
+    except SettingsProblem as problem:
         raise refused(path, str(problem)) from None
     return report
 
@@ -264,12 +265,6 @@ def _content_before(record: FileRecord, file: HostFile) -> bytes | None:
     except MnemonError:
         return None
     return content if content is not None and digest(content) == record.before else None
-
-
-def _is_bare(text: str, spec: EntrySpec) -> bool:
-    """Return True if nothing is left but the members that the root needs."""
-    document = plain(text, spec.dialect)
-    return isinstance(document, dict) and not set(document) - set(spec.root)
 
 
 def _unregister(
@@ -297,7 +292,7 @@ def _restore_rewritten(record: FileRecord) -> None:
     before = _content_before(record, file)
     if file.content is None or (before is None and record.before is not None):
         return
-    if file.content == before or _is_equivalent(file.path, before, file.content):
+    if file.content == before or _is_equivalent(before, file.content):
         if before is None:
             files.remove_host_file(file)
         elif file.content != before:
@@ -306,18 +301,17 @@ def _restore_rewritten(record: FileRecord) -> None:
             Path(record.backup).unlink(missing_ok=True)
 
 
-def _is_equivalent(path: Path, before: bytes | None, now: bytes) -> bool:
+def _is_equivalent(before: bytes | None, now: bytes) -> bool:
     """Return True if both mean the same, apart from new empty tables at the root. No file equals an empty one."""
     try:
-        old, new = (_document(path, content) for content in (before or b"", now))
-    except (ValueError, JsonProblem):
+        old, new = (_document(content) for content in (before or b"", now))
+    except (ValueError, SettingsProblem):
         return False
     return old == {key: value for key, value in new.items() if value != {} or key in old}
 
 
-def _document(path: Path, content: bytes) -> dict[str, Any]:
-    text = content.decode().strip() or ("" if path.suffix == ".toml" else "{}")
-    document = tomllib.loads(text) if path.suffix == ".toml" else plain(text, LENIENT)
+def _document(content: bytes) -> dict[str, Any]:
+    document = plain(content.decode().strip() or "{}", LENIENT)
     return document if isinstance(document, dict) else {}
 
 

@@ -14,6 +14,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from mnemonctl.setup.files import SettingsProblem
+
 MAX_DEPTH: Final = 64
 """Nesting of objects and arrays; settings have half a dozen."""
 
@@ -32,7 +34,7 @@ class Dialect(msgspec.Struct, frozen=True):
 STRICT: Final = Dialect()
 
 
-class JsonProblem(Exception):  # noqa: N818 - an outcome, named as one
+class JsonProblem(SettingsProblem):
     """Why a text cannot be read or changed, with the line (from 1)."""
 
     def __init__(self, text: str, at: int, message: str) -> None:
@@ -90,12 +92,13 @@ def remove_item(text: str, pointer: Pointer, dialect: Dialect = STRICT, empty: s
     item = container.items[at]
     start, end = _space_before(text, item.start), item.end
     comma = skip(text, end, dialect)
-    if text[comma] != ",":
+    is_last = text[comma] != ","
+    comments = text[container.items[at - 1].end if at else container.start + 1 : start]
+    if _LINE_COMMENT_LAST.search(comments) and not _BREAK.match(text, end if is_last else comma + 1):
+        start = item.start  # else what follows would become part of the comment
+    if is_last:
         before = skip(text, container.items[at - 1].end, dialect)
         return _cut(text, [(before, before + 1), (start, end)])
-    comments = text[container.items[at - 1].end if at else container.start + 1 : start]
-    if _LINE_COMMENT_LAST.search(comments) and not _BREAK.match(text, comma + 1):
-        start = item.start  # else what follows would become part of the comment
     return _cut(text, [(start, end), (comma, comma + 1)])
 
 
@@ -126,13 +129,16 @@ def _fill_empty(text: str, container: Node, item: str, layout: _Layout, indent: 
 
 def _empty(text: str, container: Node, empty: str | None, dialect: Dialect) -> str:
     item = container.items[0]
-    if empty is None:
+    comments = f"{text[container.start + 1 : item.start]}{text[item.end : container.end - 1]}".strip(" \t\r\n,")
+    if empty is None or comments not in empty:  # some were written since
         comma = skip(text, item.end, dialect)
         end = comma + 1 if text[comma] == "," else item.end
         start = _space_before(text, item.start)
         rest = text[end : container.end - 1]
-        if not rest.strip() and not _LINE_COMMENT_LAST.search(text[container.start + 1 : start]):
-            rest = ""
+        if not _LINE_COMMENT_LAST.search(text[container.start + 1 : start]):
+            rest = rest if rest.strip() else ""
+        elif not _BREAK.match(rest.lstrip(" \t")):
+            start = item.start  # else the bracket would become part of the comment
         empty = f"{text[container.start : start]}{rest}{text[container.end - 1]}"
     return f"{text[: container.start]}{empty}{text[container.end :]}"
 

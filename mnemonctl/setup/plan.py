@@ -10,13 +10,12 @@ from typing import Final
 import msgspec
 
 from mnemonctl.setup import record
-from mnemonctl.setup.entries import OurPrograms, Scaffold, add_entries, find_entries
-from mnemonctl.setup.files import HostFile, OwnFile, check_writable, read_host_file, refused
+from mnemonctl.setup.entries import OurPrograms, Scaffold
+from mnemonctl.setup.files import HostFile, OwnFile, SettingsProblem, check_writable, read_host_file, refused
 from mnemonctl.setup.host import Host, Settings, SetupEnvironment
 from mnemonctl.setup.hosts import simple
 from mnemonctl.setup.hosts.claude_code import ClaudeCode
 from mnemonctl.setup.hosts.codex import Codex
-from mnemonctl.setup.json_edit import JsonProblem
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 
 KINDS: Final[tuple[Callable[[SetupEnvironment], Host], ...]] = (
@@ -106,8 +105,8 @@ def _change(settings: Settings, ours: OurPrograms) -> Change | None:
         new, scaffold = settings.spec.new_file()
         return Change(file, new.encode(), scaffold)
     try:
-        new, scaffold = add_entries(text, settings.spec, ours)
-    except JsonProblem as problem:
+        new, scaffold = settings.spec.add(text, ours)
+    except SettingsProblem as problem:
         raise refused(settings.path, str(problem)) from None
     return None if new == text else Change(file, file.encode(new), scaffold)
 
@@ -116,8 +115,8 @@ def entries_in(settings: Settings, ours: OurPrograms) -> list[str]:
     """Return JSON pointers to entries of ours in a file. Raises MnemonError."""
     text = read_host_file(settings.path).text
     try:
-        return [] if text is None else find_entries(text, settings.spec, ours)
-    except JsonProblem as problem:
+        return [] if text is None else settings.spec.find(text, ours)
+    except SettingsProblem as problem:
         raise refused(settings.path, str(problem)) from None
 
 

@@ -16,6 +16,7 @@ from mnemonctl.setup import command
 from mnemonctl.setup.host import SetupEnvironment
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
+from tests.setup import toml_files
 from tests.setup.json_files import OBJECTS, laid_out, written
 
 FAKES = Path(__file__).parent / "fakes"
@@ -24,7 +25,7 @@ JSON = Output(form="json")
 FILES = {
     "gemini": (".gemini/settings.json",),
     "cursor": (".cursor/hooks.json", ".cursor/mcp.json"),
-    "codex": (".codex/hooks.json",),
+    "codex": (".codex/hooks.json", ".codex/config.toml"),
     "copilot-cli": (".copilot/hooks/mnemond.json", ".copilot/mcp-config.json"),
 }
 """Files that are edited, by target."""
@@ -124,6 +125,9 @@ def contents(draw: Any, path: str) -> bytes:
     from mnemonctl.setup.hosts.simple import Cursor, Gemini
     from mnemonctl.setup.json_edit import STRICT
 
+    if path.endswith(".toml"):
+        toml: bytes = draw(toml_files.contents())
+        return toml
     dialect = Gemini.dialect if ".gemini" in path else Cursor.dialect if ".cursor" in path else STRICT
     document = draw(documents(path))
     newline = draw(st.sampled_from(["\n", "\r\n"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -168,13 +167,15 @@ def test_a_directory_of_its_own_is_honoured(place: SetupEnvironment, tmp_path: P
 # ------------------------------------------------------------------ Codex
 
 
-def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: SetupEnvironment) -> None:
+def test_codex_gets_a_line_for_the_server_and_hooks_wait_for_the_user(place: SetupEnvironment) -> None:
     with_program(place, "codex")
     config = put(place, ".codex/config.toml", CODEX_CONFIG)
+    config.chmod(0o644)
     code, said = run(place)
     codex = said["targets"]["codex"]
     assert (code, codex["state"]) == (0, "installed")
-    assert tomllib.loads(config.read_text("utf-8"))["mcp_servers"]["mnemond"]["command"] == mcp(place)
+    assert config.read_text("utf-8") == f'{CODEX_CONFIG}mcp_servers.mnemond.command = "{mcp(place)}"\n'
+    assert config.stat().st_mode & 0o777 == 0o644
     hooks = read(place, ".codex/hooks.json")
     assert list(hooks) == ["hooks"], "its root takes nothing else"
     assert hooks["hooks"]["Stop"] == [
@@ -190,7 +191,20 @@ def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: Setu
     assert run(place)[1]["status"] == "unchanged"
     assert run(place, eject=True)[0] == 0
     assert config.read_text("utf-8") == CODEX_CONFIG
+    assert config.stat().st_mode & 0o777 == 0o644
     assert not (place.home / ".codex" / "hooks.json").exists()
+    assert [path.name for path in config.parent.iterdir() if "bak" in path.name] == []
+
+
+@pytest.mark.parametrize("line", ["# my own\n", 'approval_policy = "never"\n', "[tui]\nnotifications = true\n"])
+def test_a_line_that_was_added_to_the_config_of_codex_since_is_still_there(place: SetupEnvironment, line: str) -> None:
+    with_program(place, "codex")
+    config = put(place, ".codex/config.toml", CODEX_CONFIG)
+    run(place)
+    config.write_text(config.read_text("utf-8") + line, "utf-8")
+    assert run(place)[1]["status"] == "unchanged"
+    assert run(place, eject=True)[0] == 0
+    assert config.read_text("utf-8") == CODEX_CONFIG + line
 
 
 def test_a_config_of_codex_that_was_not_there_is_gone_again(place: SetupEnvironment) -> None:

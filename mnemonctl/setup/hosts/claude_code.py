@@ -14,7 +14,7 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl.setup import entries, host, own_files
-from mnemonctl.setup.entries import ALIAS, EntrySpec, find_entries, plain
+from mnemonctl.setup.entries import ALIAS, EntrySpec, plain
 from mnemonctl.setup.files import OwnFile, digest, read_host_file, refused
 from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, found_directory, found_program
 from mnemonctl.setup.json_edit import STRICT, JsonProblem
@@ -65,7 +65,7 @@ class ClaudeCode:
     def duplicates(self) -> list[str]:
         """Look for our hooks in the settings, beside the plugin."""
         try:
-            found = find_entries(read_host_file(self._settings).text or "{}", EntrySpec(), self._environment.ours)
+            found = EntrySpec().find(read_host_file(self._settings).text or "", self._environment.ours)
         except (MnemonError, JsonProblem):
             return []
         return [f"{self._settings} runs our hooks as well, besides the plugin: {', '.join(found)}"] if found else []

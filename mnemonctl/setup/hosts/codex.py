@@ -1,23 +1,23 @@
-"""OpenAI Codex CLI: `hooks.json` beside its `config.toml`, and an MCP server that its own program adds.
+"""OpenAI Codex CLI: `hooks.json`, and a line for the MCP server in `config.toml` beside it.
 
-Not `config.toml`: a mistake in a hook there keeps Codex from starting, one in `hooks.json` is a warning. Its root takes
-`description` and `hooks` only.
+Hooks are not in `config.toml`: a mistake in a hook there keeps Codex from starting, one in `hooks.json` is a warning.
+Its root takes `description` and `hooks` only. `codex mcp add` is not used: it lays every server out anew, without the
+comments in it, and makes the file 0600.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-import tomllib
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from mnemonctl.setup import host
-from mnemonctl.setup.entries import ALIAS, EntrySpec, lookup
-from mnemonctl.setup.files import OwnFile, read_host_file, refused
+from mnemonctl.setup.entries import EntrySpec, lookup
+from mnemonctl.setup.files import SettingsProblem, read_host_file, refused
 from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, found_directory, found_program
+from mnemonctl.setup.toml_entries import TomlServer, parse_toml
 from mnemond.errors import MnemonError
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
@@ -57,11 +57,14 @@ class Codex:
     def settings(self) -> list[Settings]:
         command = shlex.quote(str(self._environment.ours.hook))
         handler: dict[str, object] = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_S}
-        return [Settings(self._home / "hooks.json", EntrySpec(dict.fromkeys(EVENTS, handler)))]
+        server = TomlServer(str(self._environment.ours.mcp))  # the only way out of the sandbox for the model
+        return [
+            Settings(self._home / "hooks.json", EntrySpec(dict.fromkeys(EVENTS, handler))),
+            Settings(self._config, server),
+        ]
 
-    def registration(self) -> CodexServer:
-        """Return the MCP server: in the sandbox of Codex it is the only way from the model to the daemon."""
-        return CodexServer(self._config, self._program or "codex", self._environment)
+    def registration(self) -> None:
+        return None
 
     def remarks(self) -> list[str]:
         waiting = len(self.untrusted())
@@ -92,9 +95,11 @@ class Codex:
     def switched_off(self) -> list[str]:
         """Read `[features] hooks`."""
         try:
-            off = lookup(_toml(self._config), "features", "hooks") is False
+            off = lookup(parse_toml(read_host_file(self._config).text or ""), "features", "hooks") is False
         except MnemonError as error:
             return [error.message]
+        except SettingsProblem as problem:
+            return [refused(self._config, str(problem)).message]
         return [f"hooks are switched off in {self._config} ([features] hooks = false)"] if off else []
 
     def duplicates(self) -> list[str]:
@@ -104,42 +109,3 @@ class Codex:
         except OSError:
             return []
         return [f"{self._config} names our hook as well"] if str(self._environment.ours.hook) in text else []
-
-
-class CodexServer(msgspec.Struct, frozen=True):
-    """`codex mcp add`; `config.toml` is read here and never written."""
-
-    config: Path
-    program: str
-    environment: SetupEnvironment
-
-    def files(self) -> list[OwnFile]:
-        return []
-
-    def is_known(self) -> bool:
-        return self.environment.ours.is_server(self._server())
-
-    def rewritten(self) -> list[Path]:
-        return [self.config]
-
-    def commands(self) -> list[list[str]]:
-        server = self._server()
-        if server is None:
-            return [[self.program, "mcp", "add", ALIAS, "--", str(self.environment.ours.mcp)]]
-        if not self.is_known():
-            raise refused(self.config, f'there is another MCP server called "{ALIAS}"')
-        return []
-
-    def undo(self) -> list[list[str]]:
-        return [[self.program, "mcp", "remove", ALIAS]] if self.is_known() else []
-
-    def _server(self) -> object:
-        return lookup(_toml(self.config), "mcp_servers", ALIAS)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    text = read_host_file(path).text
-    try:
-        return tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError as error:
-        raise refused(path, str(error)) from None

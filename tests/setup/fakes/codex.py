@@ -1,13 +1,11 @@
-"""Stands for Codex 0.169: `mcp add`, `mcp remove`, and `app-server` as far as `hooks/list`."""
+"""Stands for Codex 0.169: `app-server` as far as `hooks/list`."""
 
 import json
 import os
-import re
 import sys
 from typing import Any
 
 HOME = os.environ.get("CODEX_HOME") or os.path.join(os.environ["HOME"], ".codex")
-CONFIG = os.path.join(HOME, "config.toml")
 TRUSTED = os.path.join(HOME, "trusted-by-test")
 
 
@@ -54,17 +52,6 @@ def serve() -> None:
 
 def main(words: list[str]) -> None:
     match words:
-        case ["mcp", "add", name, "--", command]:
-            os.makedirs(HOME, exist_ok=True)
-            before = read(CONFIG)
-            with open(CONFIG, "w", encoding="utf-8") as file:
-                file.write(
-                    before + ("\n" if before else "") + f"[mcp_servers.{name}]\ncommand = {json.dumps(command)}\n"
-                )
-        case ["mcp", "remove", name]:
-            kept = re.sub(rf"\n?\[mcp_servers\.{name}\]\ncommand = .*\n", "", read(CONFIG))
-            with open(CONFIG, "w", encoding="utf-8") as file:
-                file.write(kept)
         case ["app-server"]:
             serve()
         case _:
