@@ -57,7 +57,7 @@ def _check(environment: SetupEnvironment, host: Host, recorded: HostRecord | Non
         if recorded is None and not _has_ours(environment, host):
             view = HostView(host=name, title=host.title, installed=False)
             return view, _fine(name, f"{host.title} is here; mnemonctl setup --target {name} adds mnemond to it")
-        plan = plan_for(host, environment.ours)
+        plan = plan_for(host, environment.ours, ask=True)
     except MnemonError as error:
         installed = recorded is not None
         view = HostView(host=name, title=host.title, installed=installed, unmodified=False if installed else None)

@@ -13,11 +13,11 @@ import msgspec
 from mnemonctl import fast
 from mnemonctl import files as private_files
 from mnemonctl.setup import install, own_files, record
-from mnemonctl.setup.files import remove_empty
+from mnemonctl.setup.files import OwnFile, remove_empty
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.hosts import simple
 from mnemonctl.setup.install import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
-from mnemonctl.setup.plan import Plan, Selection, plan_for, select
+from mnemonctl.setup.plan import Plan, Selection, diff_of_own, expected_diffs, plan_for, select
 from mnemonctl.setup.record import HostRecord
 from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.admin import SetupOptions
@@ -84,7 +84,7 @@ class _Command:
         failed: dict[str, HostReport] = {}
         for host in hosts:
             try:
-                plans[host.name] = plan_for(host, self._environment.ours)
+                plans[host.name] = plan_for(host, self._environment.ours, ask=False)
             except MnemonError as error:
                 failed[host.name] = self._failed(host, error)
         report = Report(
@@ -95,6 +95,9 @@ class _Command:
         )
         if self._options.dry_run:
             return report
+        report.own = [
+            msgspec.structs.replace(each, diff=None) for each in report.own
+        ]  # our programs, hundreds of lines
         pending = self._own_is_pending() or not all(plan.is_empty for plan in plans.values())
         if pending and not self._confirmed(confirm, report):
             return msgspec.structs.replace(report, status="cancelled")
@@ -111,6 +114,7 @@ class _Command:
         preview = [self._eject(host, dry_run=True) for host in self._selection.hosts]
         report = Report(status="dry run", targets=preview)
         if self._options.dry_run:
+            report.own = [] if self._options.target else self._removed_files()
             return report
         if any(each.state != "absent" for each in preview) and not self._confirmed(confirm, report):
             return msgspec.structs.replace(report, status="cancelled")
@@ -179,9 +183,25 @@ class _Command:
         reports: list[FileReport] = []
         for file in own_files.launcher_files(self._directory):
             state: FileState = "unchanged" if file.is_there() else "changed" if file.path.exists() else "created"
-            reports.append(FileReport(str(file.path), state))
-        planned = own_files.planned(self._directory, self._record.prompts)
-        return reports + [FileReport(str(each.path), _STATES[each.state]) for each in planned]
+            reports.append(FileReport(str(file.path), state, diff=diff_of_own(file) or None))
+        for each in own_files.planned(self._directory, self._record.prompts):
+            text = own_files.shipped(each.path.name)
+            diff = None if each.state == "kept" else diff_of_own(OwnFile(each.path, text)) or None
+            reports.append(FileReport(str(each.path), _STATES[each.state], diff=diff))
+            if each.state == "kept" and not each.new.is_there():
+                reports.append(FileReport(str(each.new.path), "created", diff=diff_of_own(each.new)))
+        return reports
+
+    def _removed_files(self) -> list[FileReport]:
+        """Return the files of ours that an eject of all hosts removes."""
+        texts = own_files.planned(self._directory, self._record.prompts)
+        own = [
+            *own_files.launcher_files(self._directory),
+            *(OwnFile(each.path, "") for each in texts if each.state in ("unchanged", "updated")),
+            *(each.new for each in texts),
+        ]
+        there = [file for file in own if file.path.exists()]
+        return [FileReport(str(file.path), "removed", diff=diff_of_own(file, there=False)) for file in there]
 
     def _own_is_pending(self) -> bool:
         programs = all(file.is_there() for file in own_files.launcher_files(self._directory))
@@ -210,11 +230,18 @@ def _planned(host: Host, plan: Plan) -> HostReport:
         FileReport(str(each.path), "created" if each.file.content is None else "changed", diff=each.diff())
         for each in plan.changes
     ]
+    if plan.commands:
+        expected = expected_diffs(host, there=True)
+        changes += [FileReport(str(path), "rewritten", diff=diff) for path, diff in expected.items()]
+    own = [
+        FileReport(str(file.path), "changed" if file.path.exists() else "created", diff=diff_of_own(file) or None)
+        for file in plan.own
+    ]
     return HostReport(
         target=host.name,
         title=host.title,
         found=host.found(),
         state="unchanged" if plan.is_empty else "planned",
-        files=changes + [FileReport(str(own.path), "created") for own in plan.own],
+        files=changes + own,
         commands=[CommandReport(command, "planned") for command in plan.commands],
     )

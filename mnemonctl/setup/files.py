@@ -194,6 +194,17 @@ def remove_host_file(file: HostFile) -> None:
         raise unusable(file.path, error) from None
 
 
+def restore_mode(file: HostFile) -> None:
+    """Give a file the mode that it had when it was read, after another program wrote it. Raises MnemonError."""
+    try:
+        if file.content is not None and stat.S_IMODE(os.stat(file.place).st_mode) != file.mode:
+            os.chmod(file.place, file.mode)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise unusable(file.path, error) from None
+
+
 def check_unchanged(file: HostFile) -> None:
     """Raise MnemonError(BUSY) if the file is not as it was read any more."""
     now = read_host_file(file.path)

@@ -73,11 +73,17 @@ class Registration(Protocol):
     def rewritten(self) -> list[Path]:
         """Return the settings that the program writes."""
 
-    def commands(self) -> list[list[str]]:
-        """Return the commands that are needed. Raises MnemonError for settings that it must not touch."""
+    def commands(self, *, ask: bool) -> list[list[str]]:
+        """Return the commands that are needed; with `ask` the host's program says what it has, else its files do.
 
-    def undo(self) -> list[list[str]]:
+        Raises MnemonError for settings that it must not touch.
+        """
+
+    def undo(self, *, ask: bool) -> list[list[str]]:
         """Return the commands that take back what was registered."""
+
+    def expected(self, path: Path, text: str | None, *, there: bool) -> str | None:
+        """Return what one of `rewritten` will say, with or without our entries; its layout may differ."""
 
 
 class Host(Protocol):

@@ -15,7 +15,7 @@ from mnemonctl.setup.entries import EntrySpec, FileEntries, OurPrograms, plain
 from mnemonctl.setup.files import HostFile, SettingsProblem, digest, read_host_file, refused
 from mnemonctl.setup.host import Host
 from mnemonctl.setup.json_edit import Dialect
-from mnemonctl.setup.plan import Change, Plan, diff_of, entries_in, plan_for
+from mnemonctl.setup.plan import Change, Plan, diff_of, diff_of_own, entries_in, expected_diffs, plan_for
 from mnemonctl.setup.record import FileRecord, HostRecord
 from mnemonctl.setup.toml_entries import TomlServer
 from mnemond.cli.output import Style, lines, neutralise, one_line
@@ -24,8 +24,9 @@ from mnemond.wire.params import plural
 
 # The report: its fields for programs, its text for people below.
 
-FileState = Literal["created", "changed", "unchanged", "restored", "cleaned", "removed", "kept"]
-"""restored: as it was before the setup, byte for byte; cleaned: ours is removed from a file that was changed since."""
+FileState = Literal["created", "changed", "rewritten", "unchanged", "restored", "cleaned", "removed", "kept"]
+"""rewritten: by the host's own program, which may lay it out anew; restored: as it was before the setup, byte for byte;
+cleaned: ours is removed from a file that was changed since."""
 
 CommandState = Literal["ran", "planned", "to run"]
 Status = Literal["installed", "removed", "dry run", "unchanged", "cancelled", "failed"]
@@ -88,9 +89,11 @@ def apply(host: Host, plan: Plan, ours: OurPrograms, record: HostRecord, environ
     """Carry out a plan and verify it. `record` is updated, also if it fails. Raises MnemonError."""
     for own in plan.own:
         own.write()
+    if plan.commands and plan.can_run:
+        plan = msgspec.structs.replace(plan, commands=plan_for(host, ours, ask=True).commands)
     changed = [_write_change(change, record) for change in plan.changes]
     commands, left = _register(host, plan, record, environ)
-    again = plan_for(host, ours)
+    again = plan_for(host, ours, ask=not plan.is_empty)
     if again.changes or again.own or (again.commands and not left):
         wrong = [str(change.path) for change in again.changes] + [str(own.path) for own in again.own]
         message = f"{host.title} is not as it should be after it was set up: {wrong or again.commands}"
@@ -156,9 +159,10 @@ def _register(
         for command in commands:
             hosts.run(command, environ)
     finally:
-        record.undo = registration.undo()
+        record.undo = registration.undo(ask=True)
         for file, backup in zip(before, backups, strict=True):
             _record_rewritten(file, backup, record)
+            files.restore_mode(file)
     return [CommandReport(command, "ran") for command in commands], False
 
 
@@ -201,6 +205,8 @@ def eject(
         if not left:
             _remove_own(host, ours.hook.parent.parent / "hosts")
     changed = [each for each in reports if each is not None]
+    if dry_run:
+        changed += _removed_by_program(host, commands)
     state: HostState = "planned" if dry_run else "prepared" if left else "removed"
     return HostReport(
         target=host.name,
@@ -211,6 +217,15 @@ def eject(
         commands=commands,
         verified=[] if dry_run else [f"{each.path} has nothing of ours" for each in changed if each.state != "removed"],
     )
+
+
+def _removed_by_program(host: Host, commands: list[CommandReport]) -> list[FileReport]:
+    """Report the settings that these commands will rewrite, and the files of ours to which they point."""
+    registration = host.registration()
+    own = [] if registration is None else [file for file in registration.files() if file.path.exists()]
+    removed = [FileReport(str(file.path), "removed", diff=diff_of_own(file, there=False)) for file in own]
+    rewritten = expected_diffs(host, there=False) if commands else {}
+    return [FileReport(str(path), "rewritten", diff=diff) for path, diff in rewritten.items()] + removed
 
 
 def _eject_file(
@@ -236,7 +251,7 @@ def _eject_file(
             if not dry_run:
                 files.check_writable(file)
                 files.remove_host_file(file)
-            return FileReport(str(path), "removed")
+            return FileReport(str(path), "removed", diff=diff_of(file, b"") if dry_run else None)
         report = _write_back(file, file.encode(after), None, "cleaned", dry_run=dry_run)
         if not dry_run and spec.find(read_host_file(path).text or "", ours):
             raise MnemonError(STORAGE, f"{path} still has entries of ours after they were removed")
@@ -272,13 +287,16 @@ def _unregister(
 ) -> tuple[list[CommandReport], bool]:
     """Run the commands that undo the registration; the second value is True if they are left for the user to run."""
     registration = host.registration()
-    commands = [] if registration is None else registration.undo()
+    commands = [] if registration is None else registration.undo(ask=not dry_run)
     if commands and not Path(commands[0][0]).is_absolute():
         return [CommandReport(command, "to run") for command in commands], True
     if dry_run:
         return [CommandReport(command, "planned") for command in commands], False
+    before = [] if registration is None else [read_host_file(path) for path in registration.rewritten()]
     for command in commands:
         hosts.run(command, environ)
+    for file in before:
+        files.restore_mode(file)
     record.undo = []
     for rewritten in list(record.rewritten):
         _restore_rewritten(rewritten)
@@ -331,7 +349,7 @@ def render(report: Report, style: Style) -> str:
     parts: list[str | None] = []
     for host in report.targets:
         parts += _host_lines(host, style)
-    parts += [_file_line(each) for each in report.own if each.state != "unchanged"]
+    parts += [line for each in report.own if each.state != "unchanged" for line in _file_lines(each)]
     if report.status == "unchanged":
         parts.append("everything is in order, nothing was changed")
     if report.text is not None:
@@ -342,10 +360,7 @@ def render(report: Report, style: Style) -> str:
 def _host_lines(host: HostReport, style: Style) -> list[str]:
     found = f" ({one_line(host.found)})" if host.found else ""
     parts = [style.strong(f"{host.title}: {host.state}") + found]
-    for file in host.files:
-        parts.append(_file_line(file))
-        if file.diff:
-            parts.append(neutralise(file.diff).rstrip("\n"))
+    parts += [line for file in host.files for line in _file_lines(file)]
     parts += [f"  {each.state:<10}{one_line(shlex.join(each.command))}" for each in host.commands]
     parts += [f"  verified  {one_line(each)}" for each in host.verified]
     parts += [f"  next      {one_line(each)}" for each in host.next]
@@ -355,6 +370,7 @@ def _host_lines(host: HostReport, style: Style) -> list[str]:
     return parts
 
 
-def _file_line(file: FileReport) -> str:
+def _file_lines(file: FileReport) -> list[str]:
     saved = f" (as it was: {one_line(file.backup)})" if file.backup else ""
-    return f"  {file.state:<10}{one_line(file.path)}{saved}"
+    line = f"  {file.state:<10}{one_line(file.path)}{saved}"
+    return [line, neutralise(file.diff).rstrip("\n")] if file.diff else [line]

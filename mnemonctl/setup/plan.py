@@ -86,8 +86,11 @@ class Plan(msgspec.Struct, frozen=True):
         return all(Path(command[0]).is_absolute() for command in self.commands)
 
 
-def plan_for(host: Host, ours: OurPrograms) -> Plan:
-    """Return what is missing. Raises MnemonError for files that must not be changed."""
+def plan_for(host: Host, ours: OurPrograms, *, ask: bool) -> Plan:
+    """Return what is missing; only with `ask` is a program of the host run.
+
+    Raises MnemonError for files that must not be changed.
+    """
     changes = [change for each in host.settings() if (change := _change(each, ours)) is not None]
     for change in changes:
         check_writable(change.file)
@@ -95,7 +98,7 @@ def plan_for(host: Host, ours: OurPrograms) -> Plan:
     if registration is None:
         return Plan(changes, [], [])
     own = [file for file in registration.files() if not file.is_there()]
-    return Plan(changes, own, registration.commands())
+    return Plan(changes, own, registration.commands(ask=ask))
 
 
 def _change(settings: Settings, ours: OurPrograms) -> Change | None:
@@ -118,6 +121,22 @@ def entries_in(settings: Settings, ours: OurPrograms) -> list[str]:
         return [] if text is None else settings.spec.find(text, ours)
     except SettingsProblem as problem:
         raise refused(settings.path, str(problem)) from None
+
+
+def diff_of_own(file: OwnFile, *, there: bool = True) -> str:
+    """Return the diff of a file of ours that is written, or removed."""
+    return diff_of(read_host_file(file.path), file.text.encode() if there else b"")
+
+
+def expected_diffs(host: Host, *, there: bool) -> dict[Path, str]:
+    """Return diffs of the settings that the host's own program will rewrite, by path. It may lay them out anew."""
+    registration = host.registration()
+    found = {}
+    for path in [] if registration is None else registration.rewritten():
+        file = read_host_file(path)
+        text = None if registration is None else registration.expected(path, file.text, there=there)
+        found[path] = diff_of(file, file.encode(text or ""))
+    return {path: diff for path, diff in found.items() if diff}
 
 
 def diff_of(file: HostFile, content: bytes) -> str:

@@ -86,6 +86,64 @@ def test_a_dry_run_does_not_have_claude_code_make_its_files(place: SetupEnvironm
     assert run(place)[1]["targets"]["claude-code"]["state"] == "unchanged"
 
 
+def watched(place: SetupEnvironment, name: str, more: str = ":") -> Path:
+    """Wrap a fake of a program so that it notes each call; `more` is run after it."""
+    with_program(place, name)
+    program, log = place.home / "bin" / name, place.home / "bin" / f"{name}.log"
+    itself = program.with_name(f"{name}-itself")
+    program.rename(itself)
+    program.write_text(f'#!/bin/sh\necho "$@" >> {log}\n{itself} "$@"\nstatus=$?\n{more}\nexit $status\n', "utf-8")
+    program.chmod(0o755)
+    log.touch()
+    return log
+
+
+def test_a_dry_run_starts_no_program_and_shows_the_difference_of_every_file(place: SetupEnvironment) -> None:
+    logs = [watched(place, name) for name in ("claude", "codex")]
+    settings = put(place, ".claude/settings.json", CLAUDE_SETTINGS)
+    put(place, ".codex/config.toml", CODEX_CONFIG)
+    (place.home / ".gemini").mkdir()
+    before = everything(place)
+
+    def differences(said: dict[str, Any]) -> dict[str, str]:
+        files = [*said["own"], *(file for each in said["targets"].values() for file in each["files"])]
+        assert [file["path"] for file in files if not file["diff"] and file["state"] not in ("unchanged", "kept")] == []
+        return {file["path"]: file["diff"] for file in files}
+
+    shown = differences(run(place, dry_run=True)[1])
+    assert f'+mcp_servers.mnemond.command = "{mcp(place)}"\n' in shown[str(place.home / ".codex" / "config.toml")]
+    assert f'+        "{PLUGIN}": true\n' in shown[str(settings)]
+    assert {hook(place), str(place.directory / "prompt" / "guide.md")} < set(shown)
+    assert any(path.endswith("SKILL.md") for path in shown)
+    assert (everything(place), [log.read_text("utf-8") for log in logs]) == (before, ["", ""])
+    run(place)
+    assert any(log.read_text("utf-8") for log in logs)
+    installed = everything(place)
+    for log in logs:
+        log.write_text("", "utf-8")
+    assert run(place, dry_run=True)[1]["targets"]["claude-code"]["state"] == "unchanged"
+    shown = differences(run(place, dry_run=True, eject=True)[1])
+    assert f'-mcp_servers.mnemond.command = "{mcp(place)}"\n' in shown[str(place.home / ".codex" / "config.toml")]
+    assert f'-    "{PLUGIN}": true\n' in shown[str(settings)]
+    assert {hook(place), str(place.directory / "prompt" / "guide.md")} < set(shown)
+    assert (everything(place), [log.read_text("utf-8") for log in logs]) == (installed, ["", ""])
+    guide = place.directory / "prompt" / "guide.md"
+    guide.write_text("mine", "utf-8")
+    assert f"{guide}.new" in differences(run(place, dry_run=True)[1])
+
+
+def test_a_file_that_claude_code_writes_anew_keeps_its_mode(place: SetupEnvironment) -> None:
+    settings = place.home / ".claude" / "settings.json"
+    watched(place, "claude", f"chmod 600 {settings}")
+    put(place, ".claude/settings.json", CLAUDE_SETTINGS).chmod(0o644)
+    run(place)
+    assert settings.stat().st_mode & 0o777 == 0o644
+    put(place, ".claude/settings.json", settings.read_text("utf-8").replace("opus", "sonnet"))
+    run(place, eject=True)
+    assert settings.stat().st_mode & 0o777 == 0o644
+    assert read(place, ".claude/settings.json")["model"] == "sonnet"
+
+
 def test_every_directory_that_is_made_is_private(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     before = os.umask(0o022)  # the usual one

@@ -17,7 +17,7 @@ from mnemonctl.setup import entries, host, own_files
 from mnemonctl.setup.entries import ALIAS, EntrySpec, plain
 from mnemonctl.setup.files import OwnFile, digest, read_host_file, refused
 from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, found_directory, found_program
-from mnemonctl.setup.json_edit import STRICT, JsonProblem
+from mnemonctl.setup.json_edit import STRICT, JsonProblem, Pointer, append_item, remove_item
 from mnemond.errors import UNAVAILABLE, MnemonError
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
@@ -104,7 +104,24 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
     def rewritten(self) -> list[Path]:
         return [self.settings]
 
-    def commands(self) -> list[list[str]]:
+    def expected(self, path: Path, text: str | None, *, there: bool) -> str | None:
+        """Return the settings with our marketplace and our plugin, or without them."""
+        values: dict[Pointer, object] = {
+            ("extraKnownMarketplaces", MARKETPLACE): {"source": {"source": "directory", "path": str(self.root)}},
+            ("enabledPlugins", PLUGIN): True,
+        }
+        text = "{}\n" if text is None else text
+        for (table, key), value in values.items():
+            known = entries.lookup(plain(text, STRICT), str(table), key) is not None
+            if there and not known:
+                if entries.lookup(plain(text, STRICT), str(table)) is None:
+                    text = append_item(text, (), str(table), {})
+                text = append_item(text, (table,), str(key), value)
+            elif known and not there:
+                text = remove_item(text, (table, key))
+        return text
+
+    def commands(self, *, ask: bool) -> list[list[str]]:
         """Return the commands that add the marketplace and install the plugin, or update both."""
         text = read_host_file(self.settings).text
         try:
@@ -113,36 +130,45 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         except JsonProblem as problem:
             raise refused(self.settings, str(problem)) from None
         plugin = [self.program or "claude", "plugin"]
-        listed = self._listed()
-        if listed is None:
+        version = self._version(ask=ask)
+        if version is None:
             add = [*plugin, "marketplace", "add", str(self.root)]
             return [add, [*plugin, "install", PLUGIN, "--scope", "user"]]
-        if listed.get("version") == json.loads(self.files()[1].text)["version"]:
+        if version == json.loads(self.files()[1].text)["version"]:
             return []
         return [[*plugin, "marketplace", "update", MARKETPLACE], [*plugin, "update", PLUGIN]]
 
-    def undo(self) -> list[list[str]]:
+    def undo(self, *, ask: bool) -> list[list[str]]:
         plugin = [self.program or "claude", "plugin"]
         commands = []
-        if self._listed() is not None:
+        if self._version(ask=ask) is not None:
             commands.append([*plugin, "uninstall", PLUGIN, "--scope", "user"])
         if entries.value_in(self.settings, STRICT, "extraKnownMarketplaces", MARKETPLACE) is not None:
             commands.append([*plugin, "marketplace", "remove", MARKETPLACE])
         return commands
 
-    def _listed(self) -> dict[str, Any] | None:
-        """Return the plugin as Claude Code lists it, or None. Raises MnemonError.
+    def _version(self, *, ask: bool) -> str | None:
+        """Return the version of the plugin that Claude Code has, or None. Raises MnemonError.
 
-        It is not run if it never was before: it has no plugins then, and any command would make its files.
+        Asking it may make and rewrite files of its own, so a preview reads its list of plugins instead. It is not run
+        either if it never was before: it has no plugins then.
         """
         if self.program is None or not self.settings.parent.is_dir():
             return None
+        if not ask:
+            installed = self.settings.parent / "plugins" / "installed_plugins.json"
+            found = entries.value_in(installed, STRICT, "plugins", PLUGIN)
+            return next((str(each.get("version")) for each in _rows(found)), None)
         output = host.run([self.program, "plugin", "list", "--json"], self.environment.environ)
         try:
             listed = json.loads(output)
         except ValueError:
             raise MnemonError(UNAVAILABLE, "claude plugin list --json wrote something else than JSON") from None
-        return next((each for each in listed if each.get("id") == PLUGIN), None)
+        return next((str(each.get("version")) for each in _rows(listed) if each.get("id") == PLUGIN), None)
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 _PLUGIN: Final = {

@@ -44,7 +44,12 @@ def folder_of(settings: Any, plugin: str) -> str:
 def note(settings: Any, plugin: str) -> None:
     folder = folder_of(settings, plugin)
     version = load(os.path.join(folder, ".claude-plugin", "plugin.json"))["version"]
-    save(INSTALLED, {**load(INSTALLED), plugin: version})
+    save(INSTALLED, {"version": 2, "plugins": {**plugins(), plugin: [{"scope": "user", "version": version}]}})
+
+
+def plugins() -> dict[str, Any]:
+    found: dict[str, Any] = load(INSTALLED).get("plugins", {})
+    return found
 
 
 def main(words: list[str]) -> None:
@@ -53,8 +58,9 @@ def main(words: list[str]) -> None:
         case ["plugin", "list", "--json"]:
             enabled = settings.get("enabledPlugins", {})
             rows = [
-                {"id": name, "version": version, "scope": "user", "enabled": enabled.get(name, False)}
-                for name, version in load(INSTALLED).items()
+                {"id": name, "version": each["version"], "scope": "user", "enabled": enabled.get(name, False)}
+                for name, installed in plugins().items()
+                for each in installed
             ]
             print(json.dumps(rows, indent=2))
         case ["plugin", "marketplace", "add", path]:
@@ -71,10 +77,10 @@ def main(words: list[str]) -> None:
         case ["plugin", "update", plugin]:
             note(settings, plugin)
         case ["plugin", "uninstall", plugin, "--scope", "user"]:
-            installed = load(INSTALLED)
+            installed = plugins()
             if installed.pop(plugin, None) is None:
                 refuse(f'Failed to uninstall plugin "{plugin}": not found in installed plugins')
-            save(INSTALLED, installed)
+            save(INSTALLED, {"version": 2, "plugins": installed})
             settings.get("enabledPlugins", {}).pop(plugin, None)
             save(SETTINGS, settings)
         case ["plugin", "marketplace", "remove", market]:
