@@ -87,6 +87,27 @@ AZURE_ASSIGNED = regex(
 
 AZURE_TRIGGERS = ("AccountKey", "SharedAccessKey", "SharedSecretValue", "sig=")
 
+AZURE_DEVOPS = regex(r"(?<![A-Za-z0-9])(?:[a-z2-7]{52}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])", re.ASCII)
+"""learn.microsoft.com, Azure DevOps: a personal access token had 52 characters of base32 and has 84 since 2024."""
+
+AZURE_WORDS = ("azure", "devops")
+"""In small letters; without one of them 52 characters are no token."""
+
+TWILIO_TOKEN = regex(r"(?<![A-Za-z0-9])[0-9a-f]{32}(?![A-Za-z0-9])", re.ASCII)
+"""twilio.com/docs, Auth tokens: 32 hexadecimal digits, so the words beside it must say what it is."""
+
+TWILIO_MARK = regex(r"twilio|(?<![a-z0-9])ac[0-9a-f]{32}(?![a-z0-9])", re.ASCII)
+"""The name, or the identifier of an account, in a text in small letters."""
+
+ENCODED = regex(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}"
+    r"(?:\r?\n[ \t]{0,40}[A-Za-z0-9+/_-]{4,}={0,2}(?=[\s\"'`,;)]|$))*",
+    re.ASCII,
+)
+"""RFC 4648: base64 in either alphabet, in lines if need be. The shortest one is `PASSWORD=` with six characters."""
+
+ENCODED_LINE = regex(r"[A-Za-z0-9+/_-]{20,}={0,2}", re.ASCII)
+
 AWS_NAMED = regex(
     r"(?i:secret[_ .-]?access[_ .-]?key|aws[_ .-]?secret(?:[_ .-]?key)?|secret[_ .-]?key)"
     r"[^A-Za-z0-9/+\n]{0,12}(?:(?:is|was|to|are)[ :\"'`]{1,4})?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
@@ -94,7 +115,7 @@ AWS_NAMED = regex(
 )
 """docs.aws.amazon.com, IAM, Managing access keys: 40 characters of base64 beside the key's name."""
 
-AWS_ALONE = regex(r"(?<![A-Za-z0-9/+=_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])", re.ASCII)
+AWS_ALONE = regex(r"(?<![A-Za-z0-9/+=_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-]|\.[A-Za-z0-9])", re.ASCII)
 """A secret key without a name, near an access key."""
 
 USER_INFORMATION = regex(r"://([^\s:/@?#\"'<>`]{0,128}):([^\s/\"'<>`]{1,256})@(?=[A-Za-z0-9\[$%{<_])", re.ASCII)

@@ -258,7 +258,9 @@ _OF_FIELDS = regex(
     r"param|value|enter|your|hidden|mask|crypt|sha|none|null|invalid|wrong|incorrect|exist|sensitive|require|default"
 )
 _CLAUSE_END = regex(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
-_ASSIGNING = regex(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
+_ASSIGNING = regex(r"(?:is|was|set to|changed to|is now|[是为為成]了?)[ \t:：]{0,3}$")
+_NAMING = regex(r"(?:lautete?|heißt|heisst)(?:[ \t][a-z ]{3,9})?[ \t:]{0,3}$")
+"""German verbs that only a name or a value follows, so that any word does."""
 
 
 def is_word(value: str) -> bool:
@@ -303,7 +305,7 @@ _CHOSEN = (
 )
 _HOLDERS = (
     "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
-    "client", "consumer", "wlan", "wpa2",
+    "client", "consumer", "wlan", "wpa2", "subscription",
 )  # fmt: skip
 _ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
 _STARTS = regex(
@@ -319,8 +321,10 @@ _TAIL = (
 _SPACE = "[ \t\u00a0\u3000]"
 _ANNOTATION = r":[ \t]?&?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
 _ASSIGNING_WORDS = (
-    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as)[ \t:]{1,3}|"
-    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)[ \t:：]{0,2}"
+    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as|"
+    r"(?:ist|lautet|lautete|heißt|heisst|war)(?:[ \t](?:jetzt|nun|ab heute|ab sofort|wieder))?|"
+    r"(?:wurde|ist)(?:[ \t]jetzt)?[ \t]auf)[ \t:]{1,3}|"
+    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)了?[ \t:：]{0,2}"
 )
 _CLOSING = r"(?:</[a-z][a-z0-9]{0,9}>)"
 _MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
@@ -338,15 +342,18 @@ _APART = (
 )
 """Separates a name and a value that are two values themselves: `"DB_PASSWORD", "…"`, `key="Password" value="…"`, and in
 the environment of a container `- name: DB_PASSWORD` with `value: …` on the next line."""
-_OF = r"(?:[ \t](?:for|of|on|in|at)(?:[ \t][\w.@/-]{1,30}){1,3}?|[ \t]?[(（][^()（）\n]{1,30}[)）])?"
-_BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
+_OF = (
+    r"(?:[ \t](?:for|of|on|in|at|für|vom|von|zum|zur|des|der|im|am|beim)(?:[ \t][\w.@/-]{1,30}){1,3}?|"
+    r"[ \t]?[(（][^()（）\n]{1,30}[)）])?"
+)
+_BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~“「『])"
 _NAMES = regex(
     rf"\[redacted:\w{{1,24}}\]|(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))"
     rf"(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
 )
 """A name and the separator before its value; earlier redactions are passed over as a whole."""
 
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "„": "“", "『": "』"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _COMMAND = regex(
     r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?|"
@@ -355,10 +362,10 @@ _COMMAND = regex(
 PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
 """Commands whose `-p` takes a password."""
 _PAIR = regex(r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$")
-_STRONG = regex(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
+_STRONG = regex(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「„『]")
 """The start of every strong password after a name without a sign: a digit before the next space, or a quotation."""
 
-_OPEN = regex(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
+_OPEN = regex(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「„『])")
 _OPTION = regex(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
 _UNQUOTED = regex(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
 _REST = regex(r"[A-Za-z0-9+/=_.~%-]+")
@@ -415,6 +422,8 @@ def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: 
         return is_word(value) or is_words(value)
     if sign == "=" and (text[name.start()].isupper() or _is_parameter(lowered, name.start())):
         return is_word(value)
+    if _NAMING.search(sign):
+        return is_word(value) and _CLAUSE_END.match(text, end) is not None
     return is_word(value) and value.islower() and _is_value_of(text, start, end, sign)
 
 
@@ -439,6 +448,8 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
         given = between.rstrip()[-1:] in ":="  # announces a value itself
         return is_secret if not name["chosen"] else is_password if given else is_strong_password
     if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
+        if name["bare"] is not None and name["chosen"] == "passcode":
+            return is_password  # digits alone, which no other name is followed by
         is_verb = name["chosen"] == "pass"
         return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
     return is_password if name["chosen"] else is_secret

@@ -2,15 +2,18 @@
 
 A rule is tried only if the text has a string that the rule needs (`Hints`). Patterns start at a fixed string and repeat
 one set of characters up to an end that the set does not contain, so the time is linear for any text. The text is in
-normal form C already. Full-width colons, equal signs and quotation marks count as such, because people type them;
-full-width letters do not, because no program prints a token in them.
+normal form C already. Full-width and mathematical letters are read as the ASCII that they stand for (NFKC, character by
+character, so that places stay); a run of base64 is read as what it encodes, and is a secret if that contains one.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
+import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, islice
 
 import msgspec
 
@@ -50,6 +53,15 @@ NEAR_ACCESS_KEY = 160
 MAX_ACCESS_KEYS = 16
 """Access keys of a text that are searched around for a secret key without a name."""
 
+MIN_DIGITS = 3
+"""Digits of a token of Azure DevOps: of 52 characters of base32 drawn at random ten are."""
+
+NEAR_TWILIO = 160
+"""Characters between the name or an account of Twilio and the token that belongs to it."""
+
+MAX_TWILIO = 16
+"""Places of that kind that are searched around."""
+
 _MARK = "[REDACTED:"
 
 _INVISIBLE = regex(
@@ -57,6 +69,10 @@ _INVISIBLE = regex(
 )
 """Runs of characters that do not show. Web pages and chat programs put some into a long word to let it break; they are
 copied with the word and hide it from every rule."""
+
+
+_WIDE = regex("[\uff01-\uff5e\U0001d400-\U0001d7ff]+")
+"""Full-width ASCII, and letters and digits of mathematical typefaces. Each stands for one character (NFKC)."""
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -80,9 +96,24 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     If a name and a format both match a value, the format gives the kind. Not found: secrets that a line break cuts, and
     passwords of words that only the meaning of the sentence tells from other words.
     """
+    found = _search(text)
+    if not text.isascii() and (plain := _WIDE.sub(_as_ascii, text)) != text:
+        found = _without_overlaps([*found, *_search(plain)])
+    return found
+
+
+def _search(text: str) -> tuple[Secret, ...]:
     lowered = (text if text.isascii() else text.replace("İ", "I")).lower()  # the one letter that grows
     hinted = hints(text, lowered)
     return _find(text, lowered, hinted) if hinted is not None else ()
+
+
+def _as_ascii(run: re.Match[str]) -> str:
+    """Return what a run of wide characters stands for; one of punctuation alone, as in Chinese, is left as it is."""
+    if not any(map(str.isalnum, run[0])):
+        return run[0]
+    plain = unicodedata.normalize("NFKC", run[0])
+    return plain if len(plain) == len(run[0]) else run[0]
 
 
 def redact(text: str) -> Redacted:
@@ -123,6 +154,9 @@ class Hints(msgspec.Struct, frozen=True):
     web_tokens: bool = False
     bots: bool = False
     azure: bool = False
+    devops: bool = False
+    twilio: bool = False
+    encoded: bool = False
     aws: bool = False
     long_runs: bool = False
     names: bool = False
@@ -148,6 +182,9 @@ def hints(text: str, lowered: str) -> Hints | None:
         web_tokens=_any_in(formats.JWT_TRIGGERS, long),
         bots=":" in long or "." in long,
         azure=_any_in(formats.AZURE_TRIGGERS, long),
+        devops=len(long) >= 52 and any(word in lowered for word in formats.AZURE_WORDS),
+        twilio=len(long) >= LONG_RUN and formats.TWILIO_MARK.search(lowered) is not None,
+        encoded=bool(long),
         aws=long_runs and "secret" in lowered,
         long_runs=long_runs and names,
         names=names,
@@ -237,6 +274,10 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
         yield from _bots(text)
     if hinted.azure:
         yield from _azure(text)
+    if hinted.devops:
+        yield from _azure_devops(text)
+    if hinted.twilio:
+        yield from _twilio(text)
     if hinted.aws:
         yield from _named_aws_secret_keys(text)
     yield from _aws_secret_keys_beside(text, [token for token in tokens if token.kind == "aws_access_key"])
@@ -247,6 +288,8 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
     if hinted.commands:
         for start, end in on_command_lines(text):
             yield Secret("password", start, end)
+    if hinted.encoded:
+        yield from _encoded(text)
 
 
 def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:
@@ -294,6 +337,49 @@ def _azure(text: str) -> Iterator[Secret]:
         group = 1 if found[1] else 2
         if is_varied(found[group]):
             yield Secret("azure_key", *found.span(group))
+
+
+def _azure_devops(text: str) -> Iterator[Secret]:
+    for found in formats.AZURE_DEVOPS.finditer(text):
+        if is_varied(found[0]) and sum(map(str.isdigit, found[0])) >= MIN_DIGITS:
+            yield Secret("azure_key", *found.span())
+
+
+def _twilio(text: str) -> Iterator[Secret]:
+    marks = formats.TWILIO_MARK.finditer(text.lower() if text.isascii() else text.replace("İ", "I").lower())
+    for mark in islice(marks, MAX_TWILIO):
+        window = max(0, mark.start() - NEAR_TWILIO), mark.end() + NEAR_TWILIO
+        for found in formats.TWILIO_TOKEN.finditer(text, *window):
+            if is_varied(found[0]) and is_hexadecimal(found[0]):
+                yield Secret("twilio", *found.span())
+
+
+def _encoded(text: str) -> Iterator[Secret]:
+    """Yield the runs of base64 that encode a text with a secret in it: whole blocks, else single lines of them."""
+    for block in formats.ENCODED.finditer(text):
+        if kind := _kind_inside(block[0]):
+            yield Secret(kind, *block.span())
+        elif "\n" in block[0]:
+            for line in formats.ENCODED_LINE.finditer(text, *block.span()):
+                if kind := _kind_inside(line[0]):
+                    yield Secret(kind, *line.span())
+
+
+def _kind_inside(run: str) -> str | None:
+    """Return the kind of the first secret in the text that a run of base64 encodes; None if there is no such text."""
+    packed = "".join(run.split()).rstrip("=").translate(_STANDARD)
+    try:
+        raw = base64.b64decode(packed + "=" * (-len(packed) % 4))
+        plain = raw.decode("utf-16-le" if raw[1:2] == b"\0" else "utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    if not all(letter.isprintable() or letter in "\t\r\n" for letter in plain):
+        return None
+    found = find_secrets(plain)
+    return found[0].kind if found else None
+
+
+_STANDARD = str.maketrans("-_", "+/")
 
 
 def _named_aws_secret_keys(text: str) -> Iterator[Secret]:
