@@ -2,7 +2,7 @@
 
     python -m benchmarks.secrets [PATH …]
 
-Lines come from every PATH (text files and folders of them; of JSON lines the field `content`), or, without one, from
+Lines come from every PATH (text files and folders of them; of JSON lines the fields with texts), or, without one, from
 Python's own sources and the packages beside this one, evenly sampled. Found values are printed with stars in them.
 """
 
@@ -51,6 +51,9 @@ SUFFIXES = (
     ".html",
     ".log",
 )
+TEXT_FIELDS = ("content", "caption", "text", "a", "b", "old", "new")
+"""Fields of a JSON line that hold a text."""
+
 LONGEST_LINE = 2_000
 """Characters of a line; a memory of one line is rarely longer."""
 
@@ -112,9 +115,9 @@ def lines_of(paths: Iterable[Path]) -> Iterator[str]:
         )
         for file in files:
             for line in file.read_text(encoding="utf-8", errors="replace").split("\n"):
-                text = _content(line) if file.suffix == ".jsonl" else line
-                if any(map(str.isalpha, text[:200])):
-                    yield text.strip()[:LONGEST_LINE]
+                for text in _contents(line) if file.suffix == ".jsonl" else [line]:
+                    if any(map(str.isalpha, text[:200])):
+                        yield text.strip()[:LONGEST_LINE]
 
 
 def evenly(lines: Iterable[str], count: int) -> list[str]:
@@ -223,12 +226,15 @@ def _microseconds(text: str) -> float:
     return best * 1e6
 
 
-def _content(line: str) -> str:
+def _contents(line: str) -> Iterator[str]:
+    """The texts of one JSON line; of the sets in benchmarks/data only the half that rules may be written on."""
     try:
-        content = json.loads(line).get("content", "")
-    except (ValueError, AttributeError):
-        return ""
-    return content if isinstance(content, str) else ""
+        row = json.loads(line)
+    except ValueError:
+        return
+    if isinstance(row, dict) and row.get("split") != "report":
+        messages = [each.get("content") for each in row.get("messages", []) if isinstance(each, dict)]
+        yield from (each for each in (*map(row.get, TEXT_FIELDS), *messages) if isinstance(each, str))
 
 
 def _others(others: Counter[str]) -> str:

@@ -46,7 +46,7 @@ from mnemond.text.entities import extract
 from mnemond.text.features import keywords
 from mnemond.text.hypothetical import hypothetical_queries, trigger_text, trigger_type
 from mnemond.text.quality import quality_warnings, substance
-from mnemond.text.secrets import find_secrets, redact
+from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
 
@@ -79,8 +79,8 @@ def op_id_problems(op_id: str) -> list[FieldProblem]:
     found = []
     if "\0" in op_id:
         found.append(FieldProblem("op_id", "op_id contains a NUL character, which cannot be stored"))
-    if secrets := find_secrets(op_id):
-        sentence = f"op_id looks like a secret ({secrets[0].kind}): give the write another name"
+    if kind := kind_in_name(op_id):
+        sentence = f"op_id looks like a secret ({kind}): give the write another name"
         found.append(FieldProblem("op_id", sentence))
     return found
 
@@ -372,17 +372,12 @@ def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[F
 
 def _secret_in(name: str) -> str | None:
     """Return the kind of the first secret in a name."""
-    return _cached_first_kind(name) if len(name) <= LONGEST_CACHED_NAME else _first_kind(name)
+    return _cached_kind(name) if len(name) <= LONGEST_CACHED_NAME else kind_in_name(name)
 
 
 @text_cache(maxsize=1024)
-def _cached_first_kind(name: str) -> str | None:
-    return _first_kind(name)
-
-
-def _first_kind(name: str) -> str | None:
-    kinds = redact(name).kinds  # unlike find_secrets, also finds those with invisible characters inside
-    return kinds[0] if kinds else None
+def _cached_kind(name: str) -> str | None:
+    return kind_in_name(name)
 
 
 def _content_problems(content: str) -> list[FieldProblem]:

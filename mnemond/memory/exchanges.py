@@ -43,7 +43,7 @@ from mnemond.model.query import Filter
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
 from mnemond.text import caches
-from mnemond.text.secrets import find_secrets, redact
+from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import without_echoes
 
@@ -291,7 +291,7 @@ def _clean(text: str, most: int, kinds: dict[str, None]) -> str:
 def _name(name: str) -> str:
     """Return a name to store: "" if it is a secret, since redacted names of different people would be equal."""
     kept = name[:LONGEST_NAME].replace("\0", " ").strip()
-    return "" if find_secrets(kept) else kept
+    return "" if kind_in_name(kept) else kept
 
 
 def _hash(*parts: str) -> str:

@@ -22,7 +22,7 @@ from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.files import flush_directory, make_directory
-from mnemond.store.registry import StoreRegistry, check_name, is_valid_name
+from mnemond.store.registry import StoreRegistry, check_name, check_new_name, is_valid_name
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Facts, Pause, no_pause
 
@@ -272,7 +272,8 @@ class BackupService:
 
         Raises MnemonError; the store is unchanged then.
         """
-        check_name(into)
+        if not self._stores.exists(into):
+            check_new_name(into)
         async with self._lock(into), self._stores.exclusive(into) as path:
             facts = await self.verify(backup)
             before = None

@@ -21,6 +21,7 @@ from mnemond.store.engine import OnDefect
 from mnemond.store.files import log_bytes, make_directory, replace_file
 from mnemond.store.health import DAMAGE_HINT, Ballast
 from mnemond.store.store import EventLoop, Store, open_store
+from mnemond.text.secrets import kind_in_name
 
 DEFAULT = "default"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -44,6 +45,15 @@ def check_name(name: str) -> str:
             f"store is {name[:40]!a}; a store's name starts with a letter or digit and has at most 64 letters,"
             ' digits, "_" and "-"'
         )
+        raise MnemonError(INVALID_PARAMS, message, problems=(FieldProblem("store", message),), outcome="rejected")
+    return name
+
+
+def check_new_name(name: str) -> str:
+    """Return the name for a store to make; it becomes a directory, so a secret is refused. Raises MnemonError."""
+    check_name(name)
+    if (kind := kind_in_name(name)) is not None:
+        message = f"the store's name looks like a secret ({kind}): give it another name"
         raise MnemonError(INVALID_PARAMS, message, problems=(FieldProblem("store", message),), outcome="rejected")
     return name
 
@@ -252,6 +262,8 @@ class StoreRegistry:
         """Make a store and open it; return True if it is new. Raises MnemonError(STORAGE) when that fails."""
         async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)
+            if not existed:
+                check_new_name(name)
             await self._open_cold(name)
             return not existed
 

@@ -135,6 +135,15 @@ def redact(text: str) -> Redacted:
     return Redacted(text, tuple(kinds))
 
 
+def kind_in_name(name: str) -> str | None:
+    """Return the kind of the first secret in a name, or None; hyphens and underscores may separate its words."""
+    kinds = redact(name).kinds or redact(name.translate(_SPACED)).kinds
+    return kinds[0] if kinds else None
+
+
+_SPACED = str.maketrans("-_", "  ")
+
+
 def _unless_beside_ascii(run: re.Match[str]) -> str:
     """Looks around each run once; a pattern that looks ahead would try every character of it."""
     text, (start, end) = run.string, run.span()

@@ -136,6 +136,16 @@ async def test_a_store_becomes_what_its_backup_holds_and_what_it_was_is_kept(tmp
         assert again.before.kind == "replaced"
 
 
+async def test_a_backup_is_not_restored_into_a_store_named_like_a_secret(tmp_path: Path) -> None:
+    name = "ghp_" + "a8Kd93jfLs02mNq7Rt5Vx1Zb4Cw6Ye3Gh9Jk"
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        with pytest.raises(MnemonError, match="looks like a secret"):
+            await world.keeping.restore(made.backup, name)
+    assert not [path for path in tmp_path.rglob("*") if name in path.name]
+
+
 async def test_a_restore_ends_what_was_known_of_the_store(tmp_path: Path) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
