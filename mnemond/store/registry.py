@@ -227,6 +227,7 @@ class StoreRegistry:
     def find(self, name: str) -> Path:
         """Return the file of a store that exists, or is made on first use. Raises MnemonError(NOT_FOUND)."""
         if name != DEFAULT and not self.exists(name):
+            check_new_name(name)  # else the error would repeat the secret
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise rejected(
                 NOT_FOUND,

@@ -72,8 +72,9 @@ JWT = regex(
 JWT_TRIGGERS = ("eyJ", "eyA", "ewo", "ew0")
 """Base64 of an opening brace with a quote, a space or a line break after it."""
 
-TELEGRAM = regex(r":(?<=[0-9]{8}:)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])", re.ASCII)
-"""core.telegram.org/bots/api, Authorizing your bot; detect-secrets: 8 to 10 digits, a colon, 35 characters."""
+TELEGRAM = regex(r":(?<=[0-9]{8}:)[A-Za-z0-9_-]{33,38}(?![A-Za-z0-9_-])", re.ASCII)
+"""core.telegram.org/bots/api, Authorizing your bot; detect-secrets: 8 to 10 digits, a colon, 35 characters. A few more
+or less are accepted, as nothing documents the length."""
 
 DISCORD = regex(r"\.(?<=[A-Za-z0-9_-]{23}\.)[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}", re.ASCII)
 """discord.py, Tokens: the user number in base64 (17 to 19 digits), a time in 6 characters, an HMAC in 27 or 38."""
@@ -89,6 +90,12 @@ AZURE_TRIGGERS = ("AccountKey", "SharedAccessKey", "SharedSecretValue", "sig=")
 
 AZURE_DEVOPS = regex(r"(?<![A-Za-z0-9])(?:[a-z2-7]{52}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])", re.ASCII)
 """learn.microsoft.com, Azure DevOps: a personal access token had 52 characters of base32 and has 84 since 2024."""
+
+AZURE_ALONE = regex(
+    r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{86}==|(?i:key|schlüssel|密钥)[^\n]{0,24}?(?<![A-Za-z0-9])([0-9a-f]{32})(?![A-Za-z0-9])"
+)
+"""Keys of Azure beside its name: 64 bytes in base64 (Storage, Cosmos DB); 32 hexadecimal digits after the word key
+(Azure AI services)."""
 
 AZURE_WORDS = ("azure", "devops")
 """In small letters; without one of them 52 characters are no token."""

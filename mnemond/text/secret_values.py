@@ -55,6 +55,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     placeholders: frozenset[str]
     placeholder_parts: tuple[str, ...]
     states: frozenset[str]
+    german_states: frozenset[str]
     function_words: frozenset[str]
 
 
@@ -259,6 +260,13 @@ _OF_FIELDS = regex(
 )
 _CLAUSE_END = regex(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
 _ASSIGNING = regex(r"(?:is|was|set to|changed to|is now|[是为為成]了?)[ \t:：]{0,3}$")
+_BEING = regex(r"(?:ist|war)(?:[ \t][a-z ]{3,9})?[ \t:]{0,3}$")
+_GERMAN_ENDINGS = (
+    "en", "ert", "elt", "igt", "ngt", "cht", "tzt", "llt", "hnt", "nnt", "mmt", "sst", "ig", "lich", "isch", "bar",
+    "los", "haft", "sam", "ung", "heit", "keit", "schaft", "weise", "ell", "iv", "är", "ös", "al", "ant", "ent",
+)  # fmt: skip
+"""Endings of German participles, adjectives and abstract nouns."""
+
 _NAMING = regex(r"(?:lautete?|heißt|heisst)(?:[ \t][a-z ]{3,9})?[ \t:]{0,3}$")
 """German verbs that only a name or a value follows, so that any word does."""
 
@@ -296,11 +304,14 @@ _TRIGGERS = (*_STEMS, "key", "masterauth")
 _FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
 """A text in lower case without any of these names no secret."""
 
+_CHINESE = ("密码", "口令", "密碼")
+"""Names that a value may follow without a sign or a space."""
+
 _PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
 """Names of passwords in keytool and Redis, which name nothing else."""
 
 _CHOSEN = (
-    rf"pass(?:word|wd|phrase|code|wort)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
+    rf"pass(?:word|wd|phrase|code|wort|wörter)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
     rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(_OTHER_PASSWORDS)}"
 )
 _HOLDERS = (
@@ -332,7 +343,7 @@ _MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
 
 _SEPARATOR = (
     rf"\\?[\"'`\])}}”’」*]{{0,3}}{_SPACE}{{0,8}}"
-    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝]|{_MARKED_UP}|>|\(){_CLOSING}?(?:<!\[cdata\[)?"
+    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝→]|(?<=[ \t])->(?=[ \t])|{_MARKED_UP}|>|\(){_CLOSING}?(?:<!\[cdata\[)?"
     rf"{_SPACE}{{0,8}}(?:\*\*[ \t])?|{_ASSIGNING_WORDS}"
 )
 _VALUE_OF = r"(?:value|body|default)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
@@ -346,7 +357,7 @@ _OF = (
     r"(?:[ \t](?:for|of|on|in|at|für|vom|von|zum|zur|des|der|im|am|beim)(?:[ \t][\w.@/-]{1,30}){1,3}?|"
     r"[ \t]?[(（][^()（）\n]{1,30}[)）])?"
 )
-_BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~“「『])"
+_BARE = rf"{_SPACE}{{1,2}}(?:[-–—][ \t])?(?=[^ \t-])|(?<=[码令碼])(?=[!-~“「『])"
 _NAMES = regex(
     rf"\[redacted:\w{{1,24}}\]|(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))"
     rf"(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
@@ -395,6 +406,8 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
         if judge is is_strong_password and not _STRONG.match(lowered, name.end()):
             continue
         start, end, quoted = _value(text, name.end(), name["is"] or "")
+        if name["bare"] is not None and name["chosen"] in _CHINESE and not (quoted or _CLAUSE_END.match(text, end)):
+            judge = is_strong_password  # 密码SHA256加密
         if judge(text[start:end], quoted) or _is_of_words(text, lowered, name, start, end, quoted):
             if end - start >= LONGEST_VALUE:
                 end = _end_of_run(text, end)
@@ -424,6 +437,9 @@ def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: 
         return is_word(value)
     if _NAMING.search(sign):
         return is_word(value) and _CLAUSE_END.match(text, end) is not None
+    if _BEING.search(sign):
+        told = value.lower() in _words().german_states or value.lower().endswith(_GERMAN_ENDINGS)
+        return is_word(value) and not told and _CLAUSE_END.match(text, end) is not None
     return is_word(value) and value.islower() and _is_value_of(text, start, end, sign)
 
 
@@ -448,8 +464,8 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
         given = between.rstrip()[-1:] in ":="  # announces a value itself
         return is_secret if not name["chosen"] else is_password if given else is_strong_password
     if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
-        if name["bare"] is not None and name["chosen"] == "passcode":
-            return is_password  # digits alone, which no other name is followed by
+        if name["bare"] is not None and (name["chosen"] == "passcode" or name["chosen"] in _CHINESE):
+            return is_password
         is_verb = name["chosen"] == "pass"
         return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
     return is_password if name["chosen"] else is_secret

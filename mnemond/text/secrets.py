@@ -163,7 +163,7 @@ class Hints(msgspec.Struct, frozen=True):
     web_tokens: bool = False
     bots: bool = False
     azure: bool = False
-    devops: bool = False
+    beside_azure: bool = False
     twilio: bool = False
     encoded: bool = False
     aws: bool = False
@@ -191,7 +191,7 @@ def hints(text: str, lowered: str) -> Hints | None:
         web_tokens=_any_in(formats.JWT_TRIGGERS, long),
         bots=":" in long or "." in long,
         azure=_any_in(formats.AZURE_TRIGGERS, long),
-        devops=len(long) >= 52 and any(word in lowered for word in formats.AZURE_WORDS),
+        beside_azure=len(long) >= LONG_RUN and any(word in lowered for word in formats.AZURE_WORDS),
         twilio=len(long) >= LONG_RUN and formats.TWILIO_MARK.search(lowered) is not None,
         encoded=bool(long),
         aws=long_runs and "secret" in lowered,
@@ -283,8 +283,8 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
         yield from _bots(text)
     if hinted.azure:
         yield from _azure(text)
-    if hinted.devops:
-        yield from _azure_devops(text)
+    if hinted.beside_azure:
+        yield from _beside_azure(text)
     if hinted.twilio:
         yield from _twilio(text)
     if hinted.aws:
@@ -348,10 +348,14 @@ def _azure(text: str) -> Iterator[Secret]:
             yield Secret("azure_key", *found.span(group))
 
 
-def _azure_devops(text: str) -> Iterator[Secret]:
+def _beside_azure(text: str) -> Iterator[Secret]:
     for found in formats.AZURE_DEVOPS.finditer(text):
         if is_varied(found[0]) and sum(map(str.isdigit, found[0])) >= MIN_DIGITS:
             yield Secret("azure_key", *found.span())
+    for found in formats.AZURE_ALONE.finditer(text):
+        group = 1 if found[1] else 0
+        if is_varied(found[group]):
+            yield Secret("azure_key", *found.span(group))
 
 
 def _twilio(text: str) -> Iterator[Secret]:

@@ -54,5 +54,8 @@ async def test_no_store_is_called_by_a_secret(tmp_path: Path, name: str) -> None
             await over.named.create(CALL, StoreCreateParams(name=name))
         assert (caught.value.kind, caught.value.problems[0].field) == (INVALID_PARAMS, "store")
         assert name not in caught.value.message
+        with pytest.raises(MnemonError, match="looks like a secret") as caught:
+            await over.remembering.remember(CALL, RememberParams(content="tea at four", store=name))
+        assert name not in f"{caught.value.message} {caught.value.hint}"
         await over.named.create(CALL, StoreCreateParams(name="password-manager"))
     assert name.encode() not in bytes_in(tmp_path)

@@ -67,6 +67,12 @@ def test_wide_letters_are_cut_where_they_are() -> None:
             "Das Passwort des Routers heißt jetzt sonnenblume",
             "Das Passwort des Routers heißt jetzt [REDACTED:password]",
         ),
+        ("Das Passwort ist Sonnenblume.", "Das Passwort ist [REDACTED:password]."),
+        ("password -> hunter2, for now", "password -> [REDACTED:password], for now"),
+        ("admin password – Xk9#mP2$vL", "admin password – [REDACTED:password]"),
+        ("wifi密码hunter2，别忘了", "wifi密码[REDACTED:password]，别忘了"),
+        ("Passwörter: Sommer2024!", "Passwörter: [REDACTED:password]"),
+        (f"Azure OpenAI key: {'9f86d081884c7d659a2feaa0c55ad015'}.", "Azure OpenAI key: [REDACTED:azure_key]."),
         ("passcode 804193, second floor", "passcode [REDACTED:password], second floor"),
         (
             f"The Entra value is abc8Q~{MIXED[:34]}. Rotate it.",
@@ -81,7 +87,10 @@ def test_a_secret_in_a_sentence_ends_before_its_full_stop(text: str, left: str) 
 @pytest.mark.parametrize(
     "text",
     [
-        "Das Passwort ist abgelaufen.", "Das Passwort ist mindestens zwölf Zeichen lang.", "Wie lautet das Passwort?",
+        "Das Passwort ist falsch.", "Das Passwort ist Pflicht", "Das Passwort ist Vorschrift der Abteilung.",
+        "Das Passwort ist abgelaufen.", "密码SHA256加密", "密码base64编码后保存", "password - at least twelve characters",
+        "user->password->hash1", "Azure moved to 9f86d081884c7d659a2feaa0c55ad015 today",
+        "Das Passwort ist mindestens zwölf Zeichen lang.", "Wie lautet das Passwort?",
         "Das Passwort lautet anders als gestern.", "Das Passwort wurde auf der alten Seite geändert.",
         "密码已经改成了新的格式。", "他的密码“忘记了”", "登录密码 由管理员设置", "ＡＰＩ　Ｋｅｙ的格式",
         "第１２３号，密码学。",
