@@ -343,8 +343,8 @@ _MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
 
 _SEPARATOR = (
     rf"\\?[\"'`\])}}”’」*]{{0,3}}{_SPACE}{{0,8}}"
-    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝→]|(?<=[ \t])->(?=[ \t])|{_MARKED_UP}|>|\(){_CLOSING}?(?:<!\[cdata\[)?"
-    rf"{_SPACE}{{0,8}}(?:\*\*[ \t])?|{_ASSIGNING_WORDS}"
+    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝→]|(?<=[ \t])->(?=[ \t])|{_MARKED_UP}|>|\(){_CLOSING}?"
+    rf"(?:<!\[cdata\[)?{_SPACE}{{0,8}}(?:\*\*[ \t])?|{_ASSIGNING_WORDS}"
 )
 _VALUE_OF = r"(?:value|body|default)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
 _APART = (

@@ -88,7 +88,8 @@ def test_a_secret_in_a_sentence_ends_before_its_full_stop(text: str, left: str) 
     "text",
     [
         "Das Passwort ist falsch.", "Das Passwort ist Pflicht", "Das Passwort ist Vorschrift der Abteilung.",
-        "Das Passwort ist abgelaufen.", "密码SHA256加密", "密码base64编码后保存", "password - at least twelve characters",
+        "Das Passwort ist abgelaufen.", "密码SHA256加密", "密码base64编码后保存",
+        "password - at least twelve characters",
         "user->password->hash1", "Azure moved to 9f86d081884c7d659a2feaa0c55ad015 today",
         "Das Passwort ist mindestens zwölf Zeichen lang.", "Wie lautet das Passwort?",
         "Das Passwort lautet anders als gestern.", "Das Passwort wurde auf der alten Seite geändert.",
