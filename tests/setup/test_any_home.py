@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mnemonctl.setup.entries import ALIAS, OurPrograms
 from mnemonctl.setup.json_edit import Node, Pointer, append_item, parse, remove_item, replace_value
-from tests.examples import examples
+from tests.examples import examples, few_or_many
 from tests.setup.homes import FILES, contents, everything, home_at, run, without_backups
 from tests.setup.json_files import JSONC
 
@@ -107,7 +107,7 @@ def parsed(name: str, content: bytes) -> Any:
     return tomllib.loads(text) if name.endswith(".toml") else parse(text, JSONC).plain()
 
 
-@examples(2000, least=60)
+@few_or_many(60, 2000)
 @given(data=st.data(), target=st.sampled_from(["gemini", "cursor", "copilot-cli"]))
 def test_any_edits_in_between_stay(data: Any, target: str) -> None:
     """Those of Codex's TOML are in test_toml_entries.py."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mnemonctl.setup.entries import OurPrograms
 from mnemonctl.setup.files import SettingsProblem
 from mnemonctl.setup.toml_entries import TomlServer
-from tests.examples import examples
+from tests.examples import few_or_many
 from tests.setup.toml_files import documents, edited, is_toml, joined
 
 OURS = OurPrograms(Path("/bin/hook"), Path("/bin/mcp"))
@@ -25,7 +25,7 @@ def removed(text: str) -> str:
     return SERVER.remove(text, OURS, None)
 
 
-@examples(2000, least=150)
+@few_or_many(150, 2000)
 @given(data=st.data(), parts=documents(), newline=st.sampled_from(["\n", "\r\n"]), final=st.booleans())
 def test_any_edits_after_it_was_added_stay_to_the_byte(data: Any, parts: list[str], newline: str, final: bool) -> None:
     before = joined(parts, newline, final=final)
