@@ -213,6 +213,8 @@ HOSTILE = (
     "passwd=${a", "pwd=a_1", "密码是a1b2c3,", "--token a ", "secret: a.b.c ",
     "password: bluebird, ", "the password is bluebird, ", 'password="blue bird ', "a=b password=bluebird ", "pw",
     "SK0a1", "x.atlasv1.", "密码是bluebird，", "\u200b", "é\ufe0f",
+    "UEFTU1dPUkQ9aHVudGVyMjM=\n", "UEFTU1dPUkQ9", "ＡＢ１", "，", "twilio ", "azure key 9f86d081884c7d65 ",
+    "Passwort ist blume ", "password - a ",
 )  # fmt: skip
 """Repetitions of one piece that nearly matches, or matches everywhere."""
 

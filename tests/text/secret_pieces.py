@@ -55,6 +55,16 @@ _PIECES = st.sampled_from(
         "aws secret ",
         "S" + "G.",
         "ey",
+        "ｐａｓｓｗｏｒｄ：",
+        "Ａ１ｂ",
+        "twilio ",
+        "azure key ",
+        "9f86d081884c7d659a2feaa0c55ad015",
+        "UEFTU1dPUkQ9aHVudGVyMjM=",
+        "UEFTU1dPUkQ9",
+        "Passwort ist ",
+        " -> ",
+        "„",
     ]
 )
 

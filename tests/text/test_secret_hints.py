@@ -12,14 +12,16 @@ from benchmarks.secret_carriers import sample
 from benchmarks.secret_samples import MAKERS
 from mnemond.text.secret_formats import token_formats
 from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, _value, is_strong_password, is_varied
-from mnemond.text.secrets import Hints, Secret, _find, find_secrets, hints
+from mnemond.text.secrets import _WIDE, Hints, Secret, _as_ascii, _find, _without_overlaps, find_secrets, hints
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
 
 def unhinted(text: str) -> tuple[Secret, ...]:
     """What is found where every rule is tried."""
-    lowered = text.replace("İ", "I").lower()
-    return _find(text, lowered, Hints(token_formats(), *[True] * (len(Hints.__struct_fields__) - 1)))
+    every = Hints(token_formats(), *[True] * (len(Hints.__struct_fields__) - 1))
+    texts = dict.fromkeys((text, _WIDE.sub(_as_ascii, text)))
+    found = [secret for each in texts for secret in _find(each, each.replace("İ", "I").lower(), every)]
+    return _without_overlaps(found)
 
 
 @given(HOSTILE_TEXTS)
