@@ -97,12 +97,12 @@ class TomlServer(msgspec.Struct, frozen=True):
                 document = tomlkit.parse(text := document.as_string())
         places = list(_places(document.body, ()))
         servers = {at for path, item in places if (at := _server_at(path, item, ours)) is not None}
-        written = [(span, path, item) for path, item in places if (span := _span(document, item)) is not None]
-        for (start, end), path, item in sorted(written, key=lambda each: each[0], reverse=True):
-            server = next((path[:length] for length in range(1, len(path) + 1) if path[:length] in servers), None)
-            if (path == server and _names_command_only(item)) or (server and path == (*server, COMMAND)):
+        theirs = [(path, item, at) for path, item in places for at in servers if path[: len(at)] == at]
+        written = [(span, *each) for each in theirs if (span := _span(document, each[1])) is not None]
+        for (start, end), path, item, server in sorted(written, key=lambda each: each[0], reverse=True):
+            if path == (*server, COMMAND) or (path == server and _names_command_only(item)):
                 text = _without(text, start, end, _comment_of(item))
-            elif server:
+            else:
                 text = text[:start] + _commented(text[start:end]) + text[end:]
         return _checked(text, plain, ours)
 
@@ -153,7 +153,7 @@ def _pruned(value: object, without: OurPrograms | None) -> object:
     if isinstance(value, list):
         return [_pruned(each, without) for each in value]
     if not isinstance(value, dict):
-        return value
+        return repr(value) if isinstance(value, float) else value  # nan is not equal to itself
     kept = {
         key: _pruned(each, without)
         for key, each in value.items()
@@ -214,9 +214,8 @@ def _end_of_root(text: str, document: TOMLDocument) -> int:
     root = [(key, item) for key, item in document.body if key is not None and _is_key(key, item)]
     if root:
         return _end_of_last(document, root)
-    first = min(
-        (span[0] for _, item in _places(document.body, ()) if (span := _span(document, item))), default=len(text)
-    )
+    spans = (_span(document, item) for _, item in _places(document.body, ()))
+    first = next((span[0] for span in spans if span is not None), len(text))
     if first == len(text):
         return first
     blank_lines = list(_BLANK_LINE.finditer(text, 0, first))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 _VALUES = st.sampled_from([
-    "1", "0x_1".replace("_", ""), "-2.50", "true", '"x"', "'C:\\x'", '"\\u00e9 # no comment"', "[ 1,   2 ]",
+    "1", "0x1", "nan", "-inf", "1e3", "-2.50", "true", '"x"', "'C:\\x'", '"\\u00e9 # no comment"', "[ 1,   2 ]",
     '[\n    "a",    # first\n  "b" ,\n]', '"""\n[mcp_servers.mnemond]\ncommand = 1\n"""', "'''x\n\n# y'''",
     '{ a = 1, b = "x" }', "1979-05-27T07:32:00Z", "[]", "{}", '["mcp_servers.mnemond"]', '"\u4f60 \u2028 x"',
 ])  # fmt: skip
