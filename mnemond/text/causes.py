@@ -417,6 +417,8 @@ class _Words:
         for word in self.all:
             if len(word) >= _BEGINNING:
                 self._by_beginning[word[:_BEGINNING]].append(word)
+        self.beginnings = frozenset(word[:_BEGINNING] for word in self.all)
+        self.looked_for = self.beginnings | {word[2 : 2 + _BEGINNING] for word in self.all if word.startswith("ge")}
 
     def has(self, word: str) -> bool:
         """True if a form of `word` occurs."""
@@ -574,6 +576,8 @@ def share_of_forms(one: str, other: str) -> float:
     if max(len(one), len(other)) > MAX_NOTE:
         return 0.0
     smaller, larger = sorted((_read_note(one).words, _read_note(other).words), key=lambda words: len(words.all))
+    if smaller.beginnings.isdisjoint(larger.looked_for):
+        return 0.0  # true of most, and one look-up
     return sum(map(smaller.has, larger.all)) / len(larger.all) if smaller.all else 0.0
 
 

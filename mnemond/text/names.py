@@ -55,9 +55,11 @@ def _without_accents(low: str) -> str:
 def names_in(words: Sequence[str]) -> list[Shape]:
     """Names with their types, in the order of the text; `words` is what `entity_shapes.split` returns."""
     reader = _Names(words)
+    titles = reader.titles
     at = 0
     while at < len(words):
-        at = reader.read(at)
+        # Most words begin no name, so that they are passed here.
+        at = reader.read(at) if words[at][0].isupper() or words[at].lower() in titles else at + 1
     return reader.found
 
 
@@ -71,6 +73,7 @@ class _Names:
         """The place behind the last person found."""
         self._lists = name_lists()
         self._terms = entity_lists().terms
+        self.titles = self._lists.titles
         self._low = [word.lower() for word in words]
         sample = self._low[:_SAMPLE]
         german = sum(word in self._lists.german_words for word in sample)

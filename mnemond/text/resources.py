@@ -75,8 +75,14 @@ def filled(pattern: str, parts: Callable[[], Mapping[str, str]], flags: int = 0)
 
 
 def one_of(words: Iterable[str]) -> str:
-    """The words as alternatives of an expression, longest first, so that none hides another that starts with it."""
-    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True))
+    """The words as alternatives of an expression, longest first, so that none hides another that starts with it.
+
+    Words of one first character are a group, so that at each place those of all others are passed at once.
+    """
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[:1], []).append(re.escape(word[1:]).replace(r"\ ", r"\s+"))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in groups.items())
 
 
 def words_of(*lines: str) -> frozenset[str]:
