@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.bench_files import lines_of
+from mnemond.memory.diff_frames import opposed
 from mnemond.memory.merged_text import merged_text
-from mnemond.memory.opposites import opposed
 from mnemond.text.tokens import fold
 
 

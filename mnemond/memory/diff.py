@@ -16,8 +16,9 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.config.settings import DiffSettings
-from mnemond.memory.diff_frames import ANOTHER, CONTRADICTS, REPLACES, SILENT, ClausePair, judged
+from mnemond.memory.diff_frames import SILENT, ClausePair, judged
 from mnemond.memory.diff_rules import OTHER_DAY, is_part, other_occasion, other_subject, plain_words, says_otherwise
+from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, REPLACES
 from mnemond.text.contrast import change_cues, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
@@ -218,14 +219,15 @@ def side(text: str, category: str, entities: Iterable[str], said_at: str = "", *
     )
 
 
-def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdict:
+def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules, *, said: ClausePair | None = None) -> Verdict:
     """Apply the first matching test of the table, then the safeguards.
 
-    `cosine` is None where the two have no comparable vectors; one that is not a number counts as none.
+    `cosine` is None where the two have no comparable vectors; one that is not a number counts as none. `said`: what
+    their clauses say of each other, if that is known already.
     """
     pair = _compared(old, new, cosine, rules)
     suggestion, why = _suggested(pair, rules)
-    taken = _taken(pair, rules, suggestion)
+    taken = _taken(pair, rules, suggestion, said)
     return Verdict(
         action=taken.action,
         suggestion=suggestion,
@@ -304,16 +306,16 @@ class _Taken(msgspec.Struct, frozen=True):
     clauses: tuple[str, str] | None = None
 
 
-def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> _Taken:
+def _taken(pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePair | None) -> _Taken:
     """Return what is done about a suggestion: what the clauses say of each other goes before what their words share."""
     old, new, guards = pair.old, pair.new, rules.safeguards
     occasion = other_occasion(old.text, new.text, old.said_on, new.said_on) if guards.subjects else ""
-    said = judged(old.text, new.text, corrects=new.corrects) if guards.frames else SILENT
+    if said is None:
+        said = judged(old.text, new.text, corrects=new.corrects) if guards.frames else SILENT
     if occasion and not (occasion == OTHER_DAY and said.relation == REPLACES and said.announced):
         return _Taken("ADD", f"; but {occasion}, so both stay" if suggestion != "ADD" else "")
-    words, new_words = plain_words(old.text), plain_words(new.text)
     if old.normalised == new.normalised:
-        differing = guards.verbatim and words != new_words
+        differing = guards.verbatim and plain_words(old.text) != plain_words(new.text)
         return _Taken("ADD", "; but a mark differs, so both stay") if differing else _Taken(suggestion)
     clauses = (said.old, said.new) if said.relation else None
     if said.relation == REPLACES and not (guards.subjects and _given_apart(old, new)):
@@ -321,17 +323,14 @@ def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> _Taken:
     if said.relation in (CONTRADICTS, REPLACES):
         reason = f"{_alike(pair, rules)}, and {said.because}, so both stay"
         return _Taken("ADD", reason=reason, contradicts=True, clauses=clauses)
-    return _by_words(pair, rules, suggestion, said, words, new_words)
+    return _Taken("ADD") if suggestion == "ADD" else _by_words(pair, rules, suggestion, said)
 
 
-def _by_words(
-    pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePair, words: list[str], new_words: list[str]
-) -> _Taken:
+def _by_words(pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePair) -> _Taken:
     """Return what is done about a suggestion where no clause contradicts another: nothing is dropped but a repetition,
     nothing replaced but what the new text covers."""
     guards, objection = rules.safeguards, ""
-    if suggestion == "ADD":
-        return _Taken("ADD")
+    words, new_words = plain_words(pair.old.text), plain_words(pair.new.text)
     if suggestion == "DUPLICATE":
         if not guards.verbatim or (pair.shared.of_old >= guards.part and is_part(new_words, words)):
             return _Taken("DUPLICATE")

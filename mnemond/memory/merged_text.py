@@ -2,7 +2,7 @@
 
 The result holds every statement of both: a clause is left out only if the other text has the same words in the same
 order, without a word around them that restricts or denies it. Clauses that cannot both hold stop the merge
-(mnemond/memory/opposites.py finds them).
+(mnemond/memory/diff_frames.py finds them).
 """
 
 from __future__ import annotations

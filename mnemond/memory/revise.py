@@ -10,11 +10,11 @@ import msgspec
 
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.compare import by_age, parted
+from mnemond.memory.diff_frames import opposed
 from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
 from mnemond.memory.merged_text import Merged, lost, merged_text
-from mnemond.memory.opposites import opposed
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
 from mnemond.model.outcomes import (

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
+from mnemond.memory.diff_frames import opposed
 from mnemond.memory.diff_rules import changes_between, plain_words
-from mnemond.memory.opposites import MAX_LENGTH, is_adverb, is_value_word, opposed, synonym
 from mnemond.model.memory import Insight
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import labels, numbers, polarity
-from mnemond.text.resources import regex
+from mnemond.text.frame_words import lists as frame_lists
+from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
+
+MAX_LENGTH: Final = 300
+"""Characters of a text that is compared; a longer one says more than one thing."""
 
 MIN_PREFIX: Final = 4
 """Letters by which a name is recognised in a longer or shorter form: Postgres, PostgreSQL."""
@@ -26,6 +32,34 @@ CACHED_PAIRS: Final = 4_096
 _NAME = regex(r"(?<=[^.!?:]\s)[\"'(]?([A-Z][\w-]*)|\b(\w*[a-z][A-Z]\w*|[A-Z]{2,}\w*|\w*\d\w*)\b")
 
 _CAPITAL = regex(r"\b[A-Z][\w'-]*")
+
+
+class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/wordings.toml: words that change nothing of a statement, and groups of those that say the same."""
+
+    adverbs: frozenset[str]
+    synonyms: tuple[str, ...]
+
+
+@on_first_use
+def _lists() -> _Lists:
+    return read("wordings", _Lists)
+
+
+@on_first_use
+def _synonyms() -> dict[str, str]:
+    groups = [[index_term(word) or word for word in each.split()] for each in _lists().synonyms]
+    return {word: group[0] for group in groups for word in group}
+
+
+def _synonym(stem: str) -> str:
+    return _synonyms().get(stem, stem)
+
+
+def _is_value(word: str) -> bool:
+    """Return True for a folded word that is a value by itself: a number, a weekday or a month."""
+    known = frame_lists()
+    return word in known.numerals or word in known.weekdays or (word in known.months and word != "may")
 
 
 def is_wording(one: Insight, other: Insight) -> bool:
@@ -56,7 +90,7 @@ def _named_in(text: str, entities: tuple[str, ...], other: str) -> bool:
     """Return True if the other text has every name, number word, day and month of the text, in whatever form."""
     words = {fold(word) for found in _NAME.findall(text) for word in found if word} | set(entities)
     low = plain_words(text)
-    words |= {word for word in low if is_value_word(word)}
+    words |= {word for word in low if _is_value(word)}
     there = set(plain_words(other))
     return all(_is_there(word, there) for word in words if word not in FUNCTION_WORDS)
 
@@ -86,8 +120,8 @@ def _differ_in_one_part(one: str, other: str) -> bool:
 
 def _plain(text: str) -> list[str]:
     """Return the stems of the words in order, one for all that mean the same, without those that change nothing."""
-    words = [word for word in plain_words(text) if not is_adverb(word)]
-    return [synonym(index_term(word) or word) for word in words]
+    words = [word for word in plain_words(text) if word not in _lists().adverbs]
+    return [_synonym(index_term(word) or word) for word in words]
 
 
 def _capitals(text: str) -> list[str]:

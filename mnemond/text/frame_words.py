@@ -7,17 +7,23 @@ English, German and Chinese; the lists are in data/frames.toml. What a word is c
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
 
 from mnemond.text.caches import text_cache
+from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import kind_of
-from mnemond.text.resources import on_first_use, read, regex, words_of
+from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
 
 CACHED_WORDS: Final = 16_384
 """Words whose reading is cached: some 5 MB."""
+
+MIN_FEMALE: Final = 6
+"""Letters of a German word whose ending names a woman, "Leiterin", more than which."""
 
 MAX_CACHED: Final = 64
 """Characters of a word that is looked up; a longer one is none of the lists."""
@@ -40,7 +46,9 @@ NAME, PLACE, TOOL, ORGANISATION, WORD, PRONOUN, IDENTIFIER, ADDRESS = (
 AMOUNTS: Final = frozenset({NUMBER, CLOCK, DATE, VERSION, ADDRESS})
 """Kinds of quantities: of another one, said of the same thing, the newer holds."""
 
-TIMES: Final = frozenset({CLOCK, WEEKDAY, MONTH, DATE})
+CADENCE: Final = "cadence"
+
+TIMES: Final = frozenset({CLOCK, WEEKDAY, MONTH, DATE, CADENCE})
 
 NAMES: Final = frozenset({NAME, PLACE, TOOL, ORGANISATION})
 
@@ -82,8 +90,11 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     many: frozenset[str]
     negative: frozenset[str]
     chinese_negative: tuple[str, ...]
+    chinese_denial: tuple[str, ...]
     weak: frozenset[str]
     opposite: tuple[str, ...]
+    topical: tuple[str, ...]
+    kin: tuple[str, ...]
     apart: tuple[str, ...]
 
 
@@ -100,13 +111,21 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lists_of: dict[str, tuple[str, ...]]
     kind: dict[str, tuple[str, ...] | str]
     unit: dict[str, tuple[str, ...] | str]
+    preposition: dict[str, str]
+    chinese_preposition: dict[str, str]
+    pronoun: dict[str, str]
+    weekday: dict[str, str]
+    month: dict[str, str]
+    numeral: dict[str, str]
 
 
 class Lists(msgspec.Struct, frozen=True):
-    """The lists, by folded word. `classes`: of words that are neither subject nor value; `phrases`: of the
-    first word of a phrase of several, the others and the class, the longest first; `chinese`: class of a
-    Chinese phrase; `single`:
-    keys of attributes that have one value."""
+    """The lists, by folded word.
+
+    `classes`: of words that are neither subject nor value; `phrases`: of the first word of a phrase of several, the
+    others and the class, the longest first; `chinese`: class of a Chinese phrase; `single`: keys of attributes that
+    have one value.
+    """
 
     classes: dict[str, str]
     phrases: dict[str, tuple[tuple[tuple[str, ...], str], ...]]
@@ -119,16 +138,30 @@ class Lists(msgspec.Struct, frozen=True):
     negative: frozenset[str]
     weak: frozenset[str]
     opposites: dict[str, tuple[tuple[int, int], ...]]
+    topics: dict[str, tuple[tuple[int, int], ...]]
+    kin: dict[str, tuple[tuple[int, int], ...]]
+    denials: frozenset[str]
+    joined: frozenset[str]
     apart: dict[str, str]
     same: dict[str, str]
     kinds: dict[str, str]
     units: dict[str, str]
+    prepositions: dict[str, str]
+    pronouns: dict[str, str]
+    weekdays: dict[str, str]
+    months: dict[str, str]
+    numerals: dict[str, str]
 
     def key(self, word: str) -> str:
         """What a folded word is compared by: its group, else its stem."""
-        if name := self.attributes.get(word):
+        if name := self.attributes.get(word) or self.attributes.get(_PLURAL.sub("", word)):
             return f"@{name}"
-        word = self.same.get(word, word)
+        if word in self.same:
+            word = self.same[word]
+        elif len(word) > MIN_FEMALE and (bare := _ENDING.sub("", word)) in self.same:  # German endings
+            word = self.same[bare]
+        if word.endswith("erin") and len(word) > MIN_FEMALE:
+            word = word.removesuffix("in")
         return self.apart.get(word) or (word if HAN.search(word) else index_term(word)) or word
 
 
@@ -138,13 +171,11 @@ def lists() -> Lists:
     file = read("frames", _File)
     words, cue = file.lists, file.cue
     attributes, kinds, units = (_by_word(each) for each in (file.attribute, file.kind, file.unit))
+    pronouns, weekdays, months = (_by_word(each) for each in (file.pronoun, file.weekday, file.month))
     apart = {word: group[0] for group in map(_folded, words.apart) for word in group}
     same = {word: group[0] for group in map(_folded, file.lists_of["same"]) for word in group}
-    opposites: dict[str, list[tuple[int, int]]] = {}
-    for number, pair in enumerate(words.opposite):
-        for which, side in enumerate(pair.split("|")):
-            for word in _folded(side):
-                opposites.setdefault(word, []).append((number, which))
+    opposites, topics = _sides(words.opposite), _sides(words.topical)
+    kin = _sides(words.kin)
     of_class = {
         "not": words.negation, "end": cue.end, "change": cue.change, "now": cue.now, "additive": words.additive,
         "supposing": words.supposing, "filler": words.filler,
@@ -158,25 +189,28 @@ def lists() -> Lists:
                 phrases.setdefault(first, []).append((tuple(rest), name))
             else:
                 classes.setdefault(first, name)
+    classes |= dict.fromkeys(words.chinese_denial, "not")
     for word, of_it in file.phrase.items():
         for phrase in of_it.split(","):
             first, *rest = _folded(phrase)
             if rest:
                 phrases.setdefault(first, []).append((tuple(rest), f"word {word}"))
-    chinese = dict.fromkeys(
-        (word for table in (attributes, kinds, units, apart, opposites, same) for word in table), "word"
+    names = entity_lists()
+    chinese = dict.fromkeys((*names.places.names, *names.organizations.names), "word")
+    chinese |= dict.fromkeys(
+        (word for table in (attributes, kinds, units, apart, opposites, topics, kin, same) for word in table), "word"
     )
-    chinese |= dict.fromkeys((*words.several, *words.chinese_negative), "word")
+    chinese |= dict.fromkeys((*words.several, *words.chinese_negative, *words.chinese_denial), "word")
     chinese |= {word: f"relation {name}" for name, each in file.chinese_relation.items() for word in each}
     for name, each in (
-        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT), ("preposition",
-        _CHINESE_PREPOSITIONS),
+        ("filler", (*words.chinese_filler, *words.chinese_adverbs)), ("not", _CHINESE_NOT),
+        ("preposition", _by_word(file.chinese_preposition)),
         ("supposing", words.chinese_supposing), ("additive", words.chinese_additive), ("now", cue.chinese_now),
         ("change", cue.chinese_change), ("end", cue.chinese_end),
     ):  # fmt: skip
         chinese |= dict.fromkeys(each, name)
-    chinese |= dict.fromkeys((word for table in (PRONOUNS, _DAYS, _MONTHS) for word in table), "word")
-    for word in opposites:
+    chinese |= dict.fromkeys((word for table in (pronouns, weekdays, months) for word in table), "word")
+    for word in (*opposites, *topics):
         chinese[word] = "word"
     found = Lists(
         classes=classes,
@@ -189,21 +223,45 @@ def lists() -> Lists:
         many=frozenset(fold(word) for word in words.many),
         negative=frozenset(fold(word) for word in (*words.negative, *words.chinese_negative)),
         weak=frozenset(index_term(word) or word for word in words.weak),
-        opposites={word: tuple(each) for word, each in opposites.items()},
+        opposites=opposites,
+        topics={form: sides for word, sides in topics.items() for form in _forms(word)[::-1]},
+        kin={form: sides for word, sides in kin.items() for form in _forms(word)[::-1]},
+        denials=frozenset(words.chinese_denial),
+        joined=frozenset(word for line in file.lists_of["joined"] for word in line.split()),
         apart=apart,
         same=same,
         kinds=kinds,
         units=units,
+        prepositions=_by_word(file.preposition) | _by_word(file.chinese_preposition),
+        pronouns=pronouns,
+        weekdays=weekdays,
+        months=months,
+        numerals=_by_word(file.numeral),
     )
     single = {f"@{name}" for name in file.single.attributes} | {found.key(fold(each)) for each in file.single.nouns}
     return msgspec.structs.replace(found, single=frozenset(single))
+
+
+def _sides(pairs: tuple[str, ...]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return of each word the pairs in which it stands, each with the side."""
+    found: dict[str, dict[tuple[int, int], None]] = {}
+    for number, pair in enumerate(pairs):
+        for which, side in enumerate(pair.split("|")):
+            for word in _folded(side):
+                found.setdefault(word, {})[number, which] = None
+    return {word: tuple(each) for word, each in found.items()}
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """Return a word and its stem."""
+    return word, (word if HAN.search(word) else index_term(word)) or word
 
 
 def _folded(words: str) -> list[str]:
     return [fold(word) for word in words.split()]
 
 
-def _by_word(groups: dict[str, tuple[str, ...] | str]) -> dict[str, str]:
+def _by_word(groups: Mapping[str, tuple[str, ...] | str]) -> dict[str, str]:
     return {
         fold(word): name
         for name, words in groups.items()
@@ -211,92 +269,14 @@ def _by_word(groups: dict[str, tuple[str, ...] | str]) -> dict[str, str]:
     }
 
 
+_PLURAL: Final = regex("(?<=[a-z]{3})(?:(?<=[sxh])es|s)$")
+
+_ENDING: Final = regex("(?:e|en|er|es|em|n|s)$")
+
 _CHINESE_NOT: Final = "不没沒别未"
 
 HAN: Final = regex("[\u3400-\u9fff]")
 
-_PREPOSITIONS: Final = {
-    word: role
-    for role, words in {
-        "in": "in at on inside within under near above below bei im an am auf unter neben",
-        "to": "to into onto nach zu zum zur →",
-        "from": "from aus off von vom out",
-        "for": "for as für als toward towards regarding about",
-        "with": "with via through using mit per über",
-        "by": "by durch",
-        "of": "of",
-        "time": "since until till before after during between by-the seit bis ab während um every each jeden jede",
-        "if": "if when whenever unless while except only wenn falls sobald sofern außer nur where once without ohne",
-        "than": "than over against als",
-    }.items()
-    for word in words.split()
-}
-
-_CHINESE_PREPOSITIONS: Final = {
-    "从": "from", "由": "by", "到": "to", "至": "to", "给": "for", "对": "for", "用于": "for",
-    "作为": "for", "做": "for",
-    "当": "if", "于": "in", "里": "in", "上": "in", "中": "in", "在": "in", "成": "to",
-    "只有": "if", "除了": "if", "每": "time",
-}  # fmt: skip
-
-PRONOUNS: Final = {
-    word: key
-    for key, words in {
-        "i": "i my me mine i'm i've myself ich mein meine meinem meinen meiner mir mich 我",
-        "we": "we our us we're we've ours ourselves wir unser unsere unserem unseren unserer uns 我们 咱们 our",
-        "you": "you your yours du dein deine 你 您",
-        "he": "he his him er ihm ihn 他",
-        "she": "she her hers 她",
-        "they": "they their them theirs 他们 她们",
-        "it": "it its it's 它",
-        "user": "user user's nutzer nutzerin benutzer 用户",
-    }.items()
-    for word in words.split()
-}
-
-_DAYS: Final = {
-    form: number
-    for number, forms in enumerate(
-        (
-            "monday mondays mon montag montags montage 周一 星期一 礼拜一",
-            "tuesday tuesdays tue tues dienstag dienstags 周二 星期二 礼拜二",
-            "wednesday wednesdays wed mittwoch mittwochs 周三 星期三 礼拜三",
-            "thursday thursdays thu thurs donnerstag donnerstags 周四 星期四 礼拜四",
-            "friday fridays fri freitag freitags 周五 星期五 礼拜五",
-            "saturday saturdays sat samstag samstags sonnabend 周六 星期六 礼拜六",
-            "sunday sundays sun sonntag sonntags 周日 周天 星期日 星期天 礼拜天",
-        )
-    )
-    for form in forms.split()
-}  # fmt: skip
-
-_MONTHS: Final = {
-    form: number
-    for number, forms in enumerate(
-        (
-            "january jan januar 一月", "february feb februar 二月", "march märz 三月", "april apr 四月",
-            "may mai 五月", "june jun juni 六月",
-            "july jul juli 七月", "august aug 八月", "september sep sept 九月", "october oct oktober 十月",
-            "november nov 十一月",
-            "december dec dezember 十二月",
-        )
-    )
-    for form in forms.split()
-}  # fmt: skip
-
-_NUMERALS: Final = {
-    form: str(number)
-    for number, forms in enumerate(
-        (
-            "zero null 零", "one 一", "two zwei 两 二 兩", "three drei 三", "four vier 四",
-            "five fünf 五", "six sechs 六",
-            "seven sieben 七", "eight acht 八", "nine neun 九", "ten zehn 十", "eleven elf", "twelve zwölf",
-        )
-    )
-    for form in forms.split()
-} | {
-    "twenty": "20", "thirty": "30", "fifteen": "15", "fifty": "50", "hundred": "100", "half": "0.5", "dozen": "12",
-}  # fmt: skip
 
 _SECONDS: Final = {
     "ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "毫秒": 1e-3,
@@ -308,51 +288,85 @@ _SECONDS: Final = {
 }  # fmt: skip
 """Seconds of the units of time that have a fixed length."""
 
+_INSIDE: Final = r"(?:[^\W\u3040-\u30ff\u3400-\u9fff]|['.+#@&/-](?=\w))*[+#]{0,2}"
+_LETTERS: Final = rf"(?P<word>(?!v\d)[^\W\d_\u3040-\u30ff\u3400-\u9fff]{_INSIDE})"
+_AMOUNTS: Final = (
+    r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
+    r"|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/]))"
+    r"|(?P<clock>\d{1,2}:\d\d(?:\s?(?:[ap]\.?m|uhr)\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
+    r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
+    r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)"
+    r"|(?P<version>v\d+(?:\.\w+)*(?![\w-])|\d+(?:\.\d+){2,}(?:-\w+)*(?!\w))"
+    r"|(?P<float>\d+(?:\.\d+)?e[+-]?\d+)(?!\w)"
+    r"|(?P<number>[$€£¥]?\d+(?:[.,_']\d+)*)(?:\s?(?P<unit>%|°c)|(?P<ordinal>st|nd|rd|th)(?!\w)"
+    r"|(?P<glued>[a-zµ]{1,4}(?:/[a-z]{1,4})?)(?![\w-]))?(?![\w-])"
+)
+_OTHERS: Final = (
+    rf"(?P<other>[^\W_\u3040-\u30ff\u3400-\u9fff]{_INSIDE}|[~./@_-]+\w[\w./@-]*)|(?P<mark>->|→|<-|[<>=!]=?|:(?=\s|$))"
+)
+_ASCII_TOKEN: Final = regex(f"{_LETTERS}|{_AMOUNTS}|{_OTHERS}", re.IGNORECASE | re.ASCII)
 _TOKEN: Final = regex(
     lambda: (
-        r"(?P<date>\d{4}-\d\d(?:-\d\d)?(?![\d-])|\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)?(?!\d)"
-        r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]?"
-        r"|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/]))"
-        r"|(?P<clock>\d{1,2}:\d\d(?:\s?(?:[ap]\.?m|uhr)\b)?|\d{1,2}(?:\.\d\d)?\s?(?:am\b|pm\b|uhr\b|o'clock\b)"
-        r"|(?:\d{1,2}|[一二两三四五六七八九十]{1,2}) ?点(?:半|\d{1,2}分?)?)"
-        r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?)"
-        r"|(?P<version>v\d+(?:\.\w+)*(?![\w-])|\d+(?:\.\d+){2,}(?:-\w+)*(?!\w))"
-        r"|(?P<float>\d+(?:\.\d+)?e[+-]?\d+)(?!\w)"
-        r"|(?P<number>[$€£¥]?\d+(?:[.,_']\d+)*)(?:\s?(?P<unit>%|°c)|(?P<ordinal>st|nd|rd|th)(?!\w)"
-        r"|(?P<glued>[a-zµ]{1,4}(?:/[a-z]{1,4})?)(?![\w-]))?(?![\w-])"
-        rf"|(?P<zh>{'|'.join(map(re.escape, sorted(lists().chinese, key=len, reverse=True)))})"
-        r"|(?P<zh_number>\d+)(?=[\u3400-\u9fff])"
-        r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff])"
-        r"|(?P<word>[^\W_\u3040-\u30ff\u3400-\u9fff](?:[^\W\u3040-\u30ff\u3400-\u9fff]|['.+#@&/-](?=\w))*[+#]{0,2}|[~./@_-]+\w[\w./@-]*)"
-        r"|(?P<mark>->|→|<-|[<>=!]=?|:(?=\s|$))"
+        rf"{_LETTERS}|{_AMOUNTS}"
+        rf"|(?P<zh>{one_of(lists().chinese)})"
+        rf"|(?P<zh_number>\d+)(?=[\u3400-\u9fff])|(?P<han>[\u3040-\u30ff\u3400-\u9fff])|{_OTHERS}"
     ),
     re.IGNORECASE,
 )
+"""Words, amounts and marks of a clause. A clause of ASCII is read without the phrases of Chinese."""
 
 _REGION: Final = regex(r"(?:eu|us|ap|sa|ca|me|af|cn|uk|asia|europe)-(?:[a-z]{4,9}(?:-?\d)?[a-z]?|\d)")
 
 _GERMAN_ONLY: Final = words_of("an am um als ab des bis mit für von zu")
 
 _GERMAN: Final = words_of(
-    "der die das ist sind wir ich und nicht wurde wird auf mit für ein eine im zum zur von bei vom den dem "
-    "unser unsere mein",
-    "meine kein keine nutzt nutzen hat haben seit jetzt nun liegt läuft heißt",
+    "der das ist sind wir ich und nicht wurde wird auf für ein eine zum zur den dem unser unsere mein meine kein keine",
+    "nutzt nutzen haben seit jetzt nun liegt läuft heisst",
+)
+
+_PERHAPS_GERMAN: Final = words_of(
+    "die hat des von vom im am an bei alle als nach wir ich bin aus mit um bis zu man sich auch"
+)
+"""Two of these are a sign of German; English has them as well."""
+
+DETERMINERS: Final = words_of(
+    "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser unsere",
+    "mein meine jeder jede jedes no any some new kein keine",
 )
 
 _GERMAN_SIGN: Final = regex("(?<![^\\W\\d_])(?:[a-zäöü]{0,30}[äöüß]|am \\d|März)")
 """A word of small letters with an umlaut, or a date, which no English clause has."""
 
 _NOUN_LIKE: Final = words_of(
-    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates "
-    "rose updated"
+    "went changes moves shifts upgrades raises switches cut bump raise increase decrease increases migrates rose",
+    "updated moving switching migrating changing increased decreased fell jumped climbed lower",
 )
 """Forms that are verbs of change only before a goal."""
+
+_USER_DOES: Final = tuple("喜偏希住在是想不要的用对有说使每最已现从把习常爱讨吃会叫更也还")
+"""Characters behind 用户 where that is a person who does something."""
+
+_PREFIXES: Final = words_of("ab an auf aus ein um vor zu nach los her hin heran")
+"""Parts of a German verb at the end of a clause: "wickelt … ab"."""
 
 _LEADING: Final = words_of("to from into by 到")
 
 _MEASURES: Final = "个個杯次天周月年台人名位份条條张張本件元块塊点點层層楼樓小分秒倍项項家轮輪"
 """Characters behind a Chinese numeral that counts."""
 
+_EVERY: Final = words_of("every each jeden jede jedes jeder per pro 每")
+_CADENCES: Final = {
+    word: name
+    for name, words in {
+        "hourly": "hour stunde 小时", "daily": "day tag 天 日", "weekly": "week woche 周 星期",
+        "monthly": "month monat 月 个月",
+        "yearly": "year jahr 年", "quarterly": "quarter quartal 季度",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+"""Units of time behind "every", with the word for how often that is."""
+
+_GET: Final = frozenset({"get", "gets", "got"})
 _TAKES_PLACE: Final = words_of("findet finden fand fanden stattfinden")
 """Verbs of which "statt" at the end is a part, and no "instead"."""
 
@@ -374,8 +388,8 @@ HOLDING: Final = ("@lead", "@owner", "@oncall")
 """Attributes whose verb has the holder before it: "Ana leads the team"."""
 
 HOLDING_VERBS: Final = words_of(
-    "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs "
-    "gehört führt"
+    "leads led heads headed manages managed owns owned maintains maintained leitet leiteten betreut belongs",
+    "gehört führt",
 )
 
 
@@ -388,9 +402,14 @@ class Words(NamedTuple):
 
 def words_in(text: str) -> Words:
     """Read the words of a clause, the first `MAX_ITEMS` of them. Linear time."""
-    tokens = [(found.lastgroup or "", found) for found in _TOKEN.finditer(text)][:MAX_ITEMS]
+    pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
+    tokens = [(found.lastgroup or "", found) for found in islice(pattern.finditer(text), MAX_ITEMS)]
     words = [fold(found[0]) for _, found in tokens]
-    german = not _GERMAN.isdisjoint(words) or _GERMAN_SIGN.search(text) is not None
+    german = (
+        not _GERMAN.isdisjoint(words)
+        or len(_PERHAPS_GERMAN.intersection(words)) > 1
+        or _GERMAN_SIGN.search(text) is not None
+    )
     return Words(_with_dimensions(_items(tokens, words, german=german)), german)
 
 
@@ -399,7 +418,7 @@ def _items(tokens: list[tuple[str, re.Match[str]]], words: list[str], *, german:
     place = 0
     while place < len(tokens):
         group, found = tokens[place]
-        phrase = _phrase(words, place) if group == "word" else None
+        phrase = _phrase(words, place) if group in ("word", "other") else None
         if phrase is not None:
             size, form = phrase
             if form.startswith("word "):
@@ -411,11 +430,34 @@ def _items(tokens: list[tuple[str, re.Match[str]]], words: list[str], *, german:
             items.append(Item(form, raw, raw, Unit(raw, WORD, raw)))
             place += size
             continue
-        items.append(_item(group, found, words[place], words[place + 1 : place + 4], first=place == 0, german=german))
+        items.append(_item(group, found, words[place], words[place + 1 : place + 8], first=place == 0, german=german))
         place += 1
     if items and items[-1].raw == "statt" and not _TAKES_PLACE.isdisjoint(words):
         items[-1] = items[-1]._replace(form="filler")
-    if len(items) > 1 and items[-1].raw in _SWITCHED and items[-2].form in ("relation", "filler", "now", "not"):
+    for place in range(1, len(items)):
+        item, before = items[place], items[place - 1].raw
+        if item.form in ("change", "end") and before in DETERMINERS and item.raw.isalpha():  # "the move", "the left"
+            items[place] = Item("unit", item.unit.key, item.raw, item.unit)
+    for place in range(1, len(items) - 1):
+        item, behind = items[place], items[place + 1]
+        if item.raw in _GET and behind.form in ("unit", "relation") and behind.raw.endswith("ed"):  # "get published"
+            items[place] = Item("relation", BE, item.raw, item.unit)
+    for place, item in enumerate(items):
+        if item.raw == "jan" and all(
+            each.unit.kind != NUMBER for each in (*items[max(place - 1, 0) : place], *items[place + 1 : place + 2])
+        ):
+            items[place] = Item("unit", item.raw, item.raw, Unit(item.raw, NAME, item.raw))  # no month
+    for place in range(len(items) - 1, 0, -1):
+        every, unit_of_time = items[place - 1], items[place]
+        if every.raw in _EVERY and (name := _CADENCES.get(unit_of_time.raw)) is not None:
+            raw = f"{every.raw} {unit_of_time.raw}"
+            items[place - 1 : place + 1] = [Item("unit", name, raw, Unit(name, CADENCE, raw))]
+    state = german and any(item.form == "relation" and item.key == BE for item in items)  # "ist im Winter an"
+    if (
+        len(items) > 1
+        and items[-1].raw in _SWITCHED
+        and (state or items[-2].form in ("relation", "filler", "now", "not"))
+    ):
         word = _SWITCHED[items[-1].raw]
         items[-1] = _word(word, word, german=german)
     return items
@@ -446,11 +488,13 @@ def _item(group: str, found: re.Match[str], word: str, behind: list[str], *, fir
         at = found.start()
         if word == "别" and at and HAN.match(found.string[at - 1]) and found.string[at - 1] not in "请万就":
             return Item("unit", word, word, Unit(word, WORD, word))
+        if word == "用户" and not found.string[found.end() :].startswith(_USER_DOES):  # 用户数据 is no person
+            return Item("unit", word, word, Unit(word, WORD, word))
         return _chinese(word)
-    if group in ("han", "zh") and word in _NUMERALS and behind and behind[0][:1] in "号組组队線线室栋期":
+    if group in ("han", "zh") and word in lists().numerals and behind and behind[0][:1] in "号組组队線线室栋期":
         return Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
-    if group == "han" and word in _NUMERALS and behind and behind[0][:1] in _MEASURES:
-        unit = Unit(f"number:{_NUMERALS[word]}", NUMBER, word)
+    if group == "han" and word in lists().numerals and behind and behind[0][:1] in _MEASURES:
+        unit = Unit(f"number:{lists().numerals[word]}", NUMBER, word)
         return Item("unit", unit.key, word, unit)
     if group == "han":
         return Item("unit", word, word, Unit(word, WORD, word))
@@ -461,7 +505,7 @@ def _item(group: str, found: re.Match[str], word: str, behind: list[str], *, fir
 
 
 def _number(found: re.Match[str], word: str) -> Item:
-    digits = (found["number"] or found["zh_number"]).replace(",", "").replace("_", "").replace("'", "")
+    digits = (found["number"] or found[0]).replace(",", "").replace("_", "").replace("'", "")
     dimension = "money" if digits[0] in "$€£¥" else "share" if found["unit"] == "%" else ""
     amount = digits.lstrip("$€£¥")
     amount = amount.lstrip("0") or "0"
@@ -487,7 +531,9 @@ def _chinese(word: str) -> Item:
     if name == "relation":
         return Item("relation", relation, word, unit)
     if name == "preposition":
-        return Item("preposition", _CHINESE_PREPOSITIONS[word], word, unit)
+        return Item("preposition", lists().prepositions[word], word, unit)
+    if word in lists().denials:
+        return Item("not", word, word, unit)
     return Item("unit" if name == "word" else name, unit.key if name == "word" else word, word, unit)
 
 
@@ -497,11 +543,11 @@ def _word(
 ) -> Item:
     """A word of letters. `last`, `leads`: it is the last one, a preposition of a goal or origin comes soon."""
     known = lists()
-    if len(cased) == 1 and cased.isupper() and cased != "I" and not first:
+    if len(cased) == 1 and not first and (cased.isupper() or (last and cased.isascii())) and cased not in "Ii":
         return Item("unit", f"label:{word}", word, Unit(f"label:{word}", IDENTIFIER, word))
     bare = word.removesuffix("'s")
     unit = _unit(bare, cased, first=first, german=german)
-    named = cased[:1].isupper() and not first and not german and unit.kind in (NAME, PLACE, TOOL, ORGANISATION)
+    named = cased[:1].isupper() and not first and not german and unit.kind in NAMES
     if named and (bare not in known.classes or cased.isupper()):
         return Item("unit", unit.key, word, unit)
     if unit.kind in (WEEKDAY, MONTH, NUMBER, PRONOUN):
@@ -511,9 +557,13 @@ def _word(
         form = "filler"
     if form == "change" and word in _NOUN_LIKE and not leads:
         form = None
+    if word == "dropped" and leads:  # "dropped to 5" changes, "dropped Jenkins" ends
+        form = "change"
+    if last and word in _PREFIXES:
+        return Item("filler", word, word, unit)
     if form is not None and form != "filler":
         return Item(form, word, word, unit)
-    if (role := _PREPOSITIONS.get(word)) is not None and (german or word not in _GERMAN_ONLY):
+    if (role := known.prepositions.get(word)) is not None and (german or word not in _GERMAN_ONLY):
         return Item("preposition", role, word, unit)
     if unit.key in HOLDING and word in HOLDING_VERBS:
         return Item("relation", OTHER, word, unit)
@@ -522,16 +572,18 @@ def _word(
     return Item("filler" if form == "filler" else "unit", unit.key, word, unit)
 
 
+@text_cache(maxsize=CACHED_WORDS)
 def _unit(word: str, cased: str, *, first: bool, german: bool) -> Unit:
-    if word in PRONOUNS:
-        return Unit(PRONOUNS[word], PRONOUN, word)
-    if word in _DAYS:
-        return Unit(f"day:{_DAYS[word]}", WEEKDAY, word)
-    if word in _MONTHS and (word not in ("may", "mar", "mai") or cased[:1].isupper()):
-        return Unit(f"month:{_MONTHS[word]}", MONTH, word)
-    if word in _NUMERALS:
-        return Unit(f"number:{_NUMERALS[word]}", NUMBER, word)
-    return Unit(lists().key(word), _kind(word, cased, first=first, german=german), word)
+    known = lists()
+    if word in known.pronouns:
+        return Unit(known.pronouns[word], PRONOUN, word)
+    if word in known.weekdays:
+        return Unit(f"day:{known.weekdays[word]}", WEEKDAY, word)
+    if word in known.months and (word not in ("may", "mar", "mai") or cased[:1].isupper()):
+        return Unit(f"month:{known.months[word]}", MONTH, word)
+    if word in known.numerals:
+        return Unit(f"number:{known.numerals[word]}", NUMBER, word)
+    return Unit(known.key(word), _kind(word, cased, first=first, german=german), word)
 
 
 def _kind(word: str, cased: str, *, first: bool, german: bool) -> str:

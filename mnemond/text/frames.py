@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,8 +19,12 @@ from mnemond.text.caches import text_cache
 from mnemond.text.contrast import labels
 from mnemond.text.frame_words import (
     BE,
+    CADENCE,
     CALL,
     CHANGE,
+    CLOCK,
+    DATE,
+    DETERMINERS,
     HAN,
     HAVE,
     HOLDING,
@@ -39,7 +44,7 @@ from mnemond.text.frame_words import (
     lists,
     words_in,
 )
-from mnemond.text.resources import regex, words_of
+from mnemond.text.resources import one_of, regex, words_of
 from mnemond.text.tokens import fold
 
 MAX_TEXT: Final = 900
@@ -91,6 +96,7 @@ class Frame(msgspec.Struct, frozen=True):
     event: bool = False
     words: tuple[Unit, ...] = ()
     labels: frozenset[str] = frozenset()
+    directions: frozenset[tuple[str, str]] = frozenset()
     order: tuple[str, ...] = ()
 
     @property
@@ -104,17 +110,18 @@ class Frame(msgspec.Struct, frozen=True):
 
 # ---------------------------------------------------------------- clauses
 
-_END: Final = regex(
-    r"([!?;。！？；\n]+|(?<!\d)\.+(?=\s|$)|\.+(?=\s+(?!Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
-    r"|November|Dezember)|$))"
+_END: Final = regex(r"([!?;。！？；\n]+|\.+(?=\s|$)|:(?=\s\w{1,30}\s))")
+_ABBREVIATED: Final = regex(
+    r"(?:\b(?:dr|mr|ms|mrs|prof|st|nr|no|bzw|ca|inkl|vs|approx|e\.g|i\.e|z\.b|d\.h)|(?<![\w.])(?P<day>\d{1,2}))$",
+    re.IGNORECASE,
 )
-"""The end of a sentence; "am 2. April" is none."""
+"""A text before a dot that ends no sentence; `day`: one only before a month, "12. Juli"."""
 
 
 def _beginning() -> Iterable[str]:
     """Verbs that begin a clause behind "and"."""
     known = lists()
-    verbs = {word for word, name in known.relations.items() if name in (BE, LOCATE, WORK, CALL, USE)}
+    verbs = {word for word, name in known.relations.items() if name in (BE, LOCATE, WORK, CALL, USE)} | known.joined
     return {
         word
         for word in verbs | {word for word, form in known.classes.items() if form in ("change", "end")}
@@ -124,35 +131,53 @@ def _beginning() -> Iterable[str]:
 
 _CLAUSE: Final = regex(
     lambda: (
-        rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{'|'.join(map(re.escape, sorted(_beginning())))})\b)|"
-        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar|since (?=i|we|it|they|he"
-        r"|she|the ))\s+"
-        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|not|nicht|now|jetzt"
+        rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{one_of(_beginning())})\b)|"
+        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar"
+        r"|since (?=i|we|it|they|he|she|the ))\s+"
+        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|unser|unsere|mein|meine|not|nicht|now|jetzt"
         r"|(?:\w+ ){1,3}(?:does|do|handles) (?:it|that|this)|das (?:macht|machen|übernimmt|übernehmen))\b)"
         r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
         r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
-        r"|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
+        r"|,(?=[\u3400-\u9fff])|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
     ),
     re.IGNORECASE,
 )
 _INTRO: Final = regex(
-    r"(?:since|as of|after|starting|effective|from|following|due to|seit|ab|nach|wegen)\s[^,]{2,80},\s", re.IGNORECASE
+    r"(?:(?P<since>since|as of|starting|effective|from|seit|ab)|after|following|due to|nach|wegen)\s[^,]{2,80},\s",
+    re.IGNORECASE,
 )
 """A beginning that only dates what follows."""
+_CONDITION: Final = regex(
+    r"(?P<condition>(?:when|whenever|if|unless|once|wenn|falls|sobald|sofern)\s[^,]{2,80}),\s(?P<rest>.{2,400})",
+    re.IGNORECASE,
+)
+"""A beginning that says in which case the rest holds."""
 
 _YEAR: Final = regex(r"(?:19|20)\d\d$")
 _BUT: Final = regex(r"\bbut\b|\bsondern\b|而是|不是[^，。]{1,40}，是", re.IGNORECASE)
+_BUT_NOT: Final = regex(r"\b(?:but|aber)\s+(?:not|nicht)\b", re.IGNORECASE)
+"""Behind it stands what a statement does not cover, and no correction."""
+
 _EVENT: Final = regex(
-    r"[a-z]{2,20}ed|found|made|sold|sent|gave|took|went|came|ran|wrote|met|paid|said|saw|bought|brought|lost|won|broke|spent"
+    r"(?!need|feed|speed|exceed|proceed|succeed|embed|indeed|seed|weed|bleed|breed)[a-z]{2,20}ed|found|made|sold|sent|gave|took|went|came|ran|wrote|met|paid|said|saw|bought|brought|lost|won|broke|spent"
 )
 """Verbs in the past."""
 
-_VERB: Final = regex(r"[a-z]{2,20}(?<![suiao])s|[a-z]{2,20}ed")
-_DETERMINERS: Final = words_of(
-    "the a an our my your their its his her this that each every der die das den dem des ein eine einen unser "
-    "unsere mein",
-    "meine jeder jede jedes no any some new kein keine",
+_SHORTENED: Final = regex(r"(?<=[a-z])'(m|re|ve|ll)\b", re.IGNORECASE)
+_FULL: Final = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
+_NOMINATIVE: Final = words_of("ich wir du er sie es man")
+_PARTICIPLE: Final = regex(r"[a-zäöüß]{0,12}ge[a-zäöüß]{2,14}(?:t|en)|[a-zäöüß]{3,16}iert")
+_MODAL: Final = words_of("do does did must should may can could will would shall cannot can't mustn't shouldn't won't")
+_TELLING: Final = words_of("call contact ask email message ping tell avoid prefer keep put")
+"""Verbs of instructions that may as well be nouns."""
+
+_CORRECTING: Final = words_of("correction korrektur 更正 correcting berichtigung 纠正")
+_NEW: Final = words_of("new neue neuer neues neuen 新")
+_INTRANSITIVE: Final = frozenset(
+    {"died", "gestorben", "verstorben", "gone", "passed away", "expired", "ended", "dissolved", "disbanded"}
 )
+_GERMAN_VERB: Final = regex(r"[a-zäöüß]{2,20}(?:t|te|en|ten|ern|eln)(?<!keit)")
+_VERB: Final = regex(r"[a-z]{2,20}(?<![suiao])s|[a-z]{2,20}ed")
 _INDEFINITE: Final = words_of("a an another one some ein eine einen")
 _PAST: Final = regex(
     r"\b(?:yesterday|last (?:week|month|year|night|sprint|quarter)|ago|back then|at the time|originally|initially"
@@ -177,7 +202,7 @@ _TAKING_BACK: Final = frozenset(
 )
 """Words of what is no longer so."""
 
-_SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "von", "from today"})
+_SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "from today"})
 _BARE_ENDS: Final = ("instead", "stattdessen", "statt dessen")
 _NOT_TAIL: Final = regex(r"(?:and |und )?(?:not|nicht|不是|并非)\s*(?!\w*ing\b)", re.IGNORECASE)
 _PASSIVE_BACK: Final = 4
@@ -192,14 +217,20 @@ _NOTED_DAYS: Final = regex(r" ?[(（]\d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?[)�
 def frames(text: str) -> tuple[Frame, ...]:
     """The frames of the clauses of a text, in order. Linear time."""
     found: list[Frame] = []
-    for clause, first, asks in _clauses(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
+    announced = False
+    for clause, first, end in _clauses(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
         before = found[-1] if found and not first else None
         tail = _NOT_TAIL.match(clause)
-        frame = _Clause(clause[tail.end() :] if tail and before else clause, before).frame(asks=asks)
+        frame = _Clause(clause[tail.end() :] if tail and before else clause, before).frame(
+            asks=end.startswith(("?", "？"))
+        )
         if frame is None:
             continue
+        if first and announced:  # "We have switched carriers: …"
+            frame = msgspec.structs.replace(frame, changes=True)
+        announced = end == ":" and frame.changes
         if before is not None and tail:
-            if frame.relation in ("", before.relation):
+            if frame.relation in ("", before.relation) and not _BUT_NOT.search(text):
                 gone = (*before.gone, *(unit for unit in frame.units if unit not in before.units))
                 found[-1] = msgspec.structs.replace(before, gone=gone, changes=True)
             continue
@@ -214,16 +245,37 @@ def frames(text: str) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def _clauses(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Yield each clause, if it begins a sentence, and if it asks."""
-    parts = [*_END.split(text), ""]
-    for sentence, end in zip(parts[::2], parts[1::2], strict=False):
+def _clauses(text: str) -> Iterator[tuple[str, bool, str]]:
+    """Yield each clause, if it begins a sentence, and the marks that end the sentence."""
+    for sentence, end in _sentences(text):
         first = True
         for part in _CLAUSE.split(sentence):
             for clause in _at_commas(part) if part else ():
                 if clause.strip():
-                    yield clause.strip(), first, end[:1] in ("?", "？") and bool(end)
+                    yield clause.strip(), first, end
                     first = False
+
+
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each sentence and the marks that end it. A colon ends one that has a verb: "No, that changed: …"."""
+    parts = [*_END.split(text), ""]
+    open_ended = ""
+    for place in range(0, len(parts) - 1, 2):
+        sentence, end = open_ended + parts[place], parts[place + 1]
+        open_ended = ""
+        if end.startswith((".", ":")) and _goes_on(sentence, end, parts[place + 2]):
+            open_ended = sentence + end
+        else:
+            yield sentence, end
+
+
+def _goes_on(sentence: str, end: str, behind: str) -> bool:
+    if end == ":":
+        return not _has_verb(sentence)
+    found = _ABBREVIATED.search(sentence[-8:]) if behind else None
+    if found is None:
+        return False
+    return found["day"] is None or fold(behind).split(maxsplit=1)[0].strip(".,") in lists().months
 
 
 def _at_commas(text: str) -> Iterator[str]:
@@ -242,7 +294,7 @@ def _at_commas(text: str) -> Iterator[str]:
 def _has_verb(text: str) -> bool:
     known = lists()
     return any(
-        word in known.relations or known.classes.get(word) in ("change", "end")
+        word in known.relations or known.classes.get(word) in ("change", "end", "not")
         for word in fold(text).split()
         if word.isalpha()
     )
@@ -253,13 +305,16 @@ class _Clause:
 
     def __init__(self, text: str, before: Frame | None) -> None:
         self._text = text
+        text = self._plain = _SHORTENED.sub(lambda found: _FULL[fold(found[1])], text)
         self._before = before
         self._lists = lists()
         self._inherited_gone: tuple[Unit, ...] = ()
         dated = _INTRO.match(text)
-        self._announced = dated is not None and not _has_verb(dated[0])
-        if dated is not None and self._announced:
+        self._announced = dated is not None and not _has_verb(dated[0]) and dated["since"] is not None
+        if dated is not None and not _has_verb(dated[0]):
             text = text[dated.end() :]
+        if (case := _CONDITION.fullmatch(text)) is not None:
+            text = f"{case['rest']} {case['condition'][:1].lower()}{case['condition'][1:]}"
         self._items, self._german = words_in(text)
 
     # ---- the frame
@@ -267,14 +322,23 @@ class _Clause:
     def frame(self, *, asks: bool) -> Frame | None:
         """The frame; None of a clause that says nothing."""
         items = self._items
+        if not items:
+            return None
         forms = {item.form for item in items}
+        change_words = {item.raw for item in items if item.form in ("change", "end") or item.raw in _CORRECTING}
         gone, spent = self._gone()
         gone = gone or self._inherited_gone
         spent |= self._since()
         pivot = self._pivot()
         subject = self._units(items[:pivot] if pivot is not None else (), spent, 0)
         relation, verb, begin = self._relation(pivot)
-        segments = self._segments(begin, spent, relation)
+        segments = self._segments(begin, spent, relation, verb)
+        done = _EVENT.fullmatch(items[pivot or 0].raw) or (self._german and _PARTICIPLE.fullmatch(items[-1].raw))
+        if relation == OTHER and done and any(map(_to_amount, segments)):
+            relation = CHANGE  # "I turned the thermostat up to 21 degrees"
+            change_words = {items[pivot or 0].raw}
+        if pivot is not None and not segments:
+            subject, segments = self._before_last_verb(pivot, spent, subject)
         if (
             relation == CHANGE
             and len(segments) > 1
@@ -289,6 +353,8 @@ class _Clause:
             and not _YEAR.match(subject[0].raw)
         ):  # "two approvals are needed"
             subject, segments = subject[1:], (Segment("", subject[:1]), *segments)
+        if not self._text.isascii():
+            subject, segments = self._with_times(pivot, subject, segments)
         inherited = False
         if pivot is None and self._before is not None:
             subject, relation, verb = self._before.subject, self._before.relation, self._before.verb
@@ -297,7 +363,6 @@ class _Clause:
             subject = self._before.subject
         if not (subject or segments or gone):
             return None
-        change_words = {item.raw for item in items if item.form in ("change", "end")}
         return _exchanged(
             Frame(
                 text=self._text,
@@ -307,7 +372,12 @@ class _Clause:
                 segments=segments,
                 gone=gone,
                 denies=sum(item.form == "not" or item.raw in _NO_LONGER for item in items) % 2 == 1,
-                changes=bool(change_words) or "now" in forms or self._more() or self._announced or self._perfect(pivot),
+                changes=bool(change_words)
+                or "now" in forms
+                or self._more()
+                or self._announced
+                or self._perfect(pivot)
+                or self._fresh(pivot, relation),
                 strong=bool(change_words),
                 supposed="supposing" in forms,
                 past=_PAST.search(self._text) is not None and not change_words and "now" not in forms,
@@ -318,9 +388,10 @@ class _Clause:
                 verb_raw="" if pivot is None else items[pivot].raw,
                 event=relation == OTHER and pivot is not None and _EVENT.fullmatch(items[pivot].raw) is not None,
                 definite=pivot is not None
-                and any(word in _DEFINITE for word in _words_behind(self._text, items[pivot].raw)),
+                and any(word in _DEFINITE for word in _words_behind(self._plain, items[pivot].raw)),
                 words=tuple(item.unit for item in items),
                 labels=labels(self._text),
+                directions=self._directions(pivot),
                 order=tuple(
                     item.unit.key if item.form != "preposition" else f"…{item.key}"
                     for item in items
@@ -338,34 +409,44 @@ class _Clause:
                 continue
             for at in range(place + 1, min(place + 4, len(self._items))):
                 after = self._items[at]
-                if after.form == "unit" and after.unit.kind in (*TIMES, NUMBER) and not after.unit.dimension:
+                timed = after.unit.kind in (*TIMES, NUMBER) or self._lists.units.get(after.raw) == "time"
+                if after.form == "unit" and timed and not after.unit.dimension:
                     found.add(at)
-                elif after.form not in ("filler", "preposition"):
+                elif after.form != "filler" and (found or after.form != "preposition"):
                     break
         return frozenset(found)
 
     def _pivot(self) -> int | None:
-        """The place of the verb between subject and values; None if none is known."""
-        items = self._items
+        """The place of the verb between subject and values; None if none is known. A verb of the condition behind the
+        statement counts only if the statement has none."""
+        end = next(
+            (at for at, item in enumerate(self._items) if at and item.key == "if" and item.form == "preposition"), None
+        )
+        pivot = self._verb(self._items[:end])
+        return pivot if pivot is not None or end is None else self._verb(self._items)
+
+    def _verb(self, items: list[Item]) -> int | None:
         last: int | None = None
         for place, item in enumerate(items):
-            if item.form in ("change", "end") and item.raw not in _BARE_ENDS and place and _LATIN_OR_HAN(item.raw):
+            if item.form in ("change", "end") and place and item.raw not in (*_BARE_ENDS, *_INSTEAD, *_FAVOUR):
                 return place if last is None else last
             if item.form != "relation" or (item.raw == "last" and _is_followed_by_time(items, place)):
                 continue
             if item.raw == ":" and any(each.form in ("relation", "change", "end") for each in items[place + 1 : -1]):
                 continue
             before = items[place - 1] if place else None
-            if before is not None and (before.raw in _DETERMINERS or before.form == "preposition") and item.raw != ":":
+            if before is not None and (before.raw in DETERMINERS or before.form == "preposition") and item.raw != ":":
                 continue
             follows = items[place + 1] if place + 1 < len(items) else None
             if (
                 follows is not None
                 and follows.form in ("relation", "change", "end")
                 and item.key not in (BE, HAVE)
-                and item.raw.isascii()
+                and (item.raw.isascii() or item.raw == "在")  # 在学钢琴 is done now
             ):
                 continue
+            if place == 0 and item.key not in (BE, HAVE) and item.raw.isascii() and item.raw.endswith("s"):
+                continue  # "Alerts now land in …"
             if place == 0 and item.key == OTHER and _is_named_by_number(items):
                 continue
             if (
@@ -379,11 +460,24 @@ class _Clause:
                 if any(each.form == "relation" and each.key != OTHER and HAN.search(each.raw) for each in rest):
                     continue
             return place
-        return last if last is not None else self._unknown_verb()
+        return last if last is not None else self._unknown_verb(items)
 
     def _more(self) -> bool:
         """True of "kein … mehr"."""
         return any(item.raw == "mehr" for item in self._items) and any(item.form == "not" for item in self._items)
+
+    def _directions(self, pivot: int | None) -> frozenset[tuple[str, str]]:
+        """The units of the subject behind "to" and "from", each with that role."""
+        items = self._items[: pivot or 0]
+        return frozenset(
+            (before.key, item.unit.key)
+            for before, item in pairwise(items)
+            if before.form == "preposition" and before.key in ("to", "from") and item.form == "unit"
+        )
+
+    def _fresh(self, pivot: int | None, relation: str) -> bool:
+        """True of "our new landlord is …"."""
+        return relation == BE and pivot is not None and any(item.raw in _NEW for item in self._items[:pivot])
 
     def _perfect(self, pivot: int | None) -> bool:
         """True of "have disabled", "has been closed": what was done is so now."""
@@ -393,13 +487,23 @@ class _Clause:
         behind = [item for item in items[pivot + 1 : pivot + 4] if item.form not in ("filler", "not")]
         return any(item.form in ("unit", "relation") and item.raw.endswith("ed") for item in behind[:2])
 
-    def _unknown_verb(self) -> int | None:
-        """The place of an English word that looks like a verb behind its subject."""
-        items = self._items
+    def _unknown_verb(self, items: list[Item]) -> int | None:
+        """The place of a word that looks like a verb behind its subject, or of one that tells to do something."""
         if self._german:
-            return None
+            return self._unknown_german_verb(items)
+        told = len(items) > 2 and items[0].form == "unit" and items[0].unit.kind != PRONOUN
+        told = told and not items[0].raw.endswith("ing")
+        if told and (items[1].raw in DETERMINERS or items[0].raw in _TELLING):  # "Mock the database"
+            return 0
         for place in range(1, len(items)):
             item = items[place]
+            led = next((each for each in items[place - 1 :: -1] if each.form != "not"), item)
+            if (
+                item.form == "unit"
+                and item.unit.kind == WORD
+                and (led.raw in _MODAL or items[place - 1].raw.endswith("n't"))
+            ):  # "must not allocate"
+                return place
             before = next(
                 (each for each in items[place - 1 :: -1] if each.form not in ("not", "now", "additive", "filler")), item
             )
@@ -407,9 +511,26 @@ class _Clause:
                 item.form == "unit"
                 and item.unit.kind == WORD
                 and before.form == "unit"
-                and (_VERB.fullmatch(item.raw) or before.unit.kind == PRONOUN)
-                and before.raw not in _DETERMINERS
+                and (_VERB.fullmatch(item.raw) or (before.unit.kind == PRONOUN and item.raw.isascii()))
+                and before.raw not in DETERMINERS
                 and (before.unit.kind != NUMBER or (place > 1 and items[place - 2].form == "unit"))
+            ):
+                return place
+        return None
+
+    def _unknown_german_verb(self, items: list[Item]) -> int | None:
+        """The place of the first small word with the ending of a verb behind a noun or pronoun, in German second."""
+        small = {word for word in self._text.split() if word[:1].islower()}
+        if len(items) > 1 and items[0].raw in _NOMINATIVE and items[1].form == "unit":
+            return 1
+        for place in range(1, len(items)):
+            item, before = items[place], items[place - 1]
+            if (
+                item.form == "unit"
+                and item.raw in small
+                and _GERMAN_VERB.fullmatch(item.raw)
+                and before.raw not in DETERMINERS
+                and any(each.form == "unit" for each in items[:place])
             ):
                 return place
         return None
@@ -428,8 +549,11 @@ class _Clause:
         late = [each.raw for each in items[begin:] if each.form in ("change", "end") and each.raw not in _BARE_ENDS]
         if self._german and name in (BE, HAVE) and late:
             return CHANGE, late[-1], begin
-        if name == HAVE and begin < len(items) and items[begin].raw == "been":
-            return BE, "been", begin + 1  # "has been my manager since May"
+        last = items[-1]
+        if self._german and name == BE and last.form == "relation" and last.key not in (BE, HAVE):  # "ist … geplant"
+            return last.key, last.unit.key, begin
+        if self._german and name in (BE, HAVE) and last.form == "unit" and _PARTICIPLE.fullmatch(last.raw):
+            return OTHER, last.unit.key, begin  # "habe … hochgedreht"
         if name in (BE, HAVE):
             for place in range(pivot + 1, min(pivot + 4, len(items))):
                 after = items[place]
@@ -438,11 +562,37 @@ class _Clause:
                 if after.form == "relation" and after.key not in (BE, HAVE) and place + 1 < len(items):
                     return after.key, after.unit.key, place + 1
                 if after.form == "relation" and after.key == BE:
-                    begin = place + 1
+                    name, verb, begin = BE, after.unit.key, place + 1  # "has been my manager since May"
                     continue
                 if after.form not in ("filler", "now", "not", "additive"):
                     break
         return name, verb, begin
+
+    def _before_last_verb(
+        self, pivot: int, spent: frozenset[int], subject: tuple[Unit, ...]
+    ) -> tuple[tuple[Unit, ...], tuple[Segment, ...]]:
+        """Subject and segments of a Chinese clause that ends with its verb: "投影仪由行政部保管"."""
+        items = self._items
+        for place in range(1, pivot):
+            if items[place].form == "preposition" and HAN.search(items[place].raw):
+                behind = self._units(items[place + 1 : pivot], spent, place + 1)
+                before = self._units(items[:place], spent, 0)
+                return (before, (Segment(items[place].key, behind),)) if before and behind else (subject, ())
+        return subject, ()
+
+    def _with_times(
+        self, pivot: int | None, subject: tuple[Unit, ...], segments: tuple[Segment, ...]
+    ) -> tuple[tuple[Unit, ...], tuple[Segment, ...]]:
+        """Subject and segments of a Chinese clause with the times before its verb among what it says: 站会十点开."""
+        items = self._items[: (pivot or 0) + 1]
+        times = tuple(
+            item.unit
+            for item, behind in pairwise(items)
+            if item.unit.kind in (CLOCK, DATE, CADENCE) and behind.raw != "的" and item.unit in subject
+        )
+        if not times:
+            return subject, segments
+        return tuple(unit for unit in subject if unit not in times), (*segments, Segment("", times))
 
     def _units(self, items: Sequence[Item], spent: frozenset[int], offset: int) -> tuple[Unit, ...]:
         return tuple(
@@ -451,15 +601,23 @@ class _Clause:
             if place not in spent and item.form in ("unit", "relation") and item.raw != ":"
         )
 
-    def _segments(self, begin: int, spent: frozenset[int], relation: str) -> tuple[Segment, ...]:
+    def _segments(self, begin: int, spent: frozenset[int], relation: str, verb: str) -> tuple[Segment, ...]:
         found: list[tuple[str, list[Unit]]] = [("", [])]
         for place in range(begin, len(self._items)):
             item = self._items[place]
+            if place == len(self._items) - 1 and place > begin and item.unit.key == verb:
+                continue
             if item.form == "preposition" and item.key not in ("of", "than"):
-                found.append(("in" if relation == WORK and item.key == "for" else item.key, []))
+                found.append((self._role(place, relation), []))
             elif place not in spent and item.form in ("unit", "relation") and item.key != BE:
                 found[-1][1].append(item.unit)
         return tuple(Segment(role, tuple(units)) for role, units in found if units)
+
+    def _role(self, place: int, relation: str) -> str:
+        item = self._items[place]
+        if item.raw == "auf" and place + 1 < len(self._items) and self._items[place + 1].unit.kind == NUMBER:
+            return "to"
+        return "in" if relation == WORK and item.key == "for" else item.key
 
     def _gone(self) -> tuple[tuple[Unit, ...], frozenset[int]]:
         """Units of what is no longer so, and their places."""
@@ -482,6 +640,12 @@ class _Clause:
         return (), frozenset()
 
     def _ended(self, place: int, item: Item) -> list[int]:
+        if any(each.raw == "being" for each in self._items[max(0, place - 2) : place]):
+            return []
+        if item.raw in _INTRANSITIVE:
+            return self._before_verb(place)
+        if item.raw == "dropped" and place + 1 < len(self._items) and self._items[place + 1].unit.kind == NUMBER:
+            return []
         passive = any(
             (each.form == "relation" and each.key == BE) or each.raw in ("been", "被", "being", "wurde", "worden")
             for each in self._items[max(0, place - _PASSIVE_BACK) : place]
@@ -557,10 +721,6 @@ class _Clause:
         return []
 
 
-def _LATIN_OR_HAN(raw: str) -> bool:  # noqa: N802
-    return bool(raw)
-
-
 def _is_followed_by_time(items: Sequence[Item], place: int) -> bool:
     """Return True of "last month", where "last" is no verb."""
     return place + 1 < len(items) and items[place + 1].raw in _SPANS
@@ -578,6 +738,10 @@ def _is_named_by_number(items: Sequence[Item]) -> bool:
 _DEFINITE: Final = words_of("the our my their your der die das unser unsere mein meine")
 
 
+def _to_amount(segment: Segment) -> bool:
+    return segment.role == "to" and any(unit.kind in (NUMBER, VERSION, *TIMES) for unit in segment.units)
+
+
 def _words_behind(text: str, verb: str) -> list[str]:
     """The two words behind a verb."""
     words = fold(text).split()
@@ -592,8 +756,15 @@ _HELD: Final = words_of("belongs gehört 归 归属")
 def _exchanged(frame: Frame, known: Lists) -> Frame:
     """Turn "Ana is the team lead" and "Ana leads the team" round: the role is the subject, the name its value."""
     names = [unit for unit in frame.subject if unit.kind in NAMES]
-    if frame.verb in HOLDING and frame.subject and frame.verb_raw not in _HELD:
+    if frame.verb in HOLDING and frame.subject and frame.segments and frame.verb_raw not in _HELD:
         role = Unit(frame.verb, WORD, frame.verb_raw)
+        by = next((segment for segment in frame.segments if segment.role == "by"), None)
+        if by is not None:  # "is owned by Ana", 由王芳负责
+            rest = tuple(unit for segment in frame.segments if segment is not by for unit in segment.units)
+            subject = (role, *frame.subject, *rest)
+            return msgspec.structs.replace(
+                frame, relation=BE, subject=subject, segments=(Segment("", by.units),), exchanged=True
+            )
         rest = tuple(unit for segment in frame.segments for unit in segment.units)
         return msgspec.structs.replace(
             frame, relation=BE, subject=(role, *rest), segments=(Segment("", frame.subject),), exchanged=True
@@ -603,9 +774,11 @@ def _exchanged(frame: Frame, known: Lists) -> Frame:
     value = frame.segments[0]
     roles = [unit for unit in value.units if unit.key in known.single]
     valued = names or [unit for unit in frame.subject if unit.kind in known.kinds.values()]
+    amounts = [unit for unit in frame.subject if unit.kind in (NUMBER, VERSION)]
     one_word = frame.definite and len(frame.subject) == 1 and frame.subject[0].kind != PRONOUN
+    named = bool(valued) and len(valued) + len(amounts) == len(frame.subject)
     if (
-        ((valued and len(valued) == len(frame.subject) and (roles or frame.definite)) or (one_word and roles))
+        ((named and (roles or frame.definite)) or (one_word and roles))
         and value.units[0].kind not in NAMES
         and not (roles and any(unit.key in known.single for unit in frame.subject))
     ):

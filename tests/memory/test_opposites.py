@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.opposites import opposed
+from mnemond.memory.diff_frames import opposed
 
 CONTRADICT = """
 Service A runs on port 80 | Service A runs on port 81
@@ -240,7 +240,7 @@ def test_the_clauses_are_named() -> None:
     found = opposed(
         "Tokens live in Redis. They expire; tokens expire after 30 minutes.", "Tokens expire after 8 hours!"
     )
-    assert found == ("tokens expire after 30 minutes", "Tokens expire after 8 hours!")
+    assert found == ("tokens expire after 30 minutes", "Tokens expire after 8 hours")
 
 
 @given(st.text(max_size=80))

@@ -1,0 +1,130 @@
+"""Another thing stays, the same thing changed is replaced, and a contradiction is named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.config.settings import Config
+from mnemond.memory.diff_frames import SILENT, clause_pairs, former_terms, judged
+from mnemond.memory.draft import write_rules
+from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
+from mnemond.memory.remember import CONTRADICTS as CONTRADICTING_LINK
+from mnemond.model.contradictions import among, noted
+from mnemond.text.frames import frames
+from tests.memory.memories import Memories, name
+from tests.memory.statement_pairs import CONTRADICTING, KEPT, REPLACED
+
+
+@pytest.mark.parametrize(("old", "new"), KEPT)
+def test_another_thing_stays_and_is_not_named(old: str, new: str) -> None:
+    over = Memories()
+    over.remember(old)
+    outcome = over.decided(new).outcome
+    assert (outcome.action, outcome.conflicts) == ("added", [])
+
+
+@pytest.mark.parametrize(("old", "new"), REPLACED)
+def test_the_same_thing_changed_is_replaced(old: str, new: str) -> None:
+    over = Memories()
+    over.remember(old)
+    outcome = over.decided(new).outcome
+    assert (outcome.action, outcome.replaced_id, outcome.conflicts) == ("replaced", name(1), [])
+
+
+@pytest.mark.parametrize(("old", "new"), CONTRADICTING)
+def test_a_contradiction_stays_and_is_named(old: str, new: str) -> None:
+    over = Memories()
+    over.remember(old)
+    decided = over.remember(new)
+    assert [(each.id, each.suggestion) for each in decided.outcome.conflicts] == [(name(1), "CONFLICT")]
+    assert over.alive(1)
+    assert noted(decided.added) == (name(1),)
+    linked = [edge for edge in decided.edges("semantic") if edge.metadata == CONTRADICTING_LINK]
+    assert {(edge.source_id, edge.target_id) for edge in linked} == {(name(1), name(2)), (name(2), name(1))}
+
+
+def test_of_several_memories_the_one_that_changed_is_replaced() -> None:
+    over = Memories()
+    for text in (
+        "The lead of the mobile team is Ana",
+        "I live in Lisbon",
+        "Ben lives in Lisbon",
+        "We use Jenkins for CI",
+    ):
+        over.remember(text)
+    assert over.decided("I moved to Porto").outcome.replaced_id == name(2)
+    assert over.decided("Bob is now the lead of the mobile team").outcome.replaced_id == name(1)
+    assert over.decided("CI was switched from Jenkins to GitHub Actions").outcome.replaced_id == name(4)
+
+
+def test_what_says_more_than_is_denied_stays() -> None:
+    old = "The API limit is 100 req/s. Ana wrote the gateway in Rust and Ben maintains the dashboards of Grafana."
+    over = Memories()
+    over.remember(old)
+    outcome = over.decided("The API limit is now 200 req/s").outcome
+    assert (outcome.action, [each.id for each in outcome.conflicts]) == ("added", [name(1)])
+
+
+@pytest.mark.parametrize(
+    ("profile", "action"), [("mnemon", "replaced"), ("classic", "replaced"), ("balanced", "added")]
+)
+def test_the_published_profiles_go_by_words_alone(profile: str, action: str) -> None:
+    over = Memories()
+    over.rules = write_rules(None, Config(profile=profile))  # type: ignore[arg-type]
+    over.remember("Squad 7 owns billing")
+    assert over.decided("Squad 8 owns billing").outcome.action == action
+
+
+def test_clause_pairs_are_those_that_change_or_contradict() -> None:
+    old = "Billing runs on port 80. Ana lives in Oslo, and the office is in Berlin."
+    new = "Billing now runs on port 8080. Ben likes tea. The office is in Munich."
+    assert [(each.old, each.new, each.relation) for each in clause_pairs(old, new)] == [
+        ("Billing runs on port 80", "Billing now runs on port 8080", REPLACES),
+        ("the office is in Berlin", "The office is in Munich", CONTRADICTS),
+    ]
+    assert clause_pairs(old, old) == []
+
+
+def test_a_question_a_plan_and_a_memory_of_the_past_correct_nothing() -> None:
+    old = "The team lead is Ana"
+    for new in ("Is Bob the team lead now?", "Maybe Bob is the team lead now", "Last year the team lead was Bob"):
+        assert judged(old, new).relation == "", new
+
+
+def test_the_state_that_a_change_ends_is_searched_for() -> None:
+    assert {"live", "resid"} <= former_terms("I moved to Porto")
+    assert "employ" in former_terms("Ana left Acme")
+    assert former_terms("The parser is fast now") == former_terms("I like tea") == frozenset()
+
+
+def test_contradictions_are_found_among_results() -> None:
+    over = Memories()
+    over.remember("The office is in Berlin")
+    over.remember("The office is in Munich")
+    found = [over.insight(1), over.insight(2)]
+    assert among(found) == [(1, 0)]
+    assert among(found[1:]) == []
+    assert noted(found[0]) == ()
+
+
+PIECES = (
+    "the team is now not no longer lead Ana Bob from to 10 12 minutes Jenkins instead of , . staging we use",
+    "我 住在 上海 不再 换成 从 到 现在 30 秒 wir nutzen nicht mehr statt jetzt 9:30 Monday v2 room 4 B and but if",
+)
+words = st.lists(st.sampled_from([word for line in PIECES for word in line.split()]), max_size=16).map(" ".join)
+
+
+@given(words | st.text(max_size=60), words | st.text(max_size=60))
+def test_every_pair_of_texts_is_judged(old: str, new: str) -> None:
+    assert judged(old, new).relation in ("replaces", "contradicts", "other", "")
+
+
+@given(words | st.text(max_size=60))
+def test_no_clause_contradicts_itself_without_a_change(text: str) -> None:
+    assert all(pair.relation != CONTRADICTS for pair in [judged(text, text)] if len(frames(text)) == 1)
+
+
+def test_nothing_is_said_of_texts_without_clauses() -> None:
+    assert judged("", "") == judged("…", "!") == SILENT
