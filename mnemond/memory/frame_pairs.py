@@ -14,6 +14,7 @@ from mnemond.memory.frame_sides import (
     GROUPS,
     HANDING,
     INSTEAD,
+    KIN,
     LEAVING,
     MAX_VALUE,
     MIN_SAME,
@@ -22,6 +23,7 @@ from mnemond.memory.frame_sides import (
     PERSONAL,
     PLACES,
     RENAMING,
+    RESIGNING,
     ROLES,
     SUFFIX,
     SUPPORTING,
@@ -63,6 +65,7 @@ from mnemond.text.frame_words import (
     HAN,
     HAVE,
     LOCATE,
+    NAME,
     NAMES,
     NUMBER,
     ORGANISATION,
@@ -137,12 +140,21 @@ class _Pair(Topic):
             return SUBJECT
         lacked = [unit for unit in self.lacked if unit.key not in self._gone]
         added = [unit for unit in self.added if unit.key not in self._gone and unit.kind not in NAMES]
-        if (lacked and added) or any(unit.raw in self._lists.apart for unit in added):
+        if (lacked and added) or any(unit.raw in self._lists.apart for unit in added) or self._of_others(lacked):
             return SUBJECT
         purposes, new_purposes = purposes_of(old) - self._gone, purposes_of(new) - self._gone
         if purposes and new_purposes and purposes.isdisjoint(new_purposes):
             return QUALIFIER
         return REPLACES, "the new text says that it is no longer so"
+
+    def _of_others(self, lacked: list[Unit]) -> bool:
+        """Return True if the older clause is about a person, `lacked` in the newer one, which is about another: "Ana
+        drives a Volvo", "I sold the Volvo"."""
+        old, new = self.old, self.new
+        if old.exchanged or not any(unit.kind == NAME or unit.key in KIN for unit in lacked):
+            return False
+        own = any(unit.kind == PRONOUN and unit.key in ("i", "user") for unit in new.words)
+        return own or any(unit.kind == NAME for unit in self.added if unit.key not in self._gone)
 
     def measured(self) -> bool:
         """Return True if both give an amount of one thing, of which the newer one says that it changed: coverage must
@@ -315,11 +327,16 @@ class _Pair(Topic):
             same_role = [role for role, _ in self.values] == [role for role, _ in self.new_values]
             if old.relation == WORK:  # "works at Siemens", "works from home"
                 return same_role or goal.kind == ORGANISATION or self.new_values[0][0] != ""
-            return old.relation != BE or (same_role and alike) or value.raw[-SUFFIX:] == goal.raw[-SUFFIX:]
+            return (
+                old.relation != BE
+                or self._has_one()
+                or (same_role and alike)
+                or value.raw[-SUFFIX:] == goal.raw[-SUFFIX:]
+            )
         if old.relation == LOCATE:
             return new.verb in MOVING or goal.kind == PLACE
         if old.relation == WORK:
-            leaves = new.verb in LEAVING and goal.kind != WORD
+            leaves = new.verb in RESIGNING or (new.verb in LEAVING and goal.kind != WORD)
             return leaves or goal.kind == ORGANISATION or (alike and goal.kind == PLACE)
         if old.relation in (REPORT, PREFER, HAVE) or new.relation in PERSONAL:
             return False
@@ -372,8 +389,7 @@ class _Pair(Topic):
         roles, new_roles = ({role for role, _ in each} for each in (self.values, self.new_values))
         if roles != new_roles and "" in roles | new_roles and old.relation == BE and not self._reordered():
             return NOTHING, ""
-        single = bool(self.shared & self._lists.single) or any(key.endswith(ROLES) for key in self.shared)
-        if old.exchanged or (single and old.relation in (BE, USE, "", OTHER, HAVE, PREFER)):
+        if old.exchanged or (self._has_one() and old.relation in (BE, USE, "", OTHER, HAVE, PREFER)):
             return said
         if old.relation not in (BE, LOCATE, WORK, CALL, REPORT) and old.verb != new.verb:
             return NOTHING, ""
@@ -418,6 +434,10 @@ class _Pair(Topic):
             return True
         frame, word = (self.old, one) if one.kind not in NAMES else (self.new, other)
         return not word.raw.isascii() or not word.raw.isalpha() or is_noun(frame, word)
+
+    def _has_one(self) -> bool:
+        """Return True if both speak of something of which a thing has one."""
+        return bool(self.shared & self._lists.single) or any(key.endswith(ROLES) for key in self.shared)
 
     def _for_one_end(self) -> bool:
         """Return True if the clauses differ in the means alone: names are written in one case, or in another."""

@@ -70,6 +70,9 @@ BECOMING: Final = words_of("became become promoted geworden wurde 成为 成了 
 RENAMING: Final = words_of("renamed rebranded umbenannt 改名 更名 改叫")
 """Verbs of another name."""
 
+RESIGNING: Final = words_of("resigned hired 离职 辞职 跳槽到")
+"""Verbs of a job alone."""
+
 SWITCHING: Final = words_of("switched changed moved transferred wechselte wechselt 换到 转到 改到 调到")
 """Verbs of another employer."""
 
@@ -215,13 +218,13 @@ def is_bare(frame: Frame) -> bool:
     """Return True if the subject of a clause may be a person: a pronoun, a relative, or a name or other single word
     without an article."""
     subject = [unit for unit in frame.subject if unit.kind != PRONOUN]
-    kin = any(unit.key in _KIN for unit in subject)
+    kin = any(unit.key in KIN for unit in subject)
     bare = len(subject) <= 1 and not frame.text.lower().startswith(_ARTICLES)
     return kin or bare or all(unit.kind == NAME for unit in subject)
 
 
 _ARTICLES: Final = ("the ", "our ", "a ", "an ", "der ", "die ", "das ", "unser", "ein ", "eine ")
-_KIN: Final = words_of(
+KIN: Final = words_of(
     "mother father sister brother son daughter wife husband boyfriend girlfriend partner friend colleague kid uncle"
     " aunt grandma grandpa neighbour"
 )
