@@ -44,6 +44,7 @@ from mnemond.memory.frame_sides import (
     persons_of,
     purposes_of,
     value_units,
+    without,
 )
 from mnemond.memory.frame_topics import (
     ADDS,
@@ -268,7 +269,7 @@ class _Pair(Topic):
         if not self._may_end(values[0], new_values[0]):
             return NOTHING, ""
         if old.relation in PERSONAL and new.relation in (old.relation, CHANGE) and self.same_person():
-            return said if self._leads_on() else (NOTHING, "")
+            return said
         persons = old.relation != new.relation and {old.relation, new.relation} <= set(PERSONAL)
         if persons or not (self.shared or self.same_verb):
             return NOTHING, ""
@@ -301,15 +302,6 @@ class _Pair(Topic):
         alone = len(self.values) == len(self.new_values) == 1 and len(old.segments) == len(new.segments)
         return (CONTRADICTS, "they give different values") if alone else (NOTHING, "")
 
-    def _leads_on(self) -> bool:
-        """Return True if a person's change is one of the state that the older clause tells."""
-        old, new = self.old, self.new
-        if new.relation != CHANGE:
-            return True
-        if old.relation == LOCATE:
-            return new.verb in MOVING and not self.added
-        return old.relation != WORK or (new.verb in LEAVING or new.verb in SWITCHING)
-
     def _only_of_person(self) -> bool:
         """Return True if all that the clauses share is their subject, and that may be a person."""
         old, new = self.old, self.new
@@ -319,6 +311,11 @@ class _Pair(Topic):
         """Return True if the newer clause may end the older one, of which all that they share is whom or what both are
         about: "Susanne plays chess" is not ended by "Susanne moved to London", nor by "she is on leave since May"."""
         old, new = self.old, self.new
+        if old.relation in PERSONAL and new.relation == CHANGE:
+            if without(new.subject, keys_of(old.subject) | {old.verb}):
+                return False  # "I moved my savings to Revolut"
+            if old.relation == WORK and new.verb not in LEAVING | SWITCHING | RESIGNING:
+                return False
         if not self._only_of_person():
             moves = new.verb in MOVING and old.relation == USE
             return not moves or goal.kind != PLACE or value.kind == PLACE
