@@ -89,7 +89,8 @@ class Topic:
             return SUBJECT
         if not old.relation and not new.relation and old.order[:1] != new.order[:1]:
             return SUBJECT
-        if old.exchanged and new.exchanged and (self._of_a_group(old) or self._of_a_group(new)):
+        held = old.exchanged and new.exchanged and keys_of(value_units(old)) != keys_of(value_units(new))
+        if held and (self._of_a_group(old) or self._of_a_group(new)):
             return SUBJECT
         if any(unit.raw in self._lists.apart for unit in (*self.lacked, *self.added)):
             return QUALIFIER
@@ -271,7 +272,8 @@ class Topic:
         negative = keys_of(unit for unit in frame.words if unit.raw in no)
         if not frame.denies and not negative:
             return True
-        denied = keys_of(value_units(frame)) - self._lists.weak - negative
+        said = keys_of(frame.subject) - {frame.verb} if frame.exchanged else keys_of(value_units(frame))
+        denied = said - self._lists.weak - negative
         return not denied or in_common(denied, facts) > 0
 
     def _template(self) -> bool:

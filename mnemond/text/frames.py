@@ -168,6 +168,9 @@ _FULL: Final = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
 _NOMINATIVE: Final = words_of("ich wir du er sie es man")
 _PARTICIPLE: Final = regex(r"[a-zäöüß]{0,12}ge[a-zäöüß]{2,14}(?:t|en)|[a-zäöüß]{3,16}iert")
 _MODAL: Final = words_of("do does did must should may can could will would shall cannot can't mustn't shouldn't won't")
+_WITHOUT_S: Final = ("i", "we", "they")
+"""Pronouns with which a verb has one form, whether denied or not."""
+
 _TELLING: Final = words_of("call contact ask email message ping tell avoid prefer keep put")
 """Verbs of instructions that may as well be nouns."""
 
@@ -542,7 +545,9 @@ class _Clause:
             return "", "", 0
         item = items[pivot]
         if item.form == "unit":
-            return OTHER, item.unit.key, pivot + 1
+            third = f"{item.raw}s"  # "Bob does not own" says of him what "Bob owns" says
+            holds = third in self._lists.attributes and items[0].unit.key not in _WITHOUT_S
+            return OTHER, self._lists.key(third) if holds else item.unit.key, pivot + 1
         if item.form in ("change", "end"):
             return CHANGE, item.raw, pivot + 1
         name, verb, begin = item.key, item.unit.key, pivot + 1

@@ -67,6 +67,25 @@ def test_a_change_of_another_attribute_replaces_nothing(line: str) -> None:
     assert decided({"old": old, "new": new}).action == "ADD"
 
 
+DENIED = """
+Bob owns the payments service | Bob does not own the payments service
+Carla maintains the ledger | Carla doesn't maintain the ledger
+The team owns its deploys | The team does not own its deploys
+Deploys run on Friday | Deploys do not run on Friday
+The cache supports TTLs | The cache can not support TTLs
+Anton betreut den Zahlungsdienst | Anton betreut den Zahlungsdienst nicht
+鲍勃负责支付服务 | 鲍勃不负责支付服务
+"""
+
+DENIED_OF_ANOTHER = """
+Bob owns the payments service | Bob does not own the billing service
+Bob owns the payments service | Ana does not own the payments service
+Carla maintains the ledger | Carla doesn't maintain the wiki
+Ana leads the team | Ana doesn't lead the guild
+Deploys run on Friday | Deploys do not run on Monday
+Backups run on Friday | Deploys do not run on Friday
+"""
+
 EXCLUDING = """
 I have no siblings | My brother lives in Leeds
 I'm vegetarian | I eat chicken twice a week
@@ -77,6 +96,19 @@ Der Versand ist kostenlos | Für den Versand berechnen wir 4,90 Euro
 社招终面由 CTO 亲自负责 | 社招终面由 HRBP 全权负责
 数据库每天自动备份 | 数据库从来没有做过备份
 """
+
+
+@pytest.mark.parametrize("line", DENIED.strip().splitlines())
+def test_the_denial_of_the_same_sentence_replaces_it(line: str) -> None:
+    old, _, new = line.partition(" | ")
+    assert decided({"old": old, "new": new}).action == "CONFLICT"
+    assert decided({"old": new, "new": old}).action == "CONFLICT"
+
+
+@pytest.mark.parametrize("line", DENIED_OF_ANOTHER.strip().splitlines())
+def test_the_denial_of_another_thing_replaces_nothing(line: str) -> None:
+    old, _, new = line.partition(" | ")
+    assert decided({"old": old, "new": new}).action == "ADD"
 
 
 @pytest.mark.parametrize("line", EXCLUDING.strip().splitlines())
