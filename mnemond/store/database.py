@@ -15,6 +15,7 @@ from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
 from mnemond.store.files import StoreFiles
 from mnemond.store.gc_tuning import freeze_built_index, gc_paused
+from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.schema import migrate, refuse_newer
 
@@ -24,7 +25,7 @@ ChooseEmbedder = Callable[[], EmbedderRecord | None]
 
 class Opened(msgspec.Struct):
     """An open store: its connection, its index, the embedder of its vectors, and its files. `read_only`: why it cannot
-    be written, if so. `wrong`: damage that was found."""
+    be written, if so. `wrong`: damage that was found. `unreadable`: rows that are not in the index."""
 
     connection: Connection
     index: MemoryIndex
@@ -32,6 +33,7 @@ class Opened(msgspec.Struct):
     files: StoreFiles
     read_only: str | None = None
     wrong: str | None = None
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 def open_database(
@@ -66,22 +68,28 @@ def open_database(
             migrate(connection, path)
             embedder = _embedder_of(connection, choose_embedder)
             wrong = _expire_outcomes(connection, now_us)
-        return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path), reason, wrong)
+        unreadable: list[Unreadable] = []
+        index = load_index(connection, embedder, search, unreadable)
+        return Opened(connection, index, embedder, StoreFiles(path), reason, wrong, tuple(unreadable))
     except BaseException:
         connection.close()
         raise
 
 
 def load_index(
-    connection: Connection, embedder: EmbedderRecord | None, search: VectorSettings | None = None
+    connection: Connection,
+    embedder: EmbedderRecord | None,
+    search: VectorSettings | None = None,
+    unreadable: list[Unreadable] | None = None,
 ) -> MemoryIndex:
-    """Build the in-memory index from the rows, which are canonical. Raises SqliteError."""
+    """Build the in-memory index from the rows, which are canonical. Rows that cannot be decoded are left out, and
+    appended to `unreadable`. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
+    left_out: list[Unreadable] = [] if unreadable is None else unreadable
     with gc_paused():
-        rows = insights.load_active(connection, dimension, model)
-        index = MemoryIndex.build(
-            rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search
-        )
+        rows = list(insights.load_active(connection, dimension, model, left_out))
+        arrays = edges.load_arrays(connection, {each.number for each in left_out})
+        index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search)
     freeze_built_index(index.snapshot.rows)
     return index
 

@@ -38,8 +38,8 @@ class StagedRow(NamedTuple):
 
 
 def read_switch(connection: Connection) -> SwitchRecord | None:
-    """Return the switch in progress, if there is one. Raises MnemonError(STORAGE) for a damaged record."""
-    return meta.read_record(connection, "switch", SwitchRecord, "its record of a switch of embedders")
+    """Return the switch in progress, if there is one whose record can be read."""
+    return meta.read_record(connection, "switch", SwitchRecord)
 
 
 def begin(connection: Connection, record: SwitchRecord) -> None:

@@ -27,6 +27,7 @@ from mnemond.store import operations, purge
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
 from mnemond.store.health import Ballast, HighWater, StoreHealth, last_line
+from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operations import View, Write
 from mnemond.store.transaction import Savepoint, run
@@ -65,7 +66,7 @@ class Engine:
         self.embedder = opened.embedder
         self.health = StoreHealth(ballast, path)
         self._high_water = None if path is None else HighWater(path)
-        self.health.note_opened(opened.read_only, opened.wrong)
+        self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
         self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
 
@@ -105,7 +106,7 @@ class Engine:
         except NoSavepointError:
             connection.run("ROLLBACK")
             if self.index.begun:
-                self.index = load_index(connection, self.embedder, self.index.search)
+                self._load(connection)
             return self._write_once(connection, batch, always=True)
 
     def _write_once(self, connection: Connection, batch: Sequence[Write], *, always: bool) -> tuple[list[Result], bool]:
@@ -153,6 +154,12 @@ class Engine:
         self._note_progress(connection)
         return None
 
+    def _load(self, connection: Connection) -> None:
+        """Build the index anew from the rows."""
+        unreadable: list[Unreadable] = []
+        self.index = load_index(connection, self.embedder, self.index.search, unreadable)
+        self.health.unreadable = tuple(unreadable)
+
     def _defect(self, error: MnemonError | SqliteError) -> MnemonError:
         self._on_defect("store write", error)
         return rejected(INTERNAL, f"a defect kept this from being written: {error}")
@@ -176,7 +183,7 @@ class Engine:
             if connection.in_transaction:
                 connection.run("ROLLBACK")
             if self.index.begun:
-                self.index = load_index(connection, self.embedder, self.index.search)
+                self._load(connection)
         except (SqliteError, MnemonError) as second:
             self._resync(f"ROLLBACK failed: {second}")
 
@@ -197,7 +204,7 @@ class Engine:
         caches.clear_all()
         self._unwiped, self._rewritten = True, False
         try:
-            self.index = load_index(connection, self.embedder, self.index.search)
+            self._load(connection)
             self._wipe(connection)
         except (SqliteError, MnemonError) as error:
             self.health.checkpoint_failure = f"purged memories may still be in the store's files: {error}"
@@ -245,7 +252,8 @@ class Engine:
             raise failure
         try:
             if made_by(embedder) != self.index.made_by:
-                self.index = load_index(connection, embedder, self.index.search)
+                self.embedder = embedder
+                self._load(connection)
             self.embedder = embedder
         except (SqliteError, MnemonError) as error:
             self._resync(f"the store cannot be read again: {error}")
@@ -301,7 +309,7 @@ class Engine:
             opened = self._reopen()
             self._connection, self.index, self.embedder = opened.connection, opened.index, opened.embedder
             self._files = opened.files
-            self.health.note_opened(opened.read_only, opened.wrong)
+            self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
             self._compare(opened.connection)
         return self._connection
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store import files
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, FullError
+from mnemond.store.insights import Unreadable, named_rows
 
 BALLAST_FILE: Final = "ballast"
 BALLAST_BYTES: Final = 4 << 20
@@ -187,13 +189,22 @@ def remove_notes(path: Path) -> None:
         path.with_name(file).unlink(missing_ok=True)
 
 
+def unreadable_reason(rows: Sequence[Unreadable]) -> str | None:
+    """Return the sentence that names memories which cannot be decoded, None if there is none."""
+    if not rows:
+        return None
+    number, verb = (f"{len(rows):,} memories", "are") if len(rows) > 1 else ("1 memory", "is")
+    return f"{number} cannot be read and {verb} kept out of recall: {named_rows(rows)}; see mnemonctl doctor"
+
+
 class StoreHealth:
     """State of one open store; changed by the writer's thread, readable from any.
 
     `fault`: a storage failure that ended the connection. `checkpoint_failure`: the log cannot be copied into the file.
     `wrong`: file or memory does not hold what was written; until a full verification finds nothing. `full`: there is no
     room. `read_only`: why it was opened for reading only. `behind`: acknowledged writes are missing, which does not bar
-    new ones. `unnoted`: the files next to the database cannot be written. `wrong` and `behind` survive a restart.
+    new ones. `unnoted`: the files next to the database cannot be written. `unreadable`: rows that cannot be decoded and
+    are kept out of recall. `wrong` and `behind` survive a restart.
     """
 
     def __init__(self, ballast: Ballast | None = None, path: Path | None = None) -> None:
@@ -213,12 +224,14 @@ class StoreHealth:
         self.read_only: str | None = None
         self.behind: str | None = before.behind
         self.unnoted: str | None = None
+        self.unreadable: tuple[Unreadable, ...] = ()
 
     @property
     def degraded_reason(self) -> str | None:
         """Why the store is degraded, the gravest reason first; or None."""
         barred = self.wrong or self.fault or self.full
-        return barred or self.behind or self.checkpoint_failure or self.read_only or self.unnoted
+        less = self.behind or self.checkpoint_failure or self.read_only or self.unnoted
+        return barred or less or unreadable_reason(self.unreadable)
 
     def refusal(self, method: str | None) -> MnemonError | None:
         """Return the error for a write of this method, None if it is allowed. Method None: it may only add."""
@@ -240,8 +253,9 @@ class StoreHealth:
             self.full = None  # without ballast the next write finds out
         return self.full is None
 
-    def note_opened(self, read_only: str | None, wrong: str | None) -> None:
+    def note_opened(self, read_only: str | None, wrong: str | None, unreadable: tuple[Unreadable, ...] = ()) -> None:
         """The store was opened, perhaps again after a failure; that does not clear known damage."""
+        self.unreadable = unreadable
         self.fault = self.checkpoint_failure = None
         self.read_only = read_only
         if wrong is not None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from mnemond.errors import MnemonError
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.connection import Connection, Insertion
@@ -59,7 +60,7 @@ _ADDED = Insertion(
 _MAX_ID = 1 << 62
 _BATCH = 64
 _json = msgspec.json.Encoder()
-_state = msgspec.json.Decoder(State)
+decode_state = msgspec.json.Decoder(State).decode
 
 
 def _encoded(state: State | None) -> str | None:
@@ -99,7 +100,7 @@ def of_memory(connection: Connection, insight_id: str, limit: int) -> list[Recor
 
 def _record(row: tuple[Any, ...]) -> Record:
     try:
-        before, after = (None if text is None else _state.decode(text) for text in row[3:5])
+        before, after = (None if text is None else decode_state(text) for text in row[3:5])
         return Record(row[0], row[1], row[2], before, after, *row[5:])
     except (msgspec.MsgspecError, TypeError) as error:
         raise damaged(f"the history of memory {row[2]!a}", error) from error
@@ -282,8 +283,8 @@ _HIDE_CONVERSATION = """
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Delete the states of memories; the rows stay.
 
-    Rows of other memories contain edges that end at them, whose metadata may repeat their text: these are removed.
-    Raises MnemonError(STORAGE) for a damaged row.
+    Rows of other memories contain edges that end at them, whose metadata may repeat their text: these are removed. The
+    states of a row that cannot be decoded are deleted as a whole.
     """
     connection.run_many(
         "UPDATE memory_operations SET before_state = NULL, after_state = NULL WHERE memory_id = ?",
@@ -296,8 +297,12 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     )
     for (number,) in with_edges:
         for row in connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE id = ?", (number,)):  # noqa: S608
-            found = _record(row)
-            states = [_encoded(_without(state, insight_ids)) for state in (found.before, found.after)]
+            try:
+                found = _record(row)
+            except MnemonError:
+                states: list[str | None] = [None, None]
+            else:
+                states = [_encoded(_without(state, insight_ids)) for state in (found.before, found.after)]
             connection.run(
                 "UPDATE memory_operations SET before_state = ?, after_state = ? WHERE id = ?", (*states, number)
             )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from mnemond.model.changes import AddInsight, CountUse, RetireInsight, Vector
-from mnemond.model.memory import Insight, Scope
+from mnemond.model.memory import STATUSES, Insight, Scope, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.files import damaged
@@ -39,7 +41,14 @@ _SET_VECTOR = (
 )
 _LOAD_BATCH = 1000
 _names = msgspec.json.Decoder(tuple[str, ...])
+_object = msgspec.json.Decoder(dict[str, Any])
 _json = msgspec.json.Encoder()
+
+MAX_COUNT: Final = (1 << 31) - 1
+"""The largest number of uses: the index has 32 bits for it."""
+
+BAD_ROW: Final = (msgspec.MsgspecError, TypeError, AttributeError, ValueError, OverflowError)
+"""Raised by decoding a row that no mnemond wrote like this; ValueError also for text that is no UTF-8."""
 
 
 def content_hash(content: str) -> str:
@@ -135,11 +144,36 @@ def purge(connection: Connection, insight_id: str) -> None:
     connection.numbers.pop(insight_id, None)
 
 
-# Reading. Functions that return insights raise MnemonError(STORAGE) for a damaged row.
+# Reading. One row that cannot be decoded never keeps the others from being read: functions that return several insights
+# leave it out, `load_active` names it, and `read` raises MnemonError(STORAGE) for it.
+
+
+class Unreadable(NamedTuple):
+    """A row that cannot be decoded: its number, its id, and the columns that are wrong."""
+
+    number: int
+    id: str
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.id[:64]} ({', '.join(self.columns)})"
+
+
+SHOWN_ROWS: Final = 3
+"""Rows that a sentence names; the others are counted."""
+
+
+def named_rows(rows: Sequence[Unreadable]) -> str:
+    """Return the first rows in words, and the number of the others."""
+    more = f" and {len(rows) - SHOWN_ROWS:,} more" if len(rows) > SHOWN_ROWS else ""
+    return ", ".join(map(str, rows[:SHOWN_ROWS])) + more
 
 
 def read(connection: Connection, insight_id: str) -> Insight | None:
-    row = connection.row(f"SELECT {_NAMES} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
+    try:
+        row = connection.row(f"SELECT {_NAMES} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
+    except UnicodeDecodeError as error:
+        raise damaged(f"the row of memory {insight_id!a}", error) from error
     return None if row is None else _checked(row)
 
 
@@ -187,7 +221,7 @@ def retired(
         (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
          *(before or after_all), limit),
     )  # fmt: skip
-    return [(_checked(row), row[len(_COLUMNS)]) for row in rows]
+    return [(insight, row[len(_COLUMNS)]) for row in rows if (insight := _readable(row)) is not None]
 
 
 def retirements(connection: Connection) -> dict[str, str]:
@@ -204,26 +238,57 @@ def load(
         " WHERE id IN (SELECT value FROM json_each(?2))",
         (model, _json.encode(list(ids)).decode()),
     )
-    return [(_checked(row), _vector(row[len(_COLUMNS)], dimension)) for row in rows]
+    found = ((_readable(row), row[len(_COLUMNS)]) for row in rows)
+    return [(insight, _vector(blob, dimension)) for insight, blob in found if insight is not None]
 
 
-def load_active(connection: Connection, dimension: int, model: str | None) -> Iterator[tuple[Insight, Vector | None]]:
-    """Yield every active insight with its vector, oldest insertion first.
+def load_active(
+    connection: Connection, dimension: int, model: str | None, unreadable: list[Unreadable]
+) -> Iterator[tuple[Insight, Vector | None]]:
+    """Yield every active insight with its vector, oldest insertion first; append the rows that cannot be decoded to
+    `unreadable`.
 
     A vector of another dimension than `dimension` or another model than `model` counts as none: it has no cosine.
     """
     last = 0
     while True:
-        rows = connection.rows(
-            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608
-            " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number LIMIT ?3",
-            (model, last, _LOAD_BATCH),
-        )
+        try:
+            rows = connection.rows(f"{_ACTIVE} LIMIT ?3", (model, last, _LOAD_BATCH))
+        except UnicodeDecodeError:  # of one of them
+            rows = _one_by_one(connection, model, last, unreadable)
         if not rows:
             return
         for row in rows:
-            yield _checked(row), _vector(row[len(_COLUMNS)], dimension)
+            number = row[len(_COLUMNS) + 1]
+            if (insight := _readable(row)) is not None:
+                yield insight, _vector(row[len(_COLUMNS)], dimension)
+            elif row[0] is not None:
+                named = dict(zip(_COLUMNS, row, strict=False))
+                unreadable.append(Unreadable(number, row[0], unusable_columns(named)))
         last = rows[-1][len(_COLUMNS) + 1]
+
+
+_ACTIVE: Final = (
+    f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608 - names only
+    " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number"
+)
+
+
+def _one_by_one(
+    connection: Connection, model: str | None, last: int, unreadable: list[Unreadable]
+) -> list[tuple[Any, ...]]:
+    """The rows of one batch, of which at least one has text that is no UTF-8. Such a row has None in every column but
+    its number."""
+    rows: list[tuple[Any, ...]] = []
+    sql = "SELECT number FROM insights WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?"
+    for number in connection.column(sql, (last, _LOAD_BATCH)):
+        try:
+            rows += connection.rows(f"{_ACTIVE} LIMIT 1", (model, number - 1))
+        except UnicodeDecodeError:
+            rows.append((*[None] * (len(_COLUMNS) + 1), number))
+            raw: bytes = connection.value("SELECT CAST(id AS BLOB) FROM insights WHERE number = ?", (number,))
+            unreadable.append(Unreadable(number, raw.decode("utf-8", "backslashreplace"), ("text that is no UTF-8",)))
+    return rows
 
 
 def retired_at(connection: Connection, insight_id: str) -> str | None:
@@ -332,9 +397,91 @@ def _vector(blob: bytes | None, dimension: int) -> Vector | None:
 
 def _checked(row: tuple[Any, ...]) -> Insight:
     try:
-        return _from_row(row)
-    except (msgspec.MsgspecError, TypeError, AttributeError) as error:
+        insight = _from_row(row)
+        _verify(insight)
+    except BAD_ROW as error:
         raise damaged(f"the row of memory {row[0]!a}", error) from error
+    return insight
+
+
+def _readable(row: tuple[Any, ...]) -> Insight | None:
+    """The insight of a row, None if it cannot be decoded."""
+    try:
+        insight = _from_row(row)
+        _verify(insight)
+    except BAD_ROW:
+        return None
+    return insight
+
+
+def _verify(it: Insight) -> None:
+    """Raise ValueError for values that would fail where they are used: decoding a row does not look into them."""
+    for text in (
+        it.created_at, it.updated_at, it.last_accessed_at, it.valid_from, it.invalid_at, it.event_start, it.event_end,
+        it.last_boosted_at, it.last_corroborated_at, it.expires_at,
+    ):  # fmt: skip
+        if text is not None:
+            read_time(text)
+    if it.metadata != "{}":
+        _object.decode(it.metadata)
+    _count(it.access_count)
+    _count(it.corroboration_count)
+    _finite(it.boost_days)
+    _status(it.status)
+
+
+def read_time(text: str) -> None:
+    """Raise ValueError or TypeError for a text that is no time as rows have it."""
+    if text[-1:] == "Z":
+        datetime.fromisoformat(text)  # a quarter of the time of the other way
+    else:
+        parse_rfc3339(text)
+
+
+def _count(value: int) -> None:
+    if not 0 <= value <= MAX_COUNT:
+        raise ValueError
+
+
+def _finite(value: float) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError
+
+
+def _status(value: str) -> None:
+    if value not in STATUSES:
+        raise ValueError
+
+
+def optional(read: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a reader of a column that may be NULL."""
+    return lambda value: None if value is None else read(value)
+
+
+READERS: Final[dict[str, Callable[[Any], object]]] = {
+    "created_at": read_time, "updated_at": read_time, "tags": _names.decode, "entities": _names.decode,
+    "access_count": _count, "corroboration_count": _count, "boost_days": _finite, "status": _status,
+    "keywords": lambda value: _names.decode(value) if value else None,
+    "metadata": lambda value: _object.decode(value) if value else None,
+    **dict.fromkeys(
+        ("last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end", "last_boosted_at",
+         "last_corroborated_at", "expires_at", "deleted_at"),
+        optional(read_time),
+    ),
+}  # fmt: skip
+"""Reads a value of each column that is more than text, and raises one of BAD_ROW for one that cannot be used."""
+
+
+def unusable_columns(named: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of a row whose values cannot be used."""
+    found = []
+    for column, read_value in READERS.items():
+        if column in named:
+            try:
+                read_value(named[column])
+            except BAD_ROW:
+                found.append(column)
+    return tuple(found)
 
 
 # Numbers of memories, by which rows of other tables refer to them.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import msgspec
 
 from mnemond.model.changes import JobRecord
 from mnemond.store.connection import Connection
-from mnemond.store.files import damaged
 
 T = TypeVar("T")
 
@@ -33,21 +33,22 @@ def made_by(record: EmbedderRecord | None) -> str:
 
 
 def read_embedder(connection: Connection) -> EmbedderRecord | None:
-    """Return the store's embedder, None if none was recorded. Raises MnemonError(STORAGE) for a damaged record."""
-    return read_record(connection, "embedder", EmbedderRecord, "its record of the embedder")
+    """Return the store's embedder, None if none was recorded, or its record is damaged: it is chosen anew then."""
+    return read_record(connection, "embedder", EmbedderRecord)
 
 
 def write_embedder(connection: Connection, record: EmbedderRecord) -> None:
     note(connection, [("embedder", msgspec.json.encode(record).decode())])
 
 
-def read_record(connection: Connection, key: str, kind: type[T], what: str) -> T | None:
-    """Decode a row of the table; None if it does not exist. Raises MnemonError(STORAGE) that `what` cannot be read."""
+def read_record(connection: Connection, key: str, kind: type[T]) -> T | None:
+    """Decode a row of the table; None if it does not exist or cannot be decoded: one row must not keep a store from
+    being opened, and a full verification names it."""
     text = connection.value("SELECT value FROM meta WHERE key = ?", (key,))
     try:
         return None if text is None else msgspec.json.decode(text, type=kind)
-    except msgspec.MsgspecError as error:
-        raise damaged(what, error) from error
+    except msgspec.MsgspecError:
+        return None
 
 
 def note(connection: Connection, facts: Iterable[tuple[str, str]]) -> None:
@@ -73,9 +74,10 @@ def job_fact(name: str, record: JobRecord) -> tuple[str, str]:
 
 
 def read_jobs(connection: Connection) -> dict[str, JobRecord]:
-    """Return the last run of each job that ever ran, by name. Raises MnemonError(STORAGE) for a damaged record."""
+    """Return the last run of each job that ever ran, by name. A job with a damaged record counts as never run."""
     rows = connection.rows("SELECT key, value FROM meta WHERE key >= ? AND key < ?", (JOB_PREFIX, _AFTER_JOBS))
-    try:
-        return {key.removeprefix(JOB_PREFIX): msgspec.json.decode(value, type=JobRecord) for key, value in rows}
-    except (msgspec.MsgspecError, TypeError, AttributeError) as error:
-        raise damaged("its record of a background job", error) from error
+    found = {}
+    for key, value in rows:
+        with suppress(msgspec.MsgspecError):
+            found[key.removeprefix(JOB_PREFIX)] = msgspec.json.decode(value, type=JobRecord)
+    return found

@@ -90,7 +90,10 @@ def replay(connection: Connection, write: Write) -> Outcome | None:
     method, digest, outcome = row
     if (method, digest) != (write.method, write.request_digest):
         raise _reused(f"op_id was already used by another {method} request")
-    return msgspec.structs.replace(_decoded(write.op_id, outcome), replayed=True)
+    try:
+        return msgspec.structs.replace(decode_outcome(outcome), replayed=True)
+    except BAD_OUTCOME as error:
+        raise damaged(f"the outcome of operation {write.op_id[:64]!a}", error) from error
 
 
 def _reused(sentence: str) -> MnemonError:
@@ -110,14 +113,18 @@ def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> N
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Remove texts and scopes from the outcomes that mention memories; the op_ids are still known for a repeat.
 
-    Raises MnemonError(STORAGE) for a damaged outcome.
+    An outcome that cannot be decoded is deleted: it may hold their texts, and cannot be repeated to a caller anyway.
     """
     gone = frozenset(insight_ids)
     of_memory = "SELECT DISTINCT op_id FROM memory_operations WHERE memory_id = ?"
     about = {op_id for each in gone for op_id in connection.column(of_memory, (each,))}
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
         if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
-            bare = _encoded(_without_text(_decoded(op_id, outcome), gone))
+            try:
+                bare = _encoded(_without_text(decode_outcome(outcome), gone))
+            except BAD_OUTCOME:
+                connection.run("DELETE FROM operations WHERE op_id = ?", (op_id,))
+                continue
             connection.run("UPDATE operations SET outcome = ? WHERE op_id = ?", (bare, op_id))
 
 
@@ -165,16 +172,18 @@ def _encoded(outcome: Outcome) -> str:
     return f'{{"type":"{type(outcome).__name__}",{_json.encode(outcome).decode()[1:]}'
 
 
-def _decoded(op_id: str, text: str) -> Outcome:
-    try:
-        name = _name.decode(text).type
-        if name in EARLIER:
-            kind, upgraded = EARLIER[name]
-            outcome: Outcome = msgspec.convert(upgraded(msgspec.json.decode(text)), kind)
-        else:
-            outcome = msgspec.json.decode(text, type=_KINDS[name])
-    except (msgspec.MsgspecError, TypeError, LookupError) as error:
-        raise damaged(f"the outcome of operation {op_id[:64]!a}", error) from error
+BAD_OUTCOME: Final = (msgspec.MsgspecError, TypeError, LookupError)
+"""Raised by `decode_outcome` for a text that no mnemond wrote."""
+
+
+def decode_outcome(text: str) -> Outcome:
+    """Return a stored outcome. Raises one of BAD_OUTCOME."""
+    name = _name.decode(text).type
+    if name in EARLIER:
+        kind, upgraded = EARLIER[name]
+        outcome: Outcome = msgspec.convert(upgraded(msgspec.json.decode(text)), kind)
+    else:
+        outcome = msgspec.json.decode(text, type=_KINDS[name])
     return outcome
 
 

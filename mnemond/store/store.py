@@ -273,6 +273,10 @@ class Store:
         return self._engine.health.degraded_reason
 
     @property
+    def unreadable(self) -> tuple[insights.Unreadable, ...]:
+        return self._engine.health.unreadable
+
+    @property
     def read_only(self) -> str | None:
         return self._engine.health.read_only
 

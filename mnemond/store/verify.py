@@ -73,7 +73,8 @@ class Examiner:
             session = None
             if store.read_only is None:
                 session = Session({name: writer.pragma(name) for name in WANTED}, others_wrote=wrote)
-            return Evidence(store.path, connection, now_us, record, store.snapshot, session), seen
+            unreadable = frozenset(each.number for each in store.unreadable)
+            return Evidence(store.path, connection, now_us, record, store.snapshot, session, unreadable), seen
 
         evidence, seen = await store.read(pin)
         if known is None or known.connection() is not seen.connection():

@@ -22,7 +22,7 @@ from mnemond.index.edges import INWARDS, OUTWARDS, EdgeArrays, degrees_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import UNIT_TOLERANCE, normalise
 from mnemond.model.memory import format_us
-from mnemond.store import health
+from mnemond.store import health, stored_rows
 from mnemond.store.checksums import faulty_pages
 from mnemond.store.connection import FULL, Connection, Value, check_sqlite_version
 from mnemond.store.health import HighWater, last_line
@@ -44,6 +44,10 @@ DAMAGED: Final = (
 )
 RELOAD: Final = "mnemonctl daemon restart reads everything again; please report it, with the daemon's log"
 """Next step if memory and database differ: the database is canonical."""
+UNREADABLE: Final = (
+    "mnemonctl doctor --salvage makes a copy of the store with all that can be read of them; or restore a backup"
+    " (mnemonctl backup list)"
+)
 ACCEPT: Final = (
     "restore a backup (mnemonctl backup list); or go on with what is there: mnemonctl jobs run full_verify --yes"
 )
@@ -68,7 +72,8 @@ class Session(msgspec.Struct, frozen=True):
 class Evidence(msgspec.Struct, frozen=True):
     """One state of a store: rows through a connection in a read transaction, and the mirror of the same moment.
 
-    `mirror` and `session` are None if no daemon has the store open. `now_us`: the present time.
+    `mirror` and `session` are None if no daemon has the store open. `now_us`: the present time. `unreadable`: numbers
+    of the rows that the mirror leaves out because they cannot be decoded.
     """
 
     path: Path
@@ -77,6 +82,7 @@ class Evidence(msgspec.Struct, frozen=True):
     embedder: EmbedderRecord | None = None
     mirror: Snapshot | None = None
     session: Session | None = None
+    unreadable: frozenset[int] = frozenset()
 
 
 Steps: TypeAlias = Iterator[Problem | None]
@@ -149,12 +155,19 @@ class Tally:
 
 
 def pages_of(evidence: Evidence, columns: str, where: str, values: tuple[Value, ...] = ()) -> Iterator[list[Any]]:
-    """Yield rows of `insights` by their numbers, a page at a time, the number last. `where` may use ?3 and up."""
-    sql = f"SELECT {columns}, number FROM insights WHERE number > ?1 AND ({where}) ORDER BY number LIMIT ?2"  # noqa: S608
+    """Yield rows of `insights` by their numbers, a page at a time, the number last; those that cannot be decoded
+    are left out. `where` may use ?3 and up."""
+    where = f"number > ?1 AND ({where}) AND {_left_out(evidence)}"
+    sql = f"SELECT {columns}, number FROM insights WHERE {where} ORDER BY number LIMIT ?2"  # noqa: S608 - constants
     last = -1 << 62
     while rows := evidence.connection.rows(sql, (last, PAGE, *values)):
         yield rows
         last = rows[-1][-1]
+
+
+def _left_out(evidence: Evidence) -> str:
+    """Condition of a row of `insights` that can be decoded."""
+    return f"number NOT IN ({', '.join(map(str, sorted(evidence.unreadable)))})" if evidence.unreadable else "TRUE"
 
 
 _USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
@@ -290,12 +303,13 @@ def _counts(evidence: Evidence) -> Steps:
     mirror = _mirror(evidence)
     row = evidence.connection.row(
         f"SELECT count(*), coalesce(sum({_USABLE.replace('?3', '?1').replace('?4', '?2')}), 0)"  # noqa: S608
-        " FROM insights WHERE deleted_at IS NULL",
+        f" FROM insights WHERE deleted_at IS NULL AND {_left_out(evidence)}",
         _embedder(evidence),
     )
     live, embedded = row or (0, 0)
     yield None
-    links = dict(evidence.connection.rows(_LINKS))
+    without = "" if not evidence.unreadable else f" OR NOT {_left_out(evidence)}"
+    links = dict(evidence.connection.rows(_LINKS.replace("deleted_at IS NOT NULL", f"deleted_at IS NOT NULL{without}")))
     pairs = {"memories": (mirror.live, live), "vectors": (mirror.embedded, embedded)}
     pairs |= {f"{kind} links": (count, links.get(kind, 0)) for kind, count in mirror.edge_counts().items()}
     wrong = Tally(
@@ -572,6 +586,17 @@ def _hashes(evidence: Evidence) -> Steps:
                 changed.add(insight_id)
         yield None
     yield from changed.problems("texts are not the ones that were stored", DAMAGED)
+
+
+@check("rows", "full", "every row can be read as it is when it is used")
+def _rows(evidence: Evidence) -> Steps:
+    wrong = Tally()
+    for found in stored_rows.bad_rows(evidence.connection):
+        if found is None:
+            yield None
+        else:
+            wrong.add(found)
+    yield from wrong.problems("rows cannot be read; memories among them are kept out of recall", UNREADABLE)
 
 
 _EDGES = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from weakref import ref
 
@@ -46,9 +46,9 @@ def test_a_store_is_opened_without_collections(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(gc_tuning, "MIN_FROZEN_ROWS", 10)
     enabled: list[bool] = []
 
-    def looked(connection: Connection) -> EdgeArrays:
+    def looked(connection: Connection, without: Collection[int]) -> EdgeArrays:
         enabled.append(gc.isenabled())
-        return load_arrays(connection)
+        return load_arrays(connection, without)
 
     load_arrays = edges.load_arrays
     monkeypatch.setattr(edges, "load_arrays", looked)

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 import pytest
 
-from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge
@@ -316,14 +316,21 @@ def test_a_repeat_after_a_purge_does_not_bring_it_back(world: RevisionWorld) -> 
     assert traces(world.path.parent) == []
 
 
-def test_a_damaged_outcome_refuses_the_purge_and_nothing_changes(world: RevisionWorld) -> None:
+def test_a_damaged_outcome_does_not_keep_a_memory_from_being_purged(world: RevisionWorld) -> None:
     one = world.new("tea at four")
     world.update(one, importance=5, op="mine")
-    world.read(lambda it: it.run("UPDATE operations SET outcome = '{'"))
-    with pytest.raises(MnemonError, match="outcome of operation 'mine'") as caught:
-        world.drop(one, purge=True)
-    assert caught.value.kind is STORAGE
-    assert world.active() == [one]
+    world.read(lambda it: it.run("UPDATE operations SET outcome = '{\"tea at four'"))
+    world.drop(one, purge=True)
+    assert world.active() == []
+    assert traces(world.path.parent, b"tea at four") == []
+
+
+def test_a_damaged_row_of_the_history_does_not_keep_a_memory_from_being_purged(world: RevisionWorld) -> None:
+    one, two = world.new("tea at four"), world.new("milk at five")
+    world.read(lambda it: it.run("UPDATE memory_operations SET after_state = '[' || ? WHERE memory_id = ?", (one, two)))
+    world.drop(one, purge=True)
+    assert world.active() == [two]
+    assert traces(world.path.parent, b"tea at four") == []
 
 
 # ------------------------------------------------------------------ when the files cannot be wiped at once

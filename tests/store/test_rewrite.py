@@ -220,13 +220,6 @@ def test_a_purge_takes_the_staged_vector_with_it(engine: Engine) -> None:
     assert engine.rewrite(embedder_switch.clear) == 0
 
 
-def test_a_damaged_record_of_a_switch_is_told(engine: Engine) -> None:
-    engine.rewrite(lambda connection: connection.run("INSERT INTO meta(key, value) VALUES('switch', '{')"))
-    with pytest.raises(MnemonError, match="a switch of embedders") as caught:
-        engine.read(read_switch)
-    assert caught.value.kind is STORAGE
-
-
 def test_vectors_of_another_model_are_counted_and_not_served(engine: Engine, tmp_path: Path) -> None:
     engine.rewrite(lambda connection: connection.run("UPDATE insights SET embedding_model = 'x' WHERE rowid = 1"))
     engine.rewrite(lambda connection: connection.run("UPDATE insights SET embedding = x'00' WHERE rowid = 2"))

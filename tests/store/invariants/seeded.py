@@ -112,7 +112,8 @@ def evidence(
     connection = Connection(path, read_only=True)
     try:
         connection.run("BEGIN")
-        yield Evidence(path, connection, now_us, EMBEDDER, bend(opened.index.snapshot), session)
+        unreadable = frozenset(each.number for each in opened.unreadable)
+        yield Evidence(path, connection, now_us, EMBEDDER, bend(opened.index.snapshot), session, unreadable)
     finally:
         connection.close()
         opened.connection.close()

@@ -13,6 +13,7 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.memory import format_us
 from mnemond.store.verify import findings, open_reader
 from mnemond.store.verify_checks import CHECKS, Evidence, Session, Tier, of_tier
 from tests.store.factories import START_US, insight_id
@@ -21,6 +22,7 @@ from tests.store.invariants.seeded import SOUND, evidence
 DAY_US, HOUR_US = 86_400_000_000, 3_600_000_000
 HOUR_OF_THREE_US = (START_US // HOUR_US // 100 * 100 + 100 + 3) * HOUR_US
 """An hour in which the vector of row 3 is looked at: 3, 103, 203 … of all hours."""
+NOW = format_us(START_US)
 ONE, TWO, THREE, SIX = (f"id = '{insight_id(number)}'" for number in (1, 2, 3, 6))
 
 
@@ -127,6 +129,12 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
     ),
     ("words", "full", {"bend": _word}),
     ("words", "full", {"bend": _lengthen}),
+    ("rows", "full", {"before": [f"UPDATE insights SET tags = 'K]' WHERE {THREE}"]}),
+    ("rows", "full", {"before": [f"UPDATE insights SET metadata = CAST(x'7bff7d' AS TEXT) WHERE {TWO}"]}),
+    ("rows", "full", {"before": ["UPDATE memory_operations SET after_state = '[}' WHERE id = 2"]}),
+    ("rows", "full", {"before": [f"INSERT INTO operations VALUES('mine', 'remember', 'd', '{{}}', '{NOW}')"]}),
+    ("rows", "full", {"before": ["INSERT INTO meta VALUES('job:prune', '[]')"]}),
+    ("rows", "full", {"before": ["UPDATE edge_rows SET created_at = 'yesterday' WHERE kind = 2"]}),
     ("mirror_links", "full", {"bend": _relate}),
     ("content_hash", "full", {"before": [f"UPDATE insights SET content = 'memory numbed 3' WHERE {THREE}"]}),
     ("mirror_links", "full", {"after": ["UPDATE edge_rows SET weight = 0.8 WHERE source = 1 AND kind = 1"]}),
