@@ -386,7 +386,7 @@ def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
         held.callback(lock(data_dir).close)
         new = _free_name(directory, store)
         salvaged = _salvage(source, _database(directory, new))
-    changed = [table for table in salvaged.tables if table.doubtful or table.left_out or table.gaps]
+    changed = [table for table in salvaged.tables if table.doubtful or table.left_out or table.gaps or table.mended]
     result = SalvageResult(
         store=new,
         of=store,
@@ -395,6 +395,10 @@ def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
         retired=salvaged.facts.retired,
         whole=salvaged.is_whole,
         tables=[msgspec.convert(table, SalvagedTable, from_attributes=True) for table in changed],
+        recovered=salvaged.recovered,
+        mended=salvaged.mended,
+        left_out=None if salvaged.left_out is None else str(salvaged.left_out),
+        problems=salvaged.problems,
     )
     text = output.json(result) if output.form == "json" else render_salvage(result, output.style)
     return CliRunResult(0 if result.whole else PROBLEM_FOUND, False, text, "")
@@ -416,7 +420,7 @@ def _free_name(directory: Path, store: str) -> str:
 def _salvage(source: Path, target: Path) -> Salvaged:
     try:
         make_directory(target.parent)
-        return salvage(source, target)
+        return salvage(source, target, time.time_ns() // 1000)
     except (SqliteError, OSError, MnemonError) as error:
         with suppress(OSError):
             target.parent.rmdir()

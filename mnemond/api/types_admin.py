@@ -536,18 +536,22 @@ class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class SalvagedTable(msgspec.Struct, frozen=True):
     """A salvaged table: rows kept, of those the ones from damaged pages (their text is the one that was stored, other
-    fields may not be), rows that were left out, and places where nothing could be read."""
+    fields may not be) and the ones with a column that could not be used and is empty now (mended), rows that were left
+    out, and places where nothing could be read."""
 
     table: str
     kept: int
     doubtful: int
     left_out: int
     gaps: int
+    mended: int = 0
 
 
 class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of `mnemonctl doctor --salvage`: the new store, the one it was made of, and each table that differs.
-    `whole`: nothing was lost."""
+    `recovered`: memories that were taken from their history, as their rows were lost. `mended`: rows with a column that
+    could not be used (at most 20). `left_out`: the file with rows that were read and not kept. `problems`: what a full
+    verification of the new store found. `whole`: nothing was lost, and the new store is sound."""
 
     store: str
     of: str
@@ -556,6 +560,10 @@ class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
     retired: int
     whole: bool
     tables: list[SalvagedTable]
+    recovered: int = 0
+    mended: list[str] = []
+    left_out: str | None = None
+    problems: list[str] = []
 
 
 # gc, which has one result for each thing it does.

@@ -197,6 +197,10 @@ def render_salvage(result: SalvageResult, style: Style) -> str:
         f"  {result.path}",
         *(f"  {each.table}: {', '.join(_losses(each))}" for each in result.tables),
         "  nothing was lost" if result.whole else "  tables that are not listed were read whole",
+        f"  {plural(result.recovered, 'memory')} taken from the history" if result.recovered else None,
+        *(f"  mended: {one_line(each)}" for each in result.mended),
+        f"  what was left out: {one_line(result.left_out)}" if result.left_out else None,
+        *(style.strong(f"  PROBLEM in the new store: {one_line(each)}") for each in result.problems),
         f"mnemonctl store set {result.store} makes it the one that is used",
     )
 
@@ -205,6 +209,8 @@ def _losses(table: SalvagedTable) -> Iterator[str]:
     yield f"{table.kept:,} rows kept"
     if table.doubtful:
         yield f"{table.doubtful:,} of them from damaged pages"
+    if table.mended:
+        yield f"{table.mended:,} of them with a field that could not be read and is empty now"
     if table.left_out:
         yield f"{table.left_out:,} left out"
     if table.gaps:

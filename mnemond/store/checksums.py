@@ -11,6 +11,7 @@ such a file without the extension leaves pages with wrong checksums.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ MAX_READS: Final = 3
 """Reads of a page before it counts as damaged: a checkpoint may be writing it at the same moment."""
 
 _HEADER_BYTES: Final = 100
+_USUAL_PAGE: Final = 4096
 _EXTENSION: Final = Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs"
 
 
@@ -73,8 +75,36 @@ def faulty_pages(path: Path) -> Iterator[int | None]:
         file.xClose()
 
 
-def _open(path: Path) -> apsw.VFSFile:
-    return apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+def is_sound(path: Path, number: int) -> bool:
+    """Return True if a page, from 1, is there and has the checksum of its content. The header of the file must say that
+    there are checksums. Raises SqliteError for a file that cannot be opened."""
+    file = _open(path)
+    try:
+        if file.xFileSize() < number * _USUAL_PAGE:
+            return False
+        file.xRead(_HEADER_BYTES, 0)
+        return _sound(file, _USUAL_PAGE, number)
+    finally:
+        file.xClose()
+
+
+def accept(path: Path, number: int) -> None:
+    """Give a page of a closed file the checksum of what it holds now. Raises SqliteError."""
+    file = _open(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        with suppress(apsw.IOError):  # the page is damaged, and was read
+            file.xRead(_HEADER_BYTES, 0)
+        at = (number - 1) * _USUAL_PAGE
+        with open(path, "rb") as raw:
+            raw.seek(at)
+            content = raw.read(_USUAL_PAGE)
+        file.xWrite(content, at)
+    finally:
+        file.xClose()
+
+
+def _open(path: Path, mode: int = apsw.SQLITE_OPEN_READONLY) -> apsw.VFSFile:
+    return apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | mode, 0])
 
 
 def _sound(file: apsw.VFSFile, size: int, number: int) -> bool:

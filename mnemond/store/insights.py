@@ -19,21 +19,21 @@ from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.files import damaged
 from mnemond.store.meta import EmbedderRecord
 
-_COLUMNS = (
+COLUMNS = (
     "id", "content", "created_at", "updated_at", "category", "importance", "tags", "entities", "source", "channel",
     "conversation_id", "user_id", "session_id", "agent_id", "access_count", "last_accessed_at",
     "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
     "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
 )  # fmt: skip
-"""Columns of an insight, in the order of `_values` and `_from_row`."""
+"""Columns of an insight, in the order of `values_of` and `_from_row`."""
 
-_NAMES = ", ".join(_COLUMNS)
+_NAMES = ", ".join(COLUMNS)
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
-_ADDED = Insertion(0, "insights", ("number", *_COLUMNS, "content_hash", *_VECTOR))
+_ADDED = Insertion(0, "insights", ("number", *COLUMNS, "content_hash", *_VECTOR))
 _QUERIES = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
 _LAST = "SELECT max(number) FROM insights"
-_SET_ALL = ", ".join(f"{name} = ?" for name in (*_COLUMNS[1:], "content_hash", "deleted_at"))
+_SET_ALL = ", ".join(f"{name} = ?" for name in (*COLUMNS[1:], "content_hash", "deleted_at"))
 _UPDATE = f"UPDATE insights SET {_SET_ALL}"  # noqa: S608 - names only
 _SET_VECTOR = (
     f"UPDATE insights SET {', '.join(f'{name} = ?' for name in _VECTOR)}"  # noqa: S608 - names only
@@ -67,7 +67,7 @@ def vector_blob(vector: Vector | None) -> bytes | None:
 def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord | None) -> None:
     """Insert one active insight with its vector. Raises ConstraintError when the id exists."""
     it = change.insight
-    values = (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder))
+    values = (*values_of(it), content_hash(it.content), *_vector_values(change.vector, embedder))
     connection.numbers[it.id] = connection.add_numbered(_ADDED, _LAST, values)
     if change.queries:
         _add_queries(connection, it.id, change.queries)
@@ -84,13 +84,13 @@ def _add_queries(connection: Connection, insight_id: str, queries: Sequence[str]
 
 def update(connection: Connection, it: Insight) -> bool:
     """Give an active row a new value; return False if there is none."""
-    values = (*_values(it)[1:], content_hash(it.content), None, it.id)
+    values = (*values_of(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status = 'active'", values) == 1
 
 
 def restore(connection: Connection, it: Insight) -> bool:
     """Make a retired row active, with this value; return False if there is none."""
-    values = (*_values(it)[1:], content_hash(it.content), None, it.id)
+    values = (*values_of(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status <> 'active'", values) == 1
 
 
@@ -221,7 +221,7 @@ def retired(
         (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
          *(before or after_all), limit),
     )  # fmt: skip
-    return [(insight, row[len(_COLUMNS)]) for row in rows if (insight := _readable(row)) is not None]
+    return [(insight, row[len(COLUMNS)]) for row in rows if (insight := _readable(row)) is not None]
 
 
 def retirements(connection: Connection) -> dict[str, str]:
@@ -238,7 +238,7 @@ def load(
         " WHERE id IN (SELECT value FROM json_each(?2))",
         (model, _json.encode(list(ids)).decode()),
     )
-    found = ((_readable(row), row[len(_COLUMNS)]) for row in rows)
+    found = ((_readable(row), row[len(COLUMNS)]) for row in rows)
     return [(insight, _vector(blob, dimension)) for insight, blob in found if insight is not None]
 
 
@@ -259,13 +259,13 @@ def load_active(
         if not rows:
             return
         for row in rows:
-            number = row[len(_COLUMNS) + 1]
+            number = row[len(COLUMNS) + 1]
             if (insight := _readable(row)) is not None:
-                yield insight, _vector(row[len(_COLUMNS)], dimension)
+                yield insight, _vector(row[len(COLUMNS)], dimension)
             elif row[0] is not None:
-                named = dict(zip(_COLUMNS, row, strict=False))
+                named = dict(zip(COLUMNS, row, strict=False))
                 unreadable.append(Unreadable(number, row[0], unusable_columns(named)))
-        last = rows[-1][len(_COLUMNS) + 1]
+        last = rows[-1][len(COLUMNS) + 1]
 
 
 _ACTIVE: Final = (
@@ -285,7 +285,7 @@ def _one_by_one(
         try:
             rows += connection.rows(f"{_ACTIVE} LIMIT 1", (model, number - 1))
         except UnicodeDecodeError:
-            rows.append((*[None] * (len(_COLUMNS) + 1), number))
+            rows.append((*[None] * (len(COLUMNS) + 1), number))
             raw: bytes = connection.value("SELECT CAST(id AS BLOB) FROM insights WHERE number = ?", (number,))
             unreadable.append(Unreadable(number, raw.decode("utf-8", "backslashreplace"), ("text that is no UTF-8",)))
     return rows
@@ -356,7 +356,8 @@ def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
     )
 
 
-def _values(it: Insight) -> tuple[Value, ...]:
+def values_of(it: Insight) -> tuple[Value, ...]:
+    """Return the values of `COLUMNS`."""
     scope = it.scope
     return (
         it.id, it.content, it.created_at, it.updated_at, it.category, it.importance,
@@ -416,8 +417,10 @@ def _readable(row: tuple[Any, ...]) -> Insight | None:
 
 def _verify(it: Insight) -> None:
     """Raise ValueError for values that would fail where they are used: decoding a row does not look into them."""
+    read_time(it.created_at)
+    read_time(it.updated_at)
     for text in (
-        it.created_at, it.updated_at, it.last_accessed_at, it.valid_from, it.invalid_at, it.event_start, it.event_end,
+        it.last_accessed_at, it.valid_from, it.invalid_at, it.event_start, it.event_end,
         it.last_boosted_at, it.last_corroborated_at, it.expires_at,
     ):  # fmt: skip
         if text is not None:

@@ -1,39 +1,38 @@
 """Copies what can be read of a damaged store into a new one. The damaged file is never written.
 
 Rows of pages with correct checksums are copied. Rows of damaged pages are read as well, without checksum verification:
-a memory is kept if its text has the stored hash, other rows if they fit the schema; these are counted as doubtful. What
-can be made again (metrics, staged vectors) is left out. Blocking; for a process that has no store open.
+a memory is kept if its text has the stored hash, other rows if they fit the schema; these are counted as doubtful.
+Every row is decoded as a reader would: a column that cannot be used gets its default, and its row is named; a row that
+cannot be kept goes to `left-out.jsonl` beside the new store; a memory whose row is lost is taken from its history. What
+can be made again (metrics, staged vectors, vectors of damaged pages) is left out. The result is verified as
+`doctor --full` would, and opened. Blocking; for a process that has no store open.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.store import verified_copy
+from mnemond.model.changes import AddInsight
+from mnemond.model.memory import format_us
+from mnemond.store import checksums, history, insights, stored_rows, verified_copy
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
+from mnemond.store.database import load_index
+from mnemond.store.files import flush_directory
 from mnemond.store.insights import content_hash
-from mnemond.store.schema import current_version, migrate
+from mnemond.store.meta import read_embedder
+from mnemond.store.schema import APPLICATION_ID, current_version, migrate
+from mnemond.store.stored_rows import BY_KEY, BY_NUMBER, Undecoded
 from mnemond.store.verified_copy import Facts
-
-BY_NUMBER: Final = {
-    "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
-    "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
-    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
-}  # fmt: skip
-"""Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
-
-BY_KEY: Final = {
-    "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"), "rolling_summaries":
-    ("conversation_id",), "meta": ("key",),
-}  # fmt: skip
-"""Tables whose rows are ordered by these columns."""
+from mnemond.store.verify import verify_closed
+from mnemond.store.verify_checks import AHEAD_US, superseded_in_circles
 
 PAGE: Final = 200
 """Rows read at once; one by one when that fails."""
@@ -41,34 +40,55 @@ PAGE: Final = 200
 MAX_QUERIES: Final = 20_000
 """Queries per table: a damaged interior page hides so many numbers that each would have to be tried alone."""
 
+LEFT_OUT_FILE: Final = "left-out.jsonl"
+"""Beside the new store: rows that were read and could not be kept, a JSON object a line, 0600."""
+
+MAX_NAMED: Final = 20
+"""Mended rows that a report names; the others are counted."""
+
+UNKNOWN_TIME: Final = "1970-01-01T00:00:00.000000Z"
+"""In the place of a time that cannot be read."""
+
 Rows = list[tuple[Any, ...]]
 
 
 class TableReport(msgspec.Struct, frozen=True):
-    """Rows of a table that were kept, those of them from damaged pages (`doubtful`), and rows that were read and left
-    out because they do not fit. `gaps`: places where nothing can be read, an unknown number of rows each."""
+    """Rows of a table that were kept, those of them from damaged pages (`doubtful`), those with a column that could not
+    be used and has its default now (`mended`), and rows that were read and left out because they do not fit. `gaps`:
+    places where nothing can be read, an unknown number of rows each."""
 
     table: str
     kept: int
     doubtful: int
     left_out: int
     gaps: int
+    mended: int = 0
 
 
 class Salvaged(msgspec.Struct, frozen=True):
-    """The new store's file, its facts, and a report of each table."""
+    """The new store's file, its facts, and a report of each table.
+
+    `recovered`: memories whose rows were lost and that were taken from their history. `mended`: the rows with a column
+    that could not be used, in words, at most `MAX_NAMED`. `left_out`: the file with the rows that were left out.
+    `problems`: what a full verification of the new store found, in words.
+    """
 
     path: Path
     facts: Facts
     tables: list[TableReport]
+    recovered: int = 0
+    mended: list[str] = []
+    left_out: Path | None = None
+    problems: list[str] = []
 
     @property
     def is_whole(self) -> bool:
-        """True if everything was read from sound pages."""
-        return not any(each.doubtful or each.left_out or each.gaps for each in self.tables)
+        """True if everything was read from sound pages and can be used."""
+        changed = any(each.doubtful or each.left_out or each.gaps or each.mended for each in self.tables)
+        return not (changed or self.recovered or self.problems)
 
 
-def salvage(source: Path, target: Path) -> Salvaged:
+def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
     """Copy the store at `source`, which must not be open, to `target`, in a directory made for it.
 
     `target` appears whole and verified, or not at all. Raises MnemonError: STORAGE for a file of which nothing can be
@@ -81,33 +101,150 @@ def salvage(source: Path, target: Path) -> Salvaged:
         for part in ("", "-wal"):
             if (file := source.with_name(source.name + part)).exists():
                 shutil.copyfile(file, copy.with_name(copy.name + part))
-        tables = _salvage_tables(copy, draft)
+        _mend_header(copy)
+        aside = _Aside(work / LEFT_OUT_FILE)
+        try:
+            tables, recovered, mended = _salvage_tables(copy, draft, aside, now_us)
+        finally:
+            aside.close()
         facts = verified_copy.make(draft, target)
+        try:
+            problems = _verify(target, now_us)
+            left_out = aside.move_to(target.with_name(LEFT_OUT_FILE))
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return Salvaged(target, facts, tables)
+    return Salvaged(target, facts, tables, recovered, mended, left_out, problems)
 
 
-def _salvage_tables(copy: Path, draft: Path) -> list[TableReport]:
+def _verify(target: Path, now_us: int) -> list[str]:
+    """Open the new store as a reader does, and verify it; what is wrong with it, in words. Raises MnemonError."""
+    connection = Connection(target, read_only=True, frozen=True)
+    try:
+        unreadable: list[insights.Unreadable] = []
+        load_index(connection, read_embedder(connection), None, unreadable)
+    except (*insights.BAD_ROW, SqliteError) as error:
+        raise _unsalvageable(f"the copy cannot be opened ({type(error).__name__})") from error
+    finally:
+        connection.close()
+    found = verify_closed(target, "full", now_us)
+    return [
+        f"{problem.what} ({problem.where})"
+        for each in found
+        if each.check.name != "files"  # modes and owner of the directory, which is the caller's
+        for problem in each.problems
+    ]
+
+
+class _Aside:
+    """The rows that were read and could not be kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    def add(self, table: str, why: str, named: Mapping[str, Any]) -> None:
+        if self._descriptor is None:
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        row = {name: _shown(value) for name, value in named.items() if value is not None}
+        os.write(self._descriptor, msgspec.json.encode({"table": table, "why": why, "row": row}) + b"\n")
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+
+    def move_to(self, path: Path) -> Path | None:
+        if self._descriptor is None:
+            return None
+        os.replace(self._path, path)
+        flush_directory(path.parent)
+        return path
+
+
+def _shown(value: Any) -> object:  # noqa: ANN401 - of any column
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, float):
+        return repr(value)  # also what JSON has no number for
+    return str(value) if isinstance(value, str) else value
+
+
+def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tuple[list[TableReport], int, list[str]]:
     sound, any_ = _reader(copy, verify=True), _reader(copy, verify=False)
     new = Connection(draft)
     try:
         migrate(new, draft)
         new.set_pragma("foreign_keys", 0)
         new.run("BEGIN IMMEDIATE")
-        tables = [_Table(name, sound, any_, new).salvaged() for name in (*BY_NUMBER, *BY_KEY)]
+        of = {name: _Table(name, sound, any_, new, aside, now_us) for name in (*BY_NUMBER, *BY_KEY)}
+        tables = [each.salvaged() for each in of.values()]
         dangling = _drop_dangling(new)
+        recovered = _recover(new, of["insights"].lost, of["memory_operations"].doubtful_numbers)
+        _mend_links(new)
         _drop_log_before_gap(new)
         new.run("COMMIT")
         new.checkpoint(truncate=True)
     finally:
         for each in (sound, any_, new):
             each.close()
-    return [
-        msgspec.structs.replace(each, kept=each.kept - lost, left_out=each.left_out + lost)
-        for each in tables
-        for lost in [dangling.get(each.table, 0)]
-    ]
+    mended = [name for each in of.values() for name in each.mended_rows]
+    return (
+        [
+            msgspec.structs.replace(each, kept=each.kept - lost, left_out=each.left_out + lost)
+            for each in tables
+            for lost in [dangling.get(each.table, 0)]
+        ],
+        recovered,
+        mended[:MAX_NAMED],
+    )
+
+
+# The first page, without which nothing can be read.
+
+_HEADER: Final = 100
+_PAGE_SIZE: Final = 4096
+_FIXED: Final = {
+    0: b"SQLite format 3\0", 16: _PAGE_SIZE.to_bytes(2, "big"), 18: bytes((2, 2)), 21: bytes((64, 32, 32)),
+    44: (4).to_bytes(4, "big"), 52: bytes(4), 56: (1).to_bytes(4, "big"), 64: bytes(4),
+    68: APPLICATION_ID.to_bytes(4, "big"), 72: bytes(20),
+}  # fmt: skip
+"""Parts of the header that are the same in every store (SQLite file format, 1.3)."""
+
+MAX_MISSING: Final = 8
+"""How many times longer than the file a header may say that the file is."""
+
+
+def _mend_header(copy: Path) -> None:
+    """Give a damaged first page the header that every store has, and a file that was cut short its length: the missing
+    pages are empty then. Of a sound file nothing is changed."""
+    size = copy.stat().st_size
+    if size < _HEADER:
+        return
+    with open(copy, "r+b", buffering=0) as file:
+        header = file.read(_HEADER)
+        usual = bytearray(header)
+        for at, value in _FIXED.items():
+            usual[at : at + len(value)] = value
+        usual[20] = checksums.RESERVED
+        file.seek(0)
+        file.write(usual)
+        if not checksums.is_sound(copy, 1):
+            if header[20] == 0 and not checksums.is_sound(copy, 2):  # a file without checksums
+                usual[20] = 0
+            if usual[20] or usual != header:
+                usual[28:32] = max(1, size // _PAGE_SIZE).to_bytes(4, "big")
+                usual[60:64] = current_version().to_bytes(4, "big")
+                usual[92:96] = usual[24:28]
+            file.seek(0)
+            file.write(usual)
+            if usual[20]:
+                checksums.accept(copy, 1)
+        length = int.from_bytes(usual[28:32], "big") * _PAGE_SIZE
+        if size < length <= MAX_MISSING * size:
+            file.truncate(length)
 
 
 def _reader(copy: Path, *, verify: bool) -> Connection:
@@ -116,11 +253,13 @@ def _reader(copy: Path, *, verify: bool) -> Connection:
         version = connection.pragma("user_version")
         if not verify:
             connection.set_pragma("checksum_verification", 0)
-        connection.rows("SELECT name FROM sqlite_schema")
-    except SqliteError as error:
+        tables = {str(name) for (name,) in connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    except (SqliteError, UnicodeDecodeError) as error:
         raise _unsalvageable(f"its first page cannot be read: {error}") from error
     if version != current_version():
         raise _unsalvageable(f"it has schema version {version}, and this mnemond writes {current_version()}")
+    if not tables >= set(stored_rows.TABLES):
+        raise _unsalvageable("its first page does not name the tables of a store")
     return connection
 
 
@@ -129,29 +268,40 @@ def _unsalvageable(why: str) -> MnemonError:
 
 
 class _Table:
-    def __init__(self, name: str, sound: Connection, any_: Connection, new: Connection) -> None:
+    def __init__(
+        self, name: str, sound: Connection, any_: Connection, new: Connection, aside: _Aside, now_us: int
+    ) -> None:
         self._name = name
         self._sound, self._any, self._new = sound, any_, new
-        columns = [str(row[1]) for row in new.rows(f"PRAGMA table_info({name})")]
-        self._columns = [*columns, "rowid"] if BY_NUMBER.get(name) == "rowid" else columns
+        self._aside = aside
+        self._columns = stored_rows.columns_of(new, name)
         places = ", ".join("?" * len(self._columns))
         self._insert = f"INSERT INTO {name}({', '.join(self._columns)}) VALUES({places})"
+        self._latest = format_us(now_us + AHEAD_US)
         self._queries = 0
-        self._kept = self._doubtful = self._left_out = self._gaps = 0
+        self._kept = self._doubtful = self._left_out = self._gaps = self._mended = 0
+        self.mended_rows: list[str] = []
+        self.lost: dict[str, str | None] = {}
+        """Of a table of memories: the ids of rows that were left out, and the hashes of their texts."""
+        self.doubtful_numbers: set[int] = set()
+        """Numbers of the rows that were kept from damaged pages."""
 
     def salvaged(self) -> TableReport:
         if self._name in BY_NUMBER:
             self._by_number(BY_NUMBER[self._name])
         else:
             self._by_key(BY_KEY[self._name])
-        return TableReport(self._name, self._kept, self._doubtful, self._left_out, self._gaps)
+        return TableReport(self._name, self._kept, self._doubtful, self._left_out, self._gaps, self._mended)
 
     def _select(self, connection: Connection, rest: str, values: Sequence[Any]) -> Rows | None:
+        """Rows of the table, None if they cannot be read. Only without checksums may a text be no UTF-8."""
         self._queries += 1
-        names = ", ".join(self._columns)
         try:
+            if connection is self._any:
+                return stored_rows.rows_as_bytes(connection, self._name, self._columns, rest, values)
+            names = ", ".join(self._columns)
             return connection.rows(f"SELECT {names} FROM {self._name} {rest}", values)  # noqa: S608 - constants
-        except SqliteError:
+        except (SqliteError, UnicodeDecodeError):
             return None
 
     def _by_number(self, key: str) -> None:
@@ -187,7 +337,11 @@ class _Table:
             elif start == end and found is None:
                 yield start, end
             elif start == end:
-                self._keep(self._select(self._sound, f"WHERE {key} = ?", (start,)) or [], doubtful=False)
+                found = self._select(self._sound, f"WHERE {key} = ?", (start,))
+                if found is None:
+                    yield start, end
+                else:
+                    self._keep(found, doubtful=False)
             elif self._queries > MAX_QUERIES:
                 yield start, end
             else:
@@ -224,29 +378,134 @@ class _Table:
 
     def _keep(self, rows: Rows, *, doubtful: bool) -> None:
         for row in rows:
-            if doubtful and not self._matches_hash(row):
-                self._left_out += 1
+            named = dict(zip(self._columns, row, strict=True))
+            if self._name == "insights" and not _matches_hash(named, doubtful=doubtful):
+                self._leave_out(named, "the text is not the one that was stored")
                 continue
-            try:
-                self._new.run(self._insert, row)
-            except ConstraintError:
-                self._left_out += not self._exists(row)
-                continue
-            self._kept += 1
-            self._doubtful += doubtful
+            mended = self._mend(named, doubtful=doubtful)
+            if mended is None:
+                self._leave_out(named, "it cannot be read as it is when it is used")
+            elif self._add(mended):
+                self._count(named, mended, doubtful=doubtful)
+            elif not self._exists(row):
+                bare = None if self._name != "insights" else _bare(mended)
+                if bare is not None and self._add(bare):
+                    self._count(named, bare, doubtful=True)
+                else:
+                    self._leave_out(named, "it does not fit the schema, or another row has its key")
 
-    def _matches_hash(self, row: tuple[Any, ...]) -> bool:
-        """True if the text of a memory has the stored hash; rows of other tables have none."""
-        if self._name != "insights":
-            return True
-        named = dict(zip(self._columns, row, strict=True))
-        content, noted = named["content"], named["content_hash"]
-        return isinstance(content, str) and noted == content_hash(content)
+    def _add(self, named: Mapping[str, Any]) -> bool:
+        try:
+            self._new.run(self._insert, tuple(named[each] for each in self._columns))
+        except ConstraintError:
+            return False
+        return True
+
+    def _count(self, before: Mapping[str, Any], after: Mapping[str, Any], *, doubtful: bool) -> None:
+        self._kept += 1
+        self._doubtful += doubtful
+        key = BY_NUMBER.get(self._name)
+        if doubtful and key is not None:
+            self.doubtful_numbers.add(after[key])
+        other = [name for name in self._columns if before[name] != after[name] and name not in _MADE_AGAIN]
+        if other:
+            self._mended += 1
+            self.mended_rows.append(str(stored_rows.row_named(self._name, before, tuple(other))))
+
+    def _leave_out(self, named: Mapping[str, Any], why: str) -> None:
+        self._left_out += 1
+        self._aside.add(self._name, why, named)
+        if self._name == "insights" and isinstance(named["id"], str):
+            self.lost[named["id"]] = named["content_hash"]
+
+    def _mend(self, named: Mapping[str, Any], *, doubtful: bool) -> dict[str, Any] | None:
+        """The row with defaults for the columns that cannot be used; None if it has none for one of them."""
+        found = {name: str(value) if isinstance(value, Undecoded) else value for name, value in named.items()}
+        defaults = _DEFAULTS.get(self._name, {})
+        if self._name == "meta":
+            is_record = stored_rows.is_record(named["key"])
+            return None if is_record and (doubtful or stored_rows.unusable_columns("meta", named)) else found
+        for column in stored_rows.unusable_columns(self._name, named):
+            if column not in defaults:
+                return None
+            found[column] = defaults[column]
+        if self._name == "insights":
+            self._mend_memory(found, doubtful=doubtful)
+        return found
+
+    def _mend_memory(self, found: dict[str, Any], *, doubtful: bool) -> None:
+        """Values that a reader could use, and `doctor` would call impossible; vectors that nothing vouches for."""
+        if found["updated_at"] > self._latest:
+            found["updated_at"] = UNKNOWN_TIME
+        for one, other in (("created_at", "updated_at"), ("updated_at", "created_at")):
+            if found[one] == UNKNOWN_TIME:
+                found[one] = found[other]
+        importance = found["effective_importance"]
+        if not (isinstance(importance, float) and 0 <= importance <= MAX_IMPORTANCE):
+            found["effective_importance"] = 0.5
+        blob, dimension = found["embedding"], found["embedding_dim"]
+        fits = isinstance(blob, bytes) and found["embedding_model"] and len(blob) == 4 * (dimension or 0)
+        if doubtful or (blob is not None and not fits):
+            found["embedding"] = found["embedding_model"] = found["embedding_dim"] = None
 
     def _exists(self, row: tuple[Any, ...]) -> bool:
         """True if the new file has the row already: tables are walked from both ends."""
-        where = " AND ".join(f"{each} IS ?" for each in self._columns)
-        return self._new.row(f"SELECT 1 FROM {self._name} WHERE {where}", row) is not None  # noqa: S608
+        key = ("id",) if self._name == "insights" else BY_KEY.get(self._name) or (BY_NUMBER[self._name],)
+        if self._name == "edge_rows":
+            key = ("source", "target", "kind")
+        named = dict(zip(self._columns, row, strict=True))
+        where = " AND ".join(f"{each} IS ?" for each in key)
+        sql = f"SELECT 1 FROM {self._name} WHERE {where}"  # noqa: S608 - constants
+        return self._new.row(sql, [named[each] for each in key]) is not None
+
+
+MAX_IMPORTANCE: Final = 1e300
+"""The largest effective importance that verification accepts (`verify_checks`)."""
+
+_MADE_AGAIN: Final = frozenset({"embedding", "embedding_model", "embedding_dim", "effective_importance"})
+"""Columns that the daemon computes again."""
+
+_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
+    "insights": {
+        "tags": "[]", "entities": "[]", "access_count": 0, "corroboration_count": 0, "boost_days": 0.0,
+        "created_at": UNKNOWN_TIME, "updated_at": UNKNOWN_TIME,
+        **dict.fromkeys(
+            ("keywords", "metadata", "last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end",
+             "last_boosted_at", "last_corroborated_at", "expires_at"),
+            None,
+        ),
+    },
+    "edge_rows": {"metadata": "{}", "created_at": UNKNOWN_TIME, "last_boosted_at": None, "boost_days": 0.0},
+    "memory_operations": {"before_state": None, "after_state": None, "created_at": UNKNOWN_TIME},
+    "oplog": {"created_at": UNKNOWN_TIME},
+    "entities": {"created_at": UNKNOWN_TIME},
+    "relationships": {"created_at": UNKNOWN_TIME, "valid_from": None, "invalid_at": None},
+    "messages": {"created_at": UNKNOWN_TIME},
+    "rolling_summaries": {"updated_at": UNKNOWN_TIME},
+    "exchanges": {"queued_at": UNKNOWN_TIME, "said_at": UNKNOWN_TIME, "not_before": None},
+}  # fmt: skip
+"""Values for columns that cannot be used, by table. A row with another such column is left out."""
+
+
+def _bare(named: Mapping[str, Any]) -> dict[str, Any]:
+    """A memory with its text, and defaults for everything that the schema may refuse."""
+    active = named["deleted_at"] is None
+    return {name: named[name] if name in _ESSENTIAL else None for name in named} | {
+        "category": "general", "importance": 3, "tags": "[]", "entities": "[]", "source": "user", "access_count": 0,
+        "effective_importance": 0.5, "memory_type": "memory", "boost_days": 0.0, "corroboration_count": 0, "pinned": 0,
+        "trust": "user", "quarantined": 0, "status": "active" if active else "forgotten",
+    }  # fmt: skip
+
+
+_ESSENTIAL: Final = frozenset({"id", "content", "content_hash", "created_at", "updated_at", "deleted_at"})
+
+
+def _matches_hash(named: Mapping[str, Any], *, doubtful: bool) -> bool:
+    """True if the text of a memory has the stored hash; of a sound page, also if none is stored."""
+    content, noted = named["content"], named["content_hash"]
+    if noted is None and not doubtful:
+        return True
+    return isinstance(content, str) and noted == content_hash(content)
 
 
 def _drop_dangling(new: Connection) -> dict[str, int]:
@@ -267,6 +526,46 @@ def _drop_dangling(new: Connection) -> dict[str, int]:
 def _reference(new: Connection, table: str, row: object, parent: str, number: int) -> tuple[str, str, str, str]:
     (found,) = (each for each in new.rows(f"PRAGMA foreign_key_list({table})") if each[0] == number)
     return table, found[3], parent, found[4]
+
+
+def _recover(new: Connection, lost: Mapping[str, str | None], doubtful: set[int]) -> int:
+    """Take memories whose rows are lost from the last state that their history has; return their number.
+
+    Of a row that was left out, the hash of the text is known; of another, the state must be from a sound page. What
+    was purged has no state, and what was retired none after it.
+    """
+    found = 0
+    for number, memory_id, text in new.rows(_LAST_STATES):
+        insight = history.decode_state(text).insight
+        noted = lost.get(memory_id)
+        is_sure = number not in doubtful if noted is None else noted == content_hash(insight.content)
+        if is_sure and insight.id == memory_id and insight.status == "active":
+            row = dict(zip(insights.COLUMNS, insights.values_of(insight), strict=True))
+            if not insights.unusable_columns(row):
+                insights.insert(new, AddInsight(insight, None), None)
+                found += 1
+    return found
+
+
+_LAST_STATES: Final = """
+    SELECT o.id, o.memory_id, o.after_state FROM memory_operations AS o
+     WHERE o.id = (SELECT max(id) FROM memory_operations WHERE memory_id = o.memory_id)
+       AND o.after_state IS NOT NULL AND o.memory_id NOT IN (SELECT id FROM insights)
+     ORDER BY o.id
+"""
+
+
+def _mend_links(new: Connection) -> None:
+    """Delete edges of memories that left recall, lead every other back, and break circles of successors."""
+    dead = "(SELECT number FROM insights WHERE deleted_at IS NOT NULL)"
+    new.run(f"DELETE FROM edge_rows WHERE source IN {dead} OR target IN {dead}")  # noqa: S608 - constants
+    columns = ", ".join(each for each in stored_rows.columns_of(new, "edge_rows") if each not in ("source", "target"))
+    new.run(
+        f"INSERT OR IGNORE INTO edge_rows(source, target, {columns})"  # noqa: S608 - constants
+        f" SELECT target, source, {columns} FROM edge_rows WHERE kind <> 2"
+    )
+    for each in superseded_in_circles(new):
+        new.run("UPDATE insights SET superseded_by = NULL WHERE id = ?", (each,))
 
 
 def _drop_log_before_gap(new: Connection) -> None:

@@ -77,7 +77,13 @@ _RECORDS: Final[dict[str, type]] = {"embedder": meta.EmbedderRecord, "switch": S
 def unusable_columns(table: str, named: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns of a row, given by their names, whose values no reader can use."""
     if table == "meta":
-        return () if _is_usable_fact(named["key"], named["value"]) else ("value",)
+        kind = _record_of(named["key"])
+        try:
+            if kind is not None:
+                msgspec.json.decode(named["value"], type=kind)
+        except msgspec.MsgspecError:
+            return ("value",)
+        return ()
     found = []
     for column, read in _READERS.get(table, {}).items():
         try:
@@ -87,14 +93,13 @@ def unusable_columns(table: str, named: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_usable_fact(key: str, value: str) -> bool:
-    kind = JobRecord if key.startswith(meta.JOB_PREFIX) else _RECORDS.get(key)
-    if kind is not None:
-        try:
-            msgspec.json.decode(value, type=kind)
-        except msgspec.MsgspecError:
-            return False
-    return True
+def _record_of(key: str) -> type | None:
+    return JobRecord if key.startswith(meta.JOB_PREFIX) else _RECORDS.get(key)
+
+
+def is_record(key: str) -> bool:
+    """Return True for a key of `meta` whose value is a record that is made again when it is missing."""
+    return _record_of(key) is not None
 
 
 class BadRow(NamedTuple):
@@ -118,14 +123,19 @@ def bad_rows(connection: Connection) -> Iterator[BadRow | None]:
 
 def _bad_rows_of(connection: Connection, table: str) -> Iterator[BadRow | None]:
     columns = columns_of(connection, table)
-    shown = _KEYS.get(table, columns[:1])
     for rows in _pages(connection, table, columns):
         for row in rows:
             named = dict(zip(columns, row, strict=True))
             wrong = (NOT_TEXT,) if _undecoded(row) else unusable_columns(table, named)
             if wrong:
-                yield BadRow(table, " ".join(str(named[each]) for each in shown), wrong)
+                yield row_named(table, named, wrong)
         yield None
+
+
+def row_named(table: str, named: Mapping[str, Any], columns: tuple[str, ...]) -> BadRow:
+    """Return a row in words: its key, and the columns that are wrong."""
+    key = _KEYS.get(table) or (next(iter(named)),)
+    return BadRow(table, " ".join(str(named[each]) for each in key), columns)
 
 
 _KEYS: Final = {

@@ -517,12 +517,13 @@ def _references(evidence: Evidence) -> Steps:
         lost.add(f"{insight_id} ({column})")
     yield from lost.problems("rows refer to rows that do not exist", DAMAGED)
     yield None
-    cycles = Tally(_cycles(dict(evidence.connection.rows(_SUCCESSORS))))
+    cycles = Tally(superseded_in_circles(evidence.connection))
     yield from cycles.problems("memories were superseded in a circle", DAMAGED)
 
 
-def _cycles(successor: dict[str, str]) -> list[str]:
-    """One member of each cycle, the smallest."""
+def superseded_in_circles(connection: Connection) -> list[str]:
+    """Return one member of each circle of successors, the smallest. Raises SqliteError."""
+    successor: dict[str, str] = dict(connection.rows(_SUCCESSORS))
     settled: set[str] = set()
     found: list[str] = []
     for start in successor:

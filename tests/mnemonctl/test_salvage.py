@@ -69,15 +69,16 @@ def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
     before = path.read_bytes()
     code, said = run(directory)
     assert (code, said["store"], said["of"], said["memories"], said["whole"]) == (
-        1, "default-salvaged", "default", 38, False,
+        1, "default-salvaged", "default", 39, False,
     )  # fmt: skip
     (memories,) = (each for each in said["tables"] if each["table"] == "insights")
-    assert (memories["kept"], memories["left_out"]) == (38, 1)
+    assert (memories["kept"], memories["left_out"], said["recovered"]) == (38, 1, 1)
+    assert (Path(said["path"]).with_name("left-out.jsonl"), said["problems"]) == (Path(said["left_out"]), [])
     assert path.read_bytes() == before
     new = Path(said["path"])
     assert (new.stat().st_mode & 0o777, new.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     engine = engine_at(new)
-    assert len(contents(engine)) == 38
+    assert len(contents(engine)) == 39
     engine.close()
     assert (
         doctor.run(directory, DoctorOptions(store="default-salvaged", full=True), Output(form="json"), {}).exit_code
@@ -88,9 +89,11 @@ def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
 def test_what_people_are_told(directory: Path) -> None:
     damage(directory)
     said = doctor.run(directory, DoctorOptions(salvage=True), Output(), {}).stdout
-    assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is unchanged" in said
+    assert "default-salvaged: 39 memories, 0 out of recall, read from default, which is unchanged" in said
     assert "insights: 38 rows kept" in said
     assert "1 left out" in said
+    assert "  1 memory taken from the history" in said
+    assert "  what was left out: " in said
     assert said.endswith("mnemonctl store set default-salvaged makes it the one that is used\n")
 
 
