@@ -9,7 +9,7 @@ import trio
 from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.store_access import OpenStores
-from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.store.backups import Backup, BackupService
 from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.verified_copy import Facts
@@ -60,6 +60,13 @@ class BackupHandlers:
         """Read every page of a backup. Raises MnemonError: NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
         facts = await self._safekeeping.verify(backup)
+        if facts.unreadable:
+            raise MnemonError(
+                STORAGE,
+                f"rows of {backup.name} that cannot be read: {facts.unreadable:,} ({', '.join(facts.unreadable_rows)});"
+                " all others can",
+                hint="it can be restored, without them; `mnemonctl backup list` shows others",
+            )
         return types_admin.BackupVerifyResult(backup=_backup_view(backup, facts))
 
     @handles("backup.restore", in_task=True)
@@ -75,7 +82,8 @@ class BackupHandlers:
             raise MnemonError(
                 INVALID_PARAMS,
                 f'this replaces the store "{into}" by what it was at {backup.created_at}; it needs yes (--yes)',
-                hint="what it is now becomes a backup first; or name another store with into (--into)",
+                hint="what it is now becomes a backup first, or is kept aside if it cannot be read; or name another"
+                " store with into (--into)",
                 outcome="rejected",
             )
         done = await self._safekeeping.restore(backup, into)
@@ -85,6 +93,7 @@ class BackupHandlers:
             backup=backup.name,
             memories=done.memories,
             before=None if done.before is None else done.before.name,
+            kept=None if done.aside is None else str(done.aside),
         )
 
 
@@ -152,13 +161,18 @@ class StoreHandlers:
     async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
         """Remove a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
         name = check_name(params.name)
-        self._stores.find(name)
+        self._stores.find_directory(name)
         self._stores.refuse_active(name)
         refuse_busy(self._worker, name)
         if not params.yes:
             raise await self._unsure(name)
-        last = await self._safekeeping.remove(name, purge=params.purge)
-        return types_admin.StoreRemoveResult(name=name, backup=None if last is None else last.name, purged=params.purge)
+        removed = await self._safekeeping.remove(name, purge=params.purge)
+        return types_admin.StoreRemoveResult(
+            name=name,
+            backup=None if removed.backup is None else removed.backup.name,
+            purged=params.purge,
+            kept=None if removed.aside is None else str(removed.aside),
+        )
 
     async def _unsure(self, name: str) -> MnemonError:
         """Return the error of a request without `yes`, with the number of memories that would be removed."""
@@ -171,6 +185,7 @@ class StoreHandlers:
         return MnemonError(
             INVALID_PARAMS,
             f'this removes the store "{name}"{holds}; it needs yes (--yes)',
-            hint="a last backup is made first, from which `mnemonctl backup restore` brings it back",
+            hint="a last backup is made first, from which `mnemonctl backup restore` brings it back; what cannot be"
+            " read is kept aside",
             outcome="rejected",
         )

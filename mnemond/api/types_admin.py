@@ -317,11 +317,13 @@ class StoreRemoveParams(Params, frozen=True, kw_only=True):
 
 
 class StoreRemoveResult(Result, frozen=True, kw_only=True):
-    """`backup` is the name of the last backup, null with `purge`."""
+    """`backup` is the name of the last backup, null with `purge`, and for a store that could not be read: `kept` is the
+    directory in which that one is kept."""
 
     name: str
     backup: str | None
     purged: bool
+    kept: str | None = None
 
 
 STORE_REMOVE = method(
@@ -413,12 +415,14 @@ class BackupRestoreParams(StoreParams, frozen=True, kw_only=True):
 
 
 class BackupRestoreResult(Result, frozen=True, kw_only=True):
-    """The store, its size now, and the name of the backup of its former contents."""
+    """The store, its size now, and its former contents: the name of the backup of them, or the directory in which they
+    are kept because they cannot be read."""
 
     store: str
     backup: str
     memories: int
     before: str | None
+    kept: str | None = None
 
 
 BACKUP_RESTORE = method(

@@ -103,8 +103,12 @@ def _remove(result: StoreRemoveResult, style: Style) -> str:
     name = one_line(result.name)
     if style.quiet:
         return lines(name)
-    if result.backup is None:
+    if result.kept is not None:
+        return lines(f'Removed store "{name}", which cannot be read', f"  it is kept in {one_line(result.kept)}")
+    if result.purged:
         return lines(f'Removed store "{name}" and its backups')
+    if result.backup is None:
+        return lines(f'Removed store "{name}": there was no database')
     return lines(f'Removed store "{name}"', f"  to bring it back: mnemonctl backup restore {one_line(result.backup)}")
 
 
@@ -195,6 +199,7 @@ def _restored(result: BackupRestoreResult, style: Style) -> str:
     return lines(
         f'Restored store "{one_line(result.store)}": {plural(result.memories, "memory")}',
         None if result.before is None else f"  what it was before: mnemonctl backup restore {one_line(result.before)}",
+        None if result.kept is None else f"  what it was before cannot be read, and is kept in {one_line(result.kept)}",
     )
 
 
@@ -224,7 +229,7 @@ BACKUP = Command(
     details=(
         "A backup holds everything acknowledged before it began, and was read through before it got its name.",
         "The newest ten of each store are kept, see backup.keep in config.toml.",
-        "A store that is replaced becomes a backup first; that needs --yes.",
+        "A store that is replaced becomes a backup first; that needs --yes. What cannot be read is kept in damaged/.",
         "The beginning of a name is enough where it means one backup.",
     ),
     options=BackupOptions,

@@ -10,19 +10,21 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeVar, get_args
+from typing import Final, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 import trio
 
-from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, rejected
+from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError, rejected
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
-from mnemond.store.connection import BusyError, SqliteError
+from mnemond.store.checksums import is_damage, reason
+from mnemond.store.connection import DATABASE_FILE, STORE_FILES, BusyError, SqliteError
 from mnemond.store.files import flush_directory, make_directory
-from mnemond.store.registry import StoreRegistry, check_name, check_new_name, is_valid_name
+from mnemond.store.registry import Closed, StoreRegistry, check_name, check_new_name, is_valid_name
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Facts, Pause, no_pause
 
@@ -31,8 +33,14 @@ Kind = Literal["asked", "scheduled", "replaced", "removed"]
 
 DIRECTORY: Final = "backups"
 _SUFFIX: Final = ".db"
+DAMAGED: Final = "damaged"
+"""Directory of the data directory with stores that could not be read when they were replaced or removed."""
+
 REMOVED: Final = ".removed-"
 """Prefix of a store's directory that is being deleted; it is no valid name of a store."""
+
+RESTORING: Final = ".restoring-"
+"""Prefix of a store's directory that is being made from a backup."""
 
 PIECE_BYTES: Final = 1 << 16
 """Bytes searched at once: a millisecond."""
@@ -96,6 +104,58 @@ class BackupDirectory:
             self.drop(each)
         return made, [each.name for each in gone]
 
+    def add_of_files(self, store: str, source: Path, kind: Kind, now_us: int, pause: Pause = no_pause) -> Backup:
+        """Copy a database that is not in use, and its log, to a place where they may be opened, and add that as `add`
+        does: nothing is opened beside `source`. Raises MnemonError, SqliteError and OSError."""
+        files.make_directory(self._root)
+        files.make_directory(self.directory(store))
+        work = self.directory(store) / f".{kind}.work"
+        shutil.rmtree(work, ignore_errors=True)
+        os.mkdir(work, 0o700)
+        try:
+            for part in ("", "-wal"):
+                if (file := source.with_name(source.name + part)).is_file():
+                    shutil.copyfile(file, work / f"copy.db{part}")
+            return self.add(store, work / "copy.db", kind, now_us, pause)[0]
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    # Stores that cannot be read are moved to `damaged/STORE/TIME` as they are.
+
+    def aside(self, store: str) -> Path:
+        return self._root.with_name(DAMAGED) / check_name(store)
+
+    def put_aside(self, store: str, now_us: int) -> Path:
+        """Move the directory of a store away in one step, and return its new place. Raises OSError."""
+        folder = self.aside(store)
+        files.make_directory(folder.parent)
+        files.make_directory(folder)
+        while os.path.lexists(place := folder / _stamp(now_us)):
+            now_us += 1
+        stores = self._root.with_name("data")
+        os.rename(stores / store, place)
+        flush_directory(folder)
+        flush_directory(stores)
+        return place
+
+    def swap(self, store: str, ready: Path, now_us: int) -> Path | None:
+        """Give a store the directory `ready`, and move its old one aside, if it has one; return that place.
+
+        If the process ends between the two steps, `remove_leftovers` does the second one. Raises OSError.
+        """
+        stores = self._root.with_name("data")
+        aside = self.put_aside(store, now_us) if os.path.lexists(stores / store) else None
+        os.rename(ready, stores / store)
+        flush_directory(stores)
+        return aside
+
+    def drop_aside(self, aside: Path) -> None:
+        """Delete what was moved aside, and the directories above it if nothing else is in them."""
+        remove_draft(aside)
+        for folder in (aside.parent, aside.parent.parent):
+            with suppress(OSError):
+                folder.rmdir()
+
     def drop(self, backup: Backup) -> None:
         backup.path.unlink(missing_ok=True)
         _note_of(backup.path).unlink(missing_ok=True)
@@ -133,8 +193,11 @@ class BackupDirectory:
 
 
 def _file_name(now_us: int, kind: Kind) -> str:
-    stamp = format_us(now_us).replace("-", "").replace(":", "")
-    return f"{stamp}-{kind}{_SUFFIX}"
+    return f"{_stamp(now_us)}-{kind}{_SUFFIX}"
+
+
+def _stamp(now_us: int) -> str:
+    return format_us(now_us).replace("-", "").replace(":", "")
 
 
 def _note_of(path: Path) -> Path:
@@ -202,13 +265,22 @@ class NewBackup(msgspec.Struct, frozen=True):
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """The store that was restored, from which backup, and the backup of its previous content."""
+    """The store that was restored, from which backup, and its previous content: the backup of it, or the directory in
+    which it is kept because it cannot be read."""
 
     store: str
     path: Path
     backup: Backup
     memories: int
     before: Backup | None
+    aside: Path | None = None
+
+
+class Removed(NamedTuple):
+    """The last backup of a store that was removed, or the directory in which it is kept because it cannot be read."""
+
+    backup: Backup | None
+    aside: Path | None
 
 
 class _Abandoned(Exception):  # noqa: N818 - no error
@@ -249,40 +321,81 @@ class BackupService:
         expected = None if backup.facts is None else backup.facts.sha256
         return await _in_thread(lambda pause: verified_copy.verify(backup.path, pause, expected))
 
-    async def remove(self, name: str, *, purge: bool) -> Backup | None:
-        """Delete a store after a last backup; with `purge` without one, and its earlier backups as well.
+    async def remove(self, name: str, *, purge: bool) -> Removed:
+        """Delete a store after a last backup; with `purge` without one, and its earlier backups as well. A store that
+        cannot be read is kept aside.
 
         Raises MnemonError; the store is unchanged then.
         """
-        self._stores.find(name)
+        self._stores.find_directory(name)
         self._stores.refuse_active(name)
-        async with self._lock(name), self._stores.exclusive(name) as path:
+        async with self._lock(name), self._stores.exclusive(name) as closed:
             self._stores.refuse_active(name)
-            last = None
-            if not purge:
-                last = (await self._add(name, path, "removed", self._now_us())).backup
-            await _run(partial(_delete, path.parent), abandon=False)
+            last = aside = None
             if purge:
-                delete = partial(shutil.rmtree, self._directory.directory(name), ignore_errors=True)
-                await _run(delete, abandon=False)
-        return last
+                await _run(partial(_delete, closed.path.parent), abandon=False)
+                for each in (self._directory.directory(name), self._directory.aside(name)):
+                    await _run(partial(shutil.rmtree, each, ignore_errors=True), abandon=False)
+            else:
+                last = await self._last_backup(name, closed, "removed")
+                aside = await _run(partial(self._directory.put_aside, name, self._now_us()), abandon=False)
+                if last is None:
+                    last = await self._backup_of_aside(name, aside, "removed")
+                if last is not None or not holds_store(aside):
+                    await _run(partial(self._directory.drop_aside, aside), abandon=False)
+                    aside = None
+        return Removed(last, aside)
 
     async def restore(self, backup: Backup, into: str) -> Restored:
-        """Replace the content of a store by a backup. Its previous content becomes a backup.
+        """Replace a store by a backup. Its previous content becomes a backup; a store that cannot be read is not
+        opened, and is kept aside as it is.
 
         Raises MnemonError; the store is unchanged then.
         """
-        if not self._stores.exists(into):
+        if not self._stores.exists(check_name(into)):
             check_new_name(into)
-        async with self._lock(into), self._stores.exclusive(into) as path:
+        async with self._lock(into):
             facts = await self.verify(backup)
-            before = None
-            if path.exists():
-                before = (await self._add(into, path, "replaced", self._now_us())).backup
-            ready = path.with_name(f"{path.name}.restored")
-            await _in_thread(lambda pause: _prepare(backup.path, ready, pause))
-            await _run(partial(_put_in_place, ready, path), abandon=False)
-        return Restored(into, path, backup, facts.memories, before)
+            path = self._stores.path(into)
+            ready = path.parent.with_name(RESTORING + into)
+            await _in_thread(lambda pause: _prepare(backup.path, ready, path.parent, pause))
+            async with self._stores.exclusive(into) as closed:
+                before = await self._last_backup(into, closed, "replaced")
+                aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
+            if aside is not None:
+                if before is None:
+                    before = await self._backup_of_aside(into, aside, "replaced")
+                if before is not None or not holds_store(aside):
+                    await _run(partial(_take_over, aside, path.parent), abandon=False)
+                    await _run(partial(self._directory.drop_aside, aside), abandon=False)
+                    aside = None
+        return Restored(into, path, backup, facts.memories, before, aside)
+
+    async def _last_backup(self, name: str, closed: Closed, kind: Kind) -> Backup | None:
+        """Back up a store that was in use and in order until now; None for any other, which is not opened."""
+        if not closed.was_sound or not closed.path.is_file():
+            return None
+
+        def add(pause: Pause) -> Backup | None:
+            try:
+                return self._directory.add(name, closed.path, kind, self._now_us(), pause)[0]
+            except (SqliteError, MnemonError) as error:
+                if isinstance(error, MnemonError) or is_damage(error):
+                    return None  # it is kept aside then
+                raise
+
+        return await _in_thread(add)
+
+    async def _backup_of_aside(self, name: str, aside: Path, kind: Kind) -> Backup | None:
+        """Back up a store that was put aside, from a copy of its files; None if it cannot be read."""
+        if not (aside / DATABASE_FILE).is_file():
+            return None
+        try:
+            add = self._directory.add_of_files
+            made = await _in_thread(lambda pause: add(name, aside / DATABASE_FILE, kind, self._now_us(), pause))
+        except MnemonError:
+            return None
+        return made
 
     async def _add(self, name: str, path: Path, kind: Kind, now_us: int) -> NewBackup:
         return NewBackup(*await _in_thread(lambda pause: self._directory.add(name, path, kind, now_us, pause)))
@@ -292,24 +405,78 @@ class BackupService:
 
 
 def remove_leftovers(data_dir: Path) -> None:
-    """Delete the leftovers of a process that ended while it removed a store (blocking)."""
-    for left in (data_dir / "data").glob(f"{REMOVED}*"):
+    """Delete the leftovers of a process that ended while it copied, removed or restored a store, and finish a restore
+    that had put the old store aside already (blocking)."""
+    stores = data_dir / "data"
+    for left in stores.glob(f"{REMOVED}*"):
         shutil.rmtree(left, ignore_errors=True)
+    for ready in stores.glob(f"{RESTORING}*"):
+        place = ready.with_name(ready.name.removeprefix(RESTORING))
+        if os.path.lexists(place) or not (ready / DATABASE_FILE).is_file():
+            shutil.rmtree(ready, ignore_errors=True)
+        else:
+            os.rename(ready, place)
+            flush_directory(stores)
+    for draft in drafts(data_dir):
+        remove_draft(draft)
 
 
-def _prepare(source: Path, ready: Path, pause: Pause) -> None:
-    make_directory(ready.parent.parent)
+def drafts(data_dir: Path) -> list[Path]:
+    """Return what an interrupted process left of copies of stores: files `.NAME.part`, directories `.NAME.work`. While
+    nothing is being copied, none of them is in use."""
+    found = [
+        path
+        for pattern in ("data/*/.*", f"{DIRECTORY}/*/.*")
+        for path in data_dir.glob(pattern)
+        if path.name.endswith(DRAFT_ENDINGS)
+    ]
+    found += data_dir.glob(f"data/*/{DATABASE_FILE}.restored")
+    return sorted(found)
+
+
+DRAFT_ENDINGS: Final = (".part", ".part-journal", ".part-wal", ".part-shm", ".work")
+"""Endings of the names of copies that are not complete."""
+
+
+def remove_draft(path: Path) -> None:
+    """Remove a file or a directory, if possible (blocking)."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def holds_store(directory: Path) -> bool:
+    """Return True if a directory has a file of a store that may hold memories."""
+    kept = (*STORE_FILES, LEFT_OUT_FILE)
+    return any(os.path.lexists(directory / name) for name in kept) or any(directory.glob(f"{DATABASE_FILE}.bak*"))
+
+
+LEFT_OUT_FILE: Final = "left-out.jsonl"
+"""Beside a salvaged store: rows that were read and could not be kept, a JSON object a line, 0600."""
+
+
+def _prepare(source: Path, ready: Path, old: Path, pause: Pause) -> None:
+    """Make a directory for a store next to the old one, with the content of a backup and the settings of the store."""
     make_directory(ready.parent)
-    verified_copy.make(source, ready, pause)
+    shutil.rmtree(ready, ignore_errors=True)
+    make_directory(ready)
+    for name in OWN_FILES:
+        if (old / name).is_file():
+            files.replace_file(ready / name, (old / name).read_bytes())
+    verified_copy.make(source, ready / DATABASE_FILE, pause)
 
 
-def _put_in_place(ready: Path, path: Path) -> None:
-    """Replace the database in one step. Its log is empty, and would be read into the new database."""
-    for part in ("-wal", "-shm"):
-        path.with_name(path.name + part).unlink(missing_ok=True)
-    health.remove_notes(path)
-    os.replace(ready, path)
-    flush_directory(path.parent)
+OWN_FILES: Final = ("config.toml",)
+"""Files in the directory of a store that are not the store's, and stay when it is replaced."""
+
+
+def _take_over(aside: Path, place: Path) -> None:
+    """Move the copies beside the old store beside the new one."""
+    for path in (*aside.glob(f"{DATABASE_FILE}.bak*"), *aside.glob(LEFT_OUT_FILE)):
+        os.replace(path, place / path.name)
+    flush_directory(place)
 
 
 def _delete(directory: Path) -> None:
@@ -343,8 +510,9 @@ async def _run(work: Callable[[], T], *, abandon: bool) -> T:
     try:
         return await trio.to_thread.run_sync(work, abandon_on_cancel=abandon)
     except (SqliteError, OSError) as error:
+        hint = health.DAMAGE_HINT if is_damage(error) else "look at space and permissions, then repeat"
         raise rejected(
             BUSY if isinstance(error, BusyError) else STORAGE,
-            f"the disk or the database refused: {error}",
-            "nothing was changed: look at space and permissions, then repeat",
+            f"{reason(error)}; nothing was changed",
+            hint,
         ) from error

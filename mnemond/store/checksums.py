@@ -50,6 +50,25 @@ def is_damage(error: BaseException) -> bool:
     return damaged or getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
 
 
+_DAMAGE: Final = "a page of the file is not what was written to it"
+
+
+def reason(error: BaseException) -> str:
+    """Return why SQLite or the system refused, in words. SQLite's own mislead: it calls a page with a wrong checksum a
+    "disk I/O error", and after some failures says "not an error"."""
+    if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA:
+        return _DAMAGE
+    if isinstance(error, apsw.NotADBError):
+        return "the file is not a database: its first page is damaged"
+    if isinstance(error, apsw.CorruptError):
+        return f"the file is damaged ({error})"
+    if isinstance(error, apsw.Error) and str(error) == "not an error":
+        code = getattr(error, "extendedresult", None) or getattr(error, "result", None) or 0
+        names = apsw.mapping_extended_result_codes | apsw.mapping_result_codes
+        return f"the disk refused ({names.get(code, type(error).__name__)})"
+    return str(error)
+
+
 def faulty_pages(path: Path) -> Iterator[int | None]:
     """Yield the numbers of the pages, from 1, with wrong checksums, and None wherever others may run meanwhile.
 

@@ -24,9 +24,10 @@ from mnemond.index.vectors import Cosines, cosines_of_all
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
 from mnemond.model.outcomes import EmbedRunResult, MergeResult, Outcome, RememberResult, RestoreResult, UpdateResult
 from mnemond.store import operations, purge
+from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
-from mnemond.store.health import Ballast, HighWater, StoreHealth, last_line
+from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operations import View, Write
@@ -77,7 +78,8 @@ class Engine:
         try:
             connection = self._healthy()
         except (SqliteError, MnemonError) as error:
-            refusal = _storage(f"the store is closed after an error and cannot be reopened: {error}", "rejected")
+            why = f"the store is closed after an error and cannot be reopened: {reason(error)}"
+            refusal = _storage(why, "rejected", error)
             return [refusal] * len(batch)
         refusals = [self.health.refusal(write.method) for write in batch]
         if any(refusals):
@@ -149,8 +151,8 @@ class Engine:
             connection.run("COMMIT")
         except SqliteError as error:
             self.health.note_failure(error)
-            self._resync(f"COMMIT failed: {error}")
-            return _storage(f"the disk or database failed while committing: {error}", "unknown")
+            self._resync(f"COMMIT failed: {reason(error)}")
+            return _storage(f"the disk or database failed while committing: {reason(error)}", "unknown", error)
         self._note_progress(connection)
         return None
 
@@ -176,7 +178,8 @@ class Engine:
                 f"another process holds the store's database: {error}; nothing was written",
                 "close the other program that has the file open, then repeat",
             )
-        return _storage(f"the disk or database refused the write: {error}; nothing was written", "rejected")
+        why = f"the disk or database refused the write: {reason(error)}; nothing was written"
+        return _storage(why, "rejected", error)
 
     def _roll_back(self, connection: Connection) -> None:
         try:
@@ -207,7 +210,7 @@ class Engine:
             self._load(connection)
             self._wipe(connection)
         except (SqliteError, MnemonError) as error:
-            self.health.checkpoint_failure = f"purged memories may still be in the store's files: {error}"
+            self.health.checkpoint_failure = f"purged memories may still be in the store's files: {reason(error)}"
 
     def _wipe(self, connection: Connection) -> None:
         if not self._rewritten:
@@ -256,7 +259,7 @@ class Engine:
                 self._load(connection)
             self.embedder = embedder
         except (SqliteError, MnemonError) as error:
-            self._resync(f"the store cannot be read again: {error}")
+            self._resync(f"the store cannot be read again: {reason(error)}")
         self.checkpoint_if_due()
         if (lost := self._lost_files("unknown")) is not None:
             raise lost
@@ -277,11 +280,11 @@ class Engine:
             return  # a reader of another process holds the log; the next batch tries again
         except SqliteError as error:
             self.health.note_failure(error)
-            self.health.checkpoint_failure = f"the write-ahead log cannot be copied into the database: {error}"
+            self.health.checkpoint_failure = f"the write-ahead log cannot be copied into the database: {reason(error)}"
 
-    def poison(self, reason: str) -> None:
+    def poison(self, why: str) -> None:
         """After an unexpected exception: trust neither the connection nor the index, and read everything again."""
-        self._resync(reason)
+        self._resync(why)
 
     def close(self) -> None:
         """Copy the log into the database and close. Raises SqliteError when the checkpoint fails; while another process
@@ -313,16 +316,16 @@ class Engine:
             self._compare(opened.connection)
         return self._connection
 
-    def _resync(self, reason: str) -> None:
+    def _resync(self, why: str) -> None:
         """Drop the connection and read everything again: the rows on disk are canonical."""
-        self.health.fault = reason
+        self.health.fault = why
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
                 connection.close()
             self._healthy()
         except (SqliteError, MnemonError) as error:
-            self.health.fault = f"{reason}; reopening failed: {error}"
+            self.health.fault = f"{why}; reopening failed: {reason(error)}"
 
     def _compare(self, connection: Connection) -> None:
         """Compare the end of the log with the last acknowledged line."""
@@ -352,7 +355,9 @@ class Engine:
             self.health.note_failure(error)
 
 
-def _storage(sentence: str, outcome: Certainty) -> MnemonError:
+def _storage(sentence: str, outcome: Certainty, error: Exception) -> MnemonError:
+    if is_damage(error):
+        return MnemonError(STORAGE, sentence, hint=DAMAGE_HINT, outcome=outcome)
     hint = "check the disk (space, permissions), then repeat" + (
         " with the same op_id: it is stored at most once" if outcome == "unknown" else ""
     )

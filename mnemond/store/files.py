@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, MnemonError, rejected
+from mnemond.store import checksums
 from mnemond.store.connection import Connection
 from mnemond.store.schema import APPLICATION_ID, current_version
 
@@ -67,7 +68,7 @@ def damaged(what: str, error: Exception) -> MnemonError:
 
 def damage_reason(error: Exception) -> str:
     """Why a store is not written any more, after an error for which `checksums.is_damage` is True."""
-    return f"the store's file is damaged: {error}"
+    return f"the store's file is damaged: {checksums.reason(error)}"
 
 
 # Identity and size.

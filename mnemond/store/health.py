@@ -42,8 +42,9 @@ FREEING_METHODS: Final = frozenset({"forget", "gc", "jobs"})
 """Methods whose writes remove memories, or tidy up: they are allowed when the disk is full."""
 
 DAMAGE_HINT: Final = (
-    "`mnemonctl doctor --full` names what is damaged, `mnemonctl doctor --salvage` reads what can be read into a copy;"
-    " `mnemonctl backup list` shows earlier copies"
+    "`mnemonctl doctor --salvage` reads what can be read into a copy; `mnemonctl backup list` shows earlier ones:"
+    " `mnemonctl backup restore BACKUP --yes` puts one in its place and keeps the damaged file, with --into OTHER it"
+    " becomes another store"
 )
 DISK_FULL: Final = "the disk is full"
 

@@ -22,6 +22,7 @@ import numpy as np
 from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.model.memory import CATEGORIES, EDGE_TYPES, MAX_METADATA, NO_METADATA, format_us, parse_rfc3339
 from mnemond.store import operations, verified_copy
+from mnemond.store.checksums import reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, Connection, SqliteError, Value
 from mnemond.store.files import flush_directory, make_directory
 from mnemond.store.insights import content_hash
@@ -219,7 +220,7 @@ def move(data_dir: Path, now_us: int, warn: Callable[[str], None]) -> bool:
         ) from error
     except (SqliteError, OSError) as error:
         raise MnemonError(
-            STORAGE, f"{old} cannot be moved to {data / 'default'}: {error}",
+            STORAGE, f"{old} cannot be moved to {data / 'default'}: {reason(error)}",
             hint="it is unchanged; move it away to begin with an empty store",
         ) from error  # fmt: skip
     return True

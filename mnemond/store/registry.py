@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import trio
 
 from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
-from mnemond.store.checksums import is_damage
+from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
 from mnemond.store.database import ChooseEmbedder
 from mnemond.store.engine import OnDefect
@@ -126,6 +127,13 @@ class CancellableOpen:
             return self._opened
 
 
+class Closed(NamedTuple):
+    """A store that is closed. `was_sound`: it was in use until now, nothing was wrong, and its log is empty."""
+
+    path: Path
+    was_sound: bool
+
+
 class _Opening:
     def __init__(self) -> None:
         self.lock = trio.Lock()
@@ -227,6 +235,13 @@ class StoreRegistry:
     def find(self, name: str) -> Path:
         """Return the file of a store that exists, or is made on first use. Raises MnemonError(NOT_FOUND)."""
         if name != DEFAULT and not self.exists(name):
+            if os.path.lexists(self.path(name).parent):
+                raise rejected(
+                    NOT_FOUND,
+                    f'the store "{name}" has no database: {self.path(name)} is not there or not a file',
+                    "`mnemonctl backup restore BACKUP` puts an earlier copy in its place (mnemonctl backup list);"
+                    f" `mnemonctl store remove {name} --yes` removes what is left of it",
+                )
             check_new_name(name)  # else the error would repeat the secret
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise rejected(
@@ -236,28 +251,39 @@ class StoreRegistry:
             )
         return self.path(name)
 
+    def find_directory(self, name: str) -> Path:
+        """Return the directory of a store, with or without a database. Raises MnemonError(NOT_FOUND)."""
+        directory = self.path(name).parent
+        return directory if os.path.lexists(directory) else self.find(name).parent
+
     def warm(self, name: str) -> Store | None:
         return self._stores.get(name)
 
     @asynccontextmanager
-    async def exclusive(self, name: str) -> AsyncIterator[Path]:
-        """Close the store and yield its file: what was queued is written, and calls of `open` wait until the end.
+    async def exclusive(self, name: str) -> AsyncIterator[Closed]:
+        """Close the store, whatever its state, and yield its file: what was queued is written, if that is possible, and
+        calls of `open` wait until the end.
 
-        Raises MnemonError when it cannot be closed properly, or is still being read: its log is not empty then.
+        Raises MnemonError(BUSY) when a sound store is still being read by another program: its log is not empty then.
         """
         async with self._opening.setdefault(name, _Opening()).lock:
+            sound = False
             if (store := self._stores.pop(name, None)) is not None:
                 for notify in self.on_closed:
                     notify(name)
                 with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
-                    await store.close()
-            if log_bytes(self.path(name)):
+                    sound = not store.is_damaged
+                    try:
+                        await store.close()
+                    except MnemonError:
+                        sound = False  # what is in its log stays there
+            if sound and log_bytes(self.path(name)):
                 raise rejected(
                     BUSY,
                     f'the store "{name}" is still being read',
                     "repeat in a moment; close other programs that have it open",
                 )
-            yield self.path(name)
+            yield Closed(self.path(name), sound)
 
     async def create(self, name: str) -> bool:
         """Make a store and open it; return True if it is new. Raises MnemonError(STORAGE) when that fails."""
@@ -316,6 +342,6 @@ def _unopened(name: str, path: Path, error: SqliteError | OSError) -> MnemonErro
     damage = is_damage(error)
     return rejected(
         BUSY if isinstance(error, BusyError) else STORAGE,
-        f'the store "{name}" cannot be opened: {"a page of its file is damaged: " if damage else ""}{error}',
+        f'the store "{name}" cannot be opened: {reason(error)}',
         DAMAGE_HINT if damage else f"look at {path} and its directory: space, owner, permissions",
     )

@@ -23,6 +23,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import format_us
 from mnemond.store import checksums, history, insights, stored_rows, verified_copy
+from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.database import load_index
 from mnemond.store.files import flush_directory
@@ -39,9 +40,6 @@ PAGE: Final = 200
 
 MAX_QUERIES: Final = 20_000
 """Queries per table: a damaged interior page hides so many numbers that each would have to be tried alone."""
-
-LEFT_OUT_FILE: Final = "left-out.jsonl"
-"""Beside the new store: rows that were read and could not be kept, a JSON object a line, 0600."""
 
 MAX_NAMED: Final = 20
 """Mended rows that a report names; the others are counted."""
@@ -255,7 +253,7 @@ def _reader(copy: Path, *, verify: bool) -> Connection:
             connection.set_pragma("checksum_verification", 0)
         tables = {str(name) for (name,) in connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     except (SqliteError, UnicodeDecodeError) as error:
-        raise _unsalvageable(f"its first page cannot be read: {error}") from error
+        raise _unsalvageable(f"its first page cannot be read: {checksums.reason(error)}") from error
     if version != current_version():
         raise _unsalvageable(f"it has schema version {version}, and this mnemond writes {current_version()}")
     if not tables >= set(stored_rows.TABLES):

@@ -23,11 +23,12 @@ from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejec
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
+from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.database import ChooseEmbedder, Opened, open_database
 from mnemond.store.engine import Engine, OnDefect, Result
 from mnemond.store.exchanges import Backlog, backlog
-from mnemond.store.health import Ballast
+from mnemond.store.health import DAMAGE_HINT, Ballast
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Write
 
@@ -217,7 +218,8 @@ class Writer:
         except MnemonError as error:
             return error
         except SqliteError as error:
-            return MnemonError(STORAGE, f"the database could not be read: {error}")
+            hint = DAMAGE_HINT if is_damage(error) else None
+            return MnemonError(STORAGE, f"the database could not be read: {reason(error)}", hint=hint)
         except BaseException as error:  # noqa: ASYNC103
             self._on_defect("store writer", error)
             return MnemonError(  # noqa: ASYNC104
@@ -279,6 +281,12 @@ class Store:
     @property
     def read_only(self) -> str | None:
         return self._engine.health.read_only
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if the file is known not to hold what was written, or could not be used."""
+        health = self._engine.health
+        return health.wrong is not None or health.fault is not None
 
     @property
     def is_idle(self) -> bool:

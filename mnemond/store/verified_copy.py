@@ -10,10 +10,12 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
+from mnemond.store import checksums, stored_rows
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import flush_directory
 from mnemond.store.schema import APPLICATION_ID, check_violations, current_version
@@ -22,14 +24,17 @@ Pause = Callable[[], None]
 """Called between two steps; raises to end the work there."""
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """A copy: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file."""
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A copy: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file. `unreadable`:
+    rows that no reader can use, and the first of them in words; they are copied as they are."""
 
     bytes: int
     memories: int
     retired: int
     schema_version: int
     sha256: str
+    unreadable: int = 0
+    unreadable_rows: tuple[str, ...] = ()
 
 
 def no_pause() -> None:
@@ -90,11 +95,26 @@ def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> 
             if dangling := connection.rows("PRAGMA foreign_key_check"):
                 raise _bad(path, f"{len(dangling)} rows refer to rows that do not exist")
             memories, retired = _count(connection)
+            unreadable = _unreadable(connection, pause) if version == current_version() else []
         finally:
             connection.close()
     except SqliteError as error:
-        raise _bad(path, str(error)) from error
-    return Facts(path.stat().st_size, memories, retired, version, digest)
+        raise _bad(path, checksums.reason(error)) from error
+    shown = tuple(unreadable[:MAX_SHOWN])
+    return Facts(path.stat().st_size, memories, retired, version, digest, len(unreadable), shown)
+
+
+MAX_SHOWN: Final = 3
+"""Rows that no reader can use that are named."""
+
+
+def _unreadable(connection: Connection, pause: Pause) -> list[str]:
+    found = []
+    for row in stored_rows.bad_rows(connection):
+        pause()
+        if row is not None:
+            found.append(str(row))
+    return found
 
 
 def _refuse_other(target: Path, facts: Facts, memories: int, retired: int) -> None:

@@ -12,11 +12,13 @@ import trio
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import files
+from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import log_bytes
+from mnemond.store.health import DAMAGE_HINT
 from mnemond.store.meta import read_embedder
 from mnemond.store.store import Store
-from mnemond.store.verify_checks import WANTED, Check, Evidence, Problem, Session, Tier, of_tier
+from mnemond.store.verify_checks import DAMAGED, WANTED, Check, Evidence, Problem, Session, Tier, of_tier
 
 _END: Final = object()
 
@@ -119,8 +121,8 @@ def findings(evidence: Evidence, tier: Tier) -> Iterator[Finding | None]:
                 else:
                     problems.append(step)
         except (SqliteError, MnemonError, ValueError, TypeError) as error:  # a check that cannot go on found something
-            what = f"what is stored cannot be read: {error}"
-            problems.append(Problem(what, str(evidence.path), "keep a copy; then restore a backup"))
+            what = f"what is stored cannot be read: {reason(error)}"
+            problems.append(Problem(what, str(evidence.path), DAMAGED))
         yield Finding(check, tuple(problems))
 
 
@@ -136,7 +138,9 @@ def open_reader(store: Store) -> Connection:
 
 def _unreadable(path: Path, error: SqliteError) -> MnemonError:
     return MnemonError(
-        STORAGE, f"{path} cannot be read: {error}", hint="keep a copy of its directory; then restore a backup"
+        STORAGE,
+        f"{path} cannot be read: {reason(error)}",
+        hint=DAMAGE_HINT if is_damage(error) else "look at it and its directory: owner, permissions",
     )
 
 

@@ -104,11 +104,16 @@ async def test_a_damaged_store_is_not_removed_without_a_trace_by_mistake(tmp_pat
         path.write_bytes(b"not a database" * 1000)
         with pytest.raises(MnemonError, match="which cannot be opened; it needs yes"):
             await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop"))
-        with pytest.raises(MnemonError, match=r"the disk or the database refused"):
-            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
-        assert path.exists()
+        content = path.read_bytes()
+        gone = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
+        assert (gone.backup, gone.purged, path.exists()) == (None, False, False)
+        assert gone.kept is not None
+        assert (Path(gone.kept) / "mnemon.db").read_bytes() == content
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
         gone = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True, purge=True))
-        assert (gone.backup, gone.purged, path.exists()) == (None, True, False)
+        assert (gone.backup, gone.purged, path.exists(), gone.kept) == (None, True, False, None)
+        assert list((path.parent.parent.parent / "damaged").glob("shop/*")) == []
 
 
 async def test_a_store_that_is_being_embedded_stays(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 import trio
 import trio.testing
@@ -16,12 +18,14 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, M
 from mnemond.model.outcomes import Outcome, RememberResult
 from mnemond.store import backups as module
 from mnemond.store import verified_copy
-from mnemond.store.backups import BackupDirectory, BackupService, Kind, NewBackup, remove_leftovers
+from mnemond.store.backups import Backup, BackupDirectory, BackupService, Kind, NewBackup, remove_leftovers
 from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Pause
 from tests.store.factories import START_US, bytes_of, contents, insight_id, remember, stored
+from tests.store.invariants.seeded import change
+from tests.store.test_checksums import root_of
 from tests.store.test_registry import registry_at
 
 WRITERS = 64
@@ -215,7 +219,7 @@ async def test_a_damaged_backup_replaces_nothing(tmp_path: Path) -> None:
         assert await world.contents("work") == texts(1, 2)
 
 
-STEPS = ["verify", "add", "make", "_put_in_place"]
+STEPS = ["verify", "add", "make", "swap"]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -229,7 +233,7 @@ async def test_a_restore_that_fails_leaves_the_store_as_it_was(
         await world.remember("work", 1)
         made = await world.keeping.back_up("work")
         await world.remember("work", 2)
-        owner = {"verify": verified_copy, "make": verified_copy, "add": BackupDirectory, "_put_in_place": module}[step]
+        owner = {"verify": verified_copy, "make": verified_copy}.get(step, BackupDirectory)
         with monkeypatch.context() as patch:
             patch.setattr(owner, step, fail)
             with pytest.raises(MnemonError, match="No space left"):
@@ -242,8 +246,9 @@ async def test_a_removed_store_can_be_brought_back(tmp_path: Path) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1, 2)
         await world.remember("default", 7)
-        last = await world.keeping.remove("work", purge=False)
+        last, aside = await world.keeping.remove("work", purge=False)
         assert last is not None
+        assert aside is None
         assert (last.kind, world.stores.names()) == ("removed", ["default"])
         assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["default"]
         with pytest.raises(MnemonError) as missing:
@@ -264,10 +269,10 @@ async def test_who_waits_for_a_store_that_is_removed_does_not_make_it_anew(tmp_p
             except MnemonError as error:
                 answers.append(error.kind)
 
-        async with trio.open_nursery() as nursery, world.stores.exclusive("work") as path:
+        async with trio.open_nursery() as nursery, world.stores.exclusive("work") as closed:
             nursery.start_soon(ask)
             await trio.testing.wait_all_tasks_blocked()
-            module._delete(path.parent)
+            module._delete(closed.path.parent)
         assert answers == [NOT_FOUND]
         assert world.stores.names() == ["default"]
 
@@ -276,7 +281,7 @@ async def test_a_purged_store_leaves_nothing(tmp_path: Path) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         await world.keeping.back_up("work")
-        assert await world.keeping.remove("work", purge=True) is None
+        assert await world.keeping.remove("work", purge=True) == (None, None)
         assert await world.keeping.list(None) == []
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["default"]
     assert insight_id(1).encode() not in bytes_of(tmp_path / "data" / "default")
@@ -307,6 +312,7 @@ async def test_a_store_that_another_program_has_open_stays(tmp_path: Path) -> No
             lambda: world.keeping.remove("work", purge=False),
             lambda: world.keeping.restore(made.backup, "work"),
         ):
+            await world.stores.open("work")
             with pytest.raises(MnemonError) as caught:
                 await attempt()
             assert caught.value.kind in (BUSY, STORAGE)
@@ -364,3 +370,217 @@ async def test_a_scheduled_copy_is_of_its_own_kind(tmp_path: Path) -> None:
         assert name == "20260202T024000.000000Z-scheduled"
         (found,) = await world.keeping.list("work")
         assert await world.keeping.verify(found) == found.facts
+
+
+# Stores that cannot be read.
+
+
+def header(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[3] ^= 4
+    path.write_bytes(whole)
+
+
+def half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def no_database(path: Path) -> None:
+    path.write_text("no database")
+
+
+def a_page(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    at = (root_of(path, "insights") - 1) * 4096 + 700
+    whole[at] ^= 16
+    path.write_bytes(whole)
+
+
+def a_log_that_is_none(path: Path) -> None:
+    a_page(path)
+    path.with_name(f"{path.name}-wal").write_bytes(b"?" * 8_000)
+
+
+BREAKS = [header, half, no_database, a_page, a_log_that_is_none]
+
+
+async def broken(world: World, damage: Callable[[Path], None], *, warm: bool) -> tuple[Backup, dict[str, bytes]]:
+    """A backup of the memories 1 and 2 of the store `work`, which is damaged then, and what its files are."""
+    await world.remember("work", 1, 2)
+    made = (await world.keeping.back_up("work")).backup
+    async with world.stores.exclusive("work") as there:
+        damage(there.path)
+    (there.path.parent / "config.toml").write_text("[diff]\n")
+    if warm:
+        with suppress(MnemonError):
+            await world.stores.open("work")
+    return made, files_of(there.path.parent)
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in directory.iterdir() if not each.name.endswith("-shm")}
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("damage", BREAKS)
+async def test_a_damaged_store_is_restored_over_and_kept_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None], warm: bool
+) -> None:
+    async with world_at(tmp_path) as world:
+        made, before = await broken(world, damage, warm=warm)
+        opened: list[str] = []
+        init = Connection.__init__
+
+        def noted(connection: Connection, path: Path, **how: Any) -> None:
+            opened.append(str(path))
+            init(connection, path, **how)
+
+        monkeypatch.setattr(Connection, "__init__", noted)
+        done = await world.keeping.restore(made, "work")
+        assert [each for each in opened if each.startswith(str(tmp_path / "damaged"))] == []
+        assert str(world.stores.path("work")) not in opened, "the broken one is not opened"
+        assert (done.memories, done.before) == (2, None)
+        assert done.aside is not None
+        assert done.aside.parent == tmp_path / "damaged" / "work"
+        assert files_of(done.aside) == before
+        assert await world.contents("work") == texts(1, 2)
+        await world.remember("work", 3)
+        assert (world.stores.path("work").parent / "config.toml").read_text() == "[diff]\n"
+
+
+@pytest.mark.parametrize("damage", BREAKS)
+async def test_a_damaged_store_is_removed_and_kept_aside(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    async with world_at(tmp_path) as world:
+        _, before = await broken(world, damage, warm=False)
+        last, aside = await world.keeping.remove("work", purge=False)
+        assert last is None
+        assert aside is not None
+        assert files_of(aside) == before
+        assert world.stores.names() == ["default"]
+        assert os.stat(aside).st_mode & 0o777 == 0o700
+
+
+async def test_a_store_without_a_database_says_so_and_is_restored_over_and_removed(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        made, _ = await broken(world, os.unlink, warm=False)
+        with pytest.raises(MnemonError, match='the store "work" has no database') as caught:
+            await world.stores.open("work")
+        assert "backup restore" in str(caught.value.hint)
+        assert (await world.keeping.restore(made, "work")).aside is None
+        assert await world.contents("work") == texts(1, 2)
+        async with world.stores.exclusive("work") as there:
+            there.path.unlink()
+        assert await world.keeping.remove("work", purge=False) == (None, None)
+        assert not there.path.parent.exists()
+
+
+async def test_a_directory_in_the_place_of_a_database_is_kept(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        made, _ = await broken(world, os.unlink, warm=False)
+        world.stores.path("work").mkdir()
+        done = await world.keeping.restore(made, "work")
+        assert done.aside is not None
+        assert (done.aside / "mnemon.db").is_dir()
+        assert await world.contents("work") == texts(1, 2)
+
+
+async def test_a_closed_store_with_a_log_becomes_a_backup_with_what_is_in_its_log(tmp_path: Path) -> None:
+    """As a daemon leaves it that was killed."""
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1, 2)
+        made = (await world.keeping.back_up("work")).backup
+        await world.remember("work", 3)
+        there = world.stores.path("work").parent
+        left = {name: (there / name).read_bytes() for name in ("mnemon.db", "mnemon.db-wal")}
+        (there / "mnemon.db.bak-1").write_bytes(b"an older copy")
+        async with world.stores.exclusive("work"):
+            for name, content in left.items():
+                (there / name).write_bytes(content)
+        done = await world.keeping.restore(made, "work")
+        assert done.aside is None
+        assert done.before is not None
+        assert stored(done.before.path) == texts(1, 2, 3)
+        assert await world.contents("work") == texts(1, 2)
+        assert (there / "mnemon.db.bak-1").read_bytes() == b"an older copy"
+        assert not (tmp_path / "damaged").exists()
+
+
+async def test_a_sound_store_whose_page_breaks_before_its_last_backup_is_kept_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: object, **__: object) -> object:
+        raise apsw.CorruptError("database disk image is malformed")
+
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = (await world.keeping.back_up("work")).backup
+        monkeypatch.setattr(verified_copy, "_count", damaged)
+        with pytest.raises(MnemonError, match="the file is damaged"):
+            await world.keeping.restore(made, "work")
+        monkeypatch.undo()
+        monkeypatch.setattr(BackupDirectory, "add", damaged)
+        done = await world.keeping.restore(made, "work")
+        assert (done.before, done.aside is None) == (None, False)
+
+
+async def test_a_store_that_cannot_be_closed_well_is_kept_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> object:
+        raise apsw.IOError("disk I/O error")
+
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = (await world.keeping.back_up("work")).backup
+        await world.remember("work", 2)
+        with monkeypatch.context() as patch:
+            patch.setattr(Connection, "checkpoint", fails)
+            done = await world.keeping.restore(made, "work")
+        assert await world.contents("work") == texts(1)
+        assert done.before is not None
+        assert stored(done.before.path) == texts(1, 2)
+
+
+@pytest.mark.parametrize("ready", [False, True])
+async def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(tmp_path: Path, ready: bool) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = (await world.keeping.back_up("work")).backup
+        await world.remember("work", 2)
+        stores = tmp_path / "data"
+        await world.stores.close()
+        (stores / ".restoring-work").mkdir()
+        (stores / ".restoring-half").mkdir()
+        (stores / ".restoring-work" / "mnemon.db").write_bytes(made.path.read_bytes())
+        if ready:
+            world.keeping._directory.put_aside("work", START_US)
+        remove_leftovers(tmp_path)
+        assert sorted(each.name for each in stores.iterdir()) == ["default", "work"]
+        assert stored(stores / "work" / "mnemon.db") == (texts(1) if ready else texts(1, 2))
+
+
+async def test_two_stores_put_aside_at_the_same_moment_have_places_of_their_own(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.stores.close()
+        directory = world.keeping._directory
+        one = directory.put_aside("work", START_US)
+        (tmp_path / "data" / "work").mkdir()
+        two = directory.put_aside("work", START_US)
+        assert one != two
+        directory.drop_aside(one)
+        assert two.exists()
+        directory.drop_aside(two)
+        assert not (tmp_path / "damaged").exists()
+
+
+async def test_a_backup_with_a_row_that_cannot_be_read_is_made_named_and_restored(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1, 2)
+        async with world.stores.exclusive("work") as there:
+            change(there.path, f"UPDATE insights SET tags = 'K' WHERE id = '{insight_id(2)}'")
+        made = (await world.keeping.back_up("work")).backup
+        assert made.facts is not None
+        assert made.facts.memories == 2
+        assert (made.facts.unreadable, made.facts.unreadable_rows) == (1, (f"memory {insight_id(2)} (tags)",))
+        await world.keeping.restore(made, "copy")
+        assert await world.contents("copy") == texts(1)

@@ -42,9 +42,9 @@ async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Pat
     async with trio.open_nursery() as nursery:
         nursery.start_soon(visit)
         await reading.wait()
-        async with registry.exclusive("default") as path:
+        async with registry.exclusive("default") as there:
             closed.set()
-            assert stored(path) == ["memory number 1"]
+            assert stored(there.path) == ["memory number 1"]
     with pytest.raises(MnemonError, match="being closed") as late, store.file_in_use():
         pass
     assert late.value.kind is STOPPING
@@ -80,7 +80,7 @@ async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path:
         assert caught.value.kind is BUSY
     assert stored(path) == ["memory number 1"]
     async with registry.exclusive("default") as kept:
-        assert stored(kept) == ["memory number 1"]
+        assert stored(kept.path) == ["memory number 1"]
 
 
 async def test_who_does_not_leave_is_waited_for_no_longer_than_a_moment(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -296,6 +296,7 @@ async def test_a_store_that_is_damaged_says_what_to_do(tmp_path: Path) -> None:
     await registry.create("one")
     await registry.close()
     flip(registry.path("one"), (root_of(registry.path("one"), "insights") - 1) * 4096 + 700)
-    with pytest.raises(MnemonError, match="a page of its file is damaged") as caught:
+    with pytest.raises(MnemonError, match="a page of the file is not what was written to it") as caught:
         await registry.open("one")
     assert "doctor --salvage" in str(caught.value.hint)
+    assert "--into OTHER" in str(caught.value.hint)

@@ -16,7 +16,8 @@ from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight
 from mnemond.store import salvage as salvage_module
 from mnemond.store import verify
-from mnemond.store.salvage import LEFT_OUT_FILE, PAGE, Salvaged, TableReport, salvage
+from mnemond.store.backups import LEFT_OUT_FILE
+from mnemond.store.salvage import PAGE, Salvaged, TableReport, salvage
 from mnemond.store.schema import current_version
 from tests.faults.every_change import all_batches
 from tests.store.factories import START_US, contents, engine_at, insight_id, open_at, remember, vector_of
