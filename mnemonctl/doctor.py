@@ -35,8 +35,11 @@ from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import registry
+from mnemond.store.backups import DAMAGED, BackupDirectory, drafts, examine
+from mnemond.store.checksums import reason
 from mnemond.store.connection import Connection, SqliteError, check_sqlite_version
 from mnemond.store.files import make_directory
+from mnemond.store.health import BALLAST_BYTES, BALLAST_FILE, MARGIN_BYTES
 from mnemond.store.registry import ActiveName
 from mnemond.store.salvage import Salvaged, salvage
 from mnemond.store.schema import current_version
@@ -60,10 +63,11 @@ class Facts(msgspec.Struct, frozen=True):
 
 def run(directory: Path, options: DoctorOptions, output: Output, environ: Mapping[str, str]) -> CliRunResult:
     """Check everything, or salvage a store. Raises MnemonError for an invalid name of a store."""
-    named = options.store or environ.get("MNEMON_STORE") or None
-    store = None if named is None else registry.check_name(named)
+    store = None if options.store is None else registry.check_name(options.store)
     if options.salvage:
-        return run_salvage(directory, store or _active(directory), output)
+        from_environment = environ.get("MNEMON_STORE") or None
+        chosen = store or (None if from_environment is None else registry.check_name(from_environment))
+        return run_salvage(directory, chosen or _active(directory), output)
     running, checks = None, [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
     if directory.is_dir():
         facts = _facts(directory, environ)
@@ -71,8 +75,9 @@ def run(directory: Path, options: DoctorOptions, output: Output, environ: Mappin
         checks = [check(facts) for check in CHECKS]
         if running is None:
             checks.append(note("daemon", "none answers: its memory was not compared with the databases"))
-        for name in _all_stores(directory) if options.all else [store or _active(directory)]:
+        for name in _all_stores(facts) if store is None else [store]:
             checks += _check_store(facts, name, full=options.full)
+        checks += _check_copies(facts.directory, store, full=options.full)
     seen = None if running is None else {name: each.last_event_at for name, each in running.hosts.items()}
     agents = setup_check.Agents()
     if environ.get("HOME"):
@@ -100,8 +105,13 @@ def _active(directory: Path) -> str:
     return ActiveName(directory, lambda _: None).resolve()[0]
 
 
-def _all_stores(directory: Path) -> list[str]:
-    return sorted(filter(registry.is_valid_name, (path.parent.name for path in directory.glob(f"data/*/{DATABASE}"))))
+def _all_stores(facts: Facts) -> list[str]:
+    """Names of the stores that have a file, or that the daemon has open, and of the active one."""
+    found = {path.parent.name for path in facts.directory.glob(f"data/*/{DATABASE}")} | {_active(facts.directory)}
+    if facts.running is not None:
+        with suppress(MnemonError):
+            found |= {each.name for each in rpc.call(facts.directory, "store.list", {}, _Stores).stores}
+    return sorted(filter(registry.is_valid_name, found))
 
 
 def fine(name: str, detail: str) -> CheckView:
@@ -232,7 +242,7 @@ def versions(facts: Facts) -> CheckView:
     except MnemonError as error:
         return problem(name, error.message, "this installation", error.hint)
     except SqliteError as error:
-        return problem(name, f"SQLite does not work: {error}", "this installation", "install mnemond again")
+        return problem(name, f"SQLite does not work: {reason(error)}", "this installation", "install mnemond again")
     detail = f"mnemonctl {fast.VERSION}, schema {current_version()}, SQLite {row[0] if row else 'unknown'}"
     running = facts.running
     if running is None:
@@ -267,8 +277,8 @@ def service_files(facts: Facts) -> CheckView:
 
 # ------------------------------------------------------------------ settings and disk
 
-MIN_FREE: Final = 64 << 20
-"""Bytes: the largest write-ahead log of a store."""
+LITTLE: Final = 64 << 20
+"""Bytes below which little room is noted: the largest write-ahead log of a store."""
 
 PURGE_SIZES: Final = 2
 """A purge writes a store's file anew, beside the old one and the log (docs/decisions/0010)."""
@@ -297,8 +307,13 @@ def disk_space(facts: Facts) -> CheckView:
     free = status.f_bavail * status.f_frsize
     largest = max((_size(path) for path in facts.directory.glob(f"data/*/{DATABASE}")), default=0)
     detail = f"{free >> 20:,} MiB free"
-    if free < MIN_FREE or (status.f_files and not status.f_favail):
-        return problem("disk", f"{detail}: the disk is nearly full", facts.directory, "make room; writes fail without")
+    kept = _size(facts.directory / BALLAST_FILE)
+    if free + kept < BALLAST_BYTES + MARGIN_BYTES or (status.f_files and not status.f_favail):
+        return problem(
+            "disk", f"{detail}: the disk is full", facts.directory, "make room; memories are refused without"
+        )
+    if free < LITTLE:
+        return note("disk", f"{detail}: memories still fit, but make room soon")
     if free < PURGE_SIZES * largest:
         return note("disk", f"{detail}; a purge of the largest store ({largest >> 20:,} MiB) needs twice its size")
     return fine("disk", detail)
@@ -329,22 +344,63 @@ class _Jobs(msgspec.Struct):
     jobs: list[_Job]
 
 
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Stores(msgspec.Struct):
+    stores: list[_Named]
+
+
 def _check_store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
     path = _database(facts.directory, name)
-    if not path.is_file():
-        what = f'there is no store "{name}" yet'
-        if name == registry.DEFAULT:
-            return [note("store", what)]
-        return [problem("store", what, path, "mnemonctl store list")]
     try:
         if facts.running is None:
+            if not path.is_file():
+                return [_no_store(name, path)]
             findings = verify_closed(path, "full" if full else "fast", time.time_ns() // 1000)
             return [check_view(name, finding) for finding in findings]
         deadline = fast.LONG_DEADLINE_S if full else fast.DEADLINE_S
         verified = rpc.call(facts.directory, "verify", {"store": name, "full": full}, VerifyResult, deadline)
         return [*verified.checks, *([_check_jobs(facts, name)] if verified.open else [])]
     except MnemonError as error:
+        if error.kind is NOT_FOUND and not path.is_file():
+            return [_no_store(name, path)]
         return [problem("store", error.message, path, error.hint, store=name)]
+
+
+def _no_store(name: str, path: Path) -> CheckView:
+    """Return the check of a store without a file that no daemon has open."""
+    if path.parent.is_dir() and any(path.parent.iterdir()):
+        next_ = f"mnemonctl backup restore BACKUP puts an earlier copy there; mnemonctl store remove {name} removes it"
+        return problem("store", f'the store "{name}" has no database', path, next_, store=name)
+    what = f'there is no store "{name}" yet'
+    return note("store", what) if name == registry.DEFAULT else problem("store", what, path, "mnemonctl store list")
+
+
+def _check_copies(directory: Path, store: str | None, *, full: bool) -> list[CheckView]:
+    """Check the backups of a store, or of all; what is kept of damaged stores, and left of interrupted copies."""
+    checks = []
+    if full:
+        known = BackupDirectory(_real(directory), keep=1)
+        backups = known.all() if store is None else known.of(store)
+        wrong = [(each, found) for each in backups if (found := examine(each)) is not None]
+        next_ = "do not rely on it; mnemonctl backup makes another one"
+        problems = [ProblemView(f"{each.name} ({each.store}): {found}", str(each.path), next_) for each, found in wrong]
+        if problems:
+            what = f"{len(problems)} of {len(backups)} backups are not whole"
+            checks.append(CheckView(name="backups", ok=False, state="problem", detail=what, problems=problems))
+        else:
+            checks.append(fine("backups", f"{len(backups)} backups, all whole"))
+    if kept := sorted(directory.glob(f"{DAMAGED}/*/*")):
+        where = ", ".join(map(str, kept[:SHOWN]))
+        checks.append(
+            note("damaged", f"{len(kept)} stores that could not be read are kept; remove them by hand: {where}")
+        )
+    if left := drafts(directory):
+        what = f"{len(left)} incomplete copies; those of no running backup go when the daemon starts again: {left[0]}"
+        checks.append(note("leftovers", what))
+    return checks
 
 
 def _check_jobs(facts: Facts, name: str) -> CheckView:
@@ -427,4 +483,4 @@ def _salvage(source: Path, target: Path) -> Salvaged:
         if isinstance(error, MnemonError):
             raise
         hint = "look at the disk: space for three copies, permissions"
-        raise MnemonError(STORAGE, f"the copy cannot be made: {error}", hint=hint) from error
+        raise MnemonError(STORAGE, f"the copy cannot be made: {reason(error)}", hint=hint) from error

@@ -242,6 +242,11 @@ class Daemon:
         with trio.CancelScope(
             shield=True, deadline=min(self.server.stop_requested_at, trio.current_time()) + STOP_S
         ) as scope:
+            try:
+                for name in await self.safekeeping.save_lost():
+                    self._log.warning("backed up a store whose file is gone", store=name)
+            except MnemonError as error:
+                self._log.error("a store whose file is gone was not backed up", reason=error.message)
             for failure in await self.stores.close():
                 self._log.error("store not closed cleanly", reason=failure.message)
         if scope.cancelled_caught:

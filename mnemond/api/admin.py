@@ -37,7 +37,9 @@ from mnemond.errors import BUSY, NOT_FOUND, PROTOCOL_VERSION, STORAGE, MnemonErr
 from mnemond.index.snapshot import Snapshot, footprint
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.store import exchanges
+from mnemond.store.checksums import reason
 from mnemond.store.connection import SqliteError
+from mnemond.store.engine import SAVE
 from mnemond.store.exchanges import Backlog
 from mnemond.store.files import FileFigures, file_figures, log_bytes, size_bytes
 from mnemond.store.operations import refusals
@@ -77,9 +79,13 @@ class VerifyHandlers:
         tier: Tier = "full" if params.full else "fast"
         if not self._stores.exists(name):
             raise MnemonError(NOT_FOUND, f'there is no store "{name}" yet', hint="`mnemonctl store list` shows all")
-        if self._stores.warm(name) is None:
-            return await self._verify_closed(name, tier)
+        if self._stores.warm(name) is None and not log_bytes(self._stores.path(name)):
+            return await self._verify_closed(
+                name, tier
+            )  # else opening it takes in what a killed daemon left in the log
         warm = await self._open_stores.open(name)
+        if warm.store.lost is not None:  # there is nothing to be read beside the writer
+            return warm.marked(_verify_result(name, [_check_storage(warm), _check_capacity(warm)], is_open=True))
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
         await apply_findings(warm.store, found, tier)
         exchange_check = await _check_exchanges(warm, self._clock.now_us())
@@ -121,7 +127,10 @@ def _check_storage(warm: OpenStore) -> CheckView:
     name, reason = warm.store.name, warm.store.degraded_reason
     if reason is None:
         return CheckView(name="storage", ok=True, state="ok", detail="readable and writable", store=name)
-    problem = ProblemView(reason, str(warm.store.path), "repair that, then run mnemonctl daemon restart")
+    lost = warm.store.lost
+    problem = ProblemView(
+        lost or reason, str(warm.store.path), "repair that, then run mnemonctl daemon restart" if lost is None else SAVE
+    )
     return CheckView(name="storage", ok=False, state="problem", detail=reason, problems=[problem], store=name)
 
 
@@ -350,7 +359,7 @@ def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]
     try:
         return file_figures(connection, store.path), refusals(connection)
     except SqliteError as error:
-        message = f"{store.path} cannot be read: {error}"
+        message = f"{store.path} cannot be read: {reason(error)}"
         raise MnemonError(STORAGE, message, hint="mnemonctl doctor says more") from error
     finally:
         connection.close()

@@ -200,11 +200,11 @@ def _would_merge(connection: Connection, wish: revise.Merge, identity: WriteCont
 
 
 async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:
-    """Add to the result of a purge the copies of the store's file that still hold the memory."""
+    """Add to the result of a purge the files that may still hold the memory."""
     names = await in_thread(copies_holding, warm.store.path, [done.id])
     if not names:
         return done
-    message = f"{done.message}; copies of the store that still hold it: {', '.join(names)}"
+    message = f"{done.message}; files of the data directory that may still hold it: {', '.join(names)}"
     return msgspec.structs.replace(done, backups=tuple(names), message=message)
 
 

@@ -150,8 +150,10 @@ STATS = Command(
 
 
 class DoctorOptions(msgspec.Struct, frozen=True):
-    all: Annotated[bool, about("every store, not only the one that is used")] = False
-    full: Annotated[bool, about("every row, link, vector and page: about a second for 10,000", "--verify")] = False
+    all: Annotated[bool, about("every store, as without --store")] = False
+    full: Annotated[
+        bool, about("every row, link, vector and page, and every backup: about a second for 10,000", "--verify")
+    ] = False
     salvage: Annotated[bool, about("read what can be read of a damaged store into a new one; no daemon may run")] = (
         False
     )
@@ -220,7 +222,7 @@ def _losses(table: SalvagedTable) -> Iterator[str]:
 DOCTOR = Command(
     "doctor",
     Group.DAEMON,
-    ("mnemonctl doctor", "mnemonctl doctor --all --full", "mnemonctl doctor --store work --json"),
+    ("mnemonctl doctor", "mnemonctl doctor --full", "mnemonctl doctor --store work --json"),
     summary="Check stores, files, daemon and service (exit 1 for a problem). Changes nothing stored.",
     details=(
         "Without a daemon it looks at files and rows; what a daemon has in memory is compared only where one runs.",

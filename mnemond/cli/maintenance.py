@@ -115,7 +115,7 @@ def _done(result: GcDone, style: Style) -> str:
         copies = ", ".join(map(one_line, result.backups))
         return lines(
             f"Removed {many} for good{left}{repeated(result)}",
-            f"  copies of the store that still hold some of it: {copies}" if copies else None,
+            f"  files that may still hold some of it: {copies}" if copies else None,
         )
     return lines(
         f"Took {many} out of recall{left}{repeated(result)}", undo_line(result.op_id) if result.count else None

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Work
 from mnemond.store import verified_copy
+from mnemond.store.checksums import reason
 from mnemond.store.connection import HAS_CHECKSUMS, BusyError, Connection, SqliteError
 from mnemond.store.files import log_bytes
 from mnemond.store.purge import rewrite_file
@@ -75,7 +76,7 @@ def _keep(path: Path) -> None:
         verified_copy.make(path, kept_as(path))
     except (SqliteError, OSError) as error:
         raise MnemonError(
-            STORAGE, f"the store's file cannot be copied before it is written anew: {error}",
+            STORAGE, f"the store's file cannot be copied before it is written anew: {reason(error)}",
             hint="look at the disk: space, permissions", outcome="rejected",
         ) from error  # fmt: skip
 

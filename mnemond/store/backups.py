@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError, rej
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
 from mnemond.store.checksums import is_damage, reason
-from mnemond.store.connection import DATABASE_FILE, STORE_FILES, BusyError, SqliteError
+from mnemond.store.connection import DATABASE_FILE, STORE_FILES, BusyError, Connection, SqliteError
 from mnemond.store.files import flush_directory, make_directory
 from mnemond.store.registry import Closed, StoreRegistry, check_name, check_new_name, is_valid_name
 from mnemond.store.store import Store
@@ -83,10 +83,10 @@ class BackupDirectory:
         return self._root / check_name(store)
 
     def add(
-        self, store: str, source: Path, kind: Kind, now_us: int, pause: Pause = no_pause
+        self, store: str, source: Path | Connection, kind: Kind, now_us: int, pause: Pause = no_pause
     ) -> tuple[Backup, list[str]]:
-        """Copy the database of a store, then delete the oldest of this kind beyond `keep`; return the backup and the
-        names of those deleted.
+        """Copy the database of a store, given by its file or an open connection, then delete the oldest of this kind
+        beyond `keep`; return the backup and the names of those deleted.
 
         Raises MnemonError, SqliteError and OSError; then there is no new backup and none is deleted.
         """
@@ -95,7 +95,10 @@ class BackupDirectory:
         files.make_directory(folder)
         while (path := folder / _file_name(now_us, kind)).exists():
             now_us += 1
-        facts = verified_copy.make(source, path, pause)
+        if isinstance(source, Connection):
+            facts = verified_copy.make_of_open(source, path, pause)
+        else:
+            facts = verified_copy.make(source, path, pause)
         note = _Note(format_us(now_us), facts)
         files.replace_file(_note_of(path), msgspec.json.format(msgspec.json.encode(note)) + b"\n")
         made = Backup(path.stem, store, kind, note.created_at, path, facts.bytes, facts)
@@ -125,14 +128,16 @@ class BackupDirectory:
     def aside(self, store: str) -> Path:
         return self._root.with_name(DAMAGED) / check_name(store)
 
-    def put_aside(self, store: str, now_us: int) -> Path:
-        """Move the directory of a store away in one step, and return its new place. Raises OSError."""
-        folder = self.aside(store)
+    def put_aside(self, store: str, now_us: int) -> Path | None:
+        """Move the directory of a store away in one step, and return its new place; None if there is no directory.
+        Raises OSError."""
+        stores, folder = self._root.with_name("data"), self.aside(store)
+        if not os.path.lexists(stores / store):
+            return None
         files.make_directory(folder.parent)
         files.make_directory(folder)
         while os.path.lexists(place := folder / _stamp(now_us)):
             now_us += 1
-        stores = self._root.with_name("data")
         os.rename(stores / store, place)
         flush_directory(folder)
         flush_directory(stores)
@@ -144,7 +149,7 @@ class BackupDirectory:
         If the process ends between the two steps, `remove_leftovers` does the second one. Raises OSError.
         """
         stores = self._root.with_name("data")
-        aside = self.put_aside(store, now_us) if os.path.lexists(stores / store) else None
+        aside = self.put_aside(store, now_us)
         os.rename(ready, stores / store)
         flush_directory(stores)
         return aside
@@ -219,21 +224,85 @@ def _read(path: Path, store: str) -> Backup | None:
     return Backup(path.stem, store, kind, created_at, path, path.stat().st_size, facts)
 
 
-# Copies that still contain purged memories.
+def examine(backup: Backup) -> str | None:
+    """Return what is wrong with a backup or its note, None if nothing is; every page and row is read (blocking)."""
+    if backup.facts is None:
+        why = "is not readable" if _note_of(backup.path).exists() else "is missing"
+        return f"its note {_note_of(backup.path).name} {why}; nothing says what it should hold"
+    try:
+        facts = verified_copy.verify(backup.path, no_pause, backup.facts.sha256)
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    except MnemonError as error:
+        return error.message.removeprefix(f"{backup.path} ")
+    if facts.unreadable:
+        return f"rows that cannot be read: {facts.unreadable:,} ({', '.join(facts.unreadable_rows)})"
+    if facts != backup.facts:
+        return f"its note {_note_of(backup.path).name} says something else than what it holds"
+    return None
+
+
+# Places that may still contain purged memories.
 
 
 def copies_holding(path: Path, ids: Collection[str]) -> list[str]:
-    """Return the names of the copies of the database at `path` that contain one of these ids, sorted (blocking): those
-    next to it (`*.bak*`), and its backups in DATA_DIR/backups/STORE, where `path` is DATA_DIR/data/STORE/mnemon.db.
+    """Return the names of the files that may contain one of these ids, sorted (blocking): those next to the database at
+    `path`, and of its data directory, if that is DATA_DIR/data/STORE/mnemon.db, the paths in it of backups, of other
+    stores, of stores that were put aside, of rows left out of a salvage, and of incomplete copies.
 
-    A copy that cannot be read is included: it may contain them.
+    A file that cannot be read is included: it may contain them. So are incomplete and damaged copies of this store.
     """
     wanted = frozenset(each.encode() for each in ids)
-    store = path.parent
-    beside = [copy.name for copy in store.glob(f"{path.name}.bak*") if copy.is_file() and _holds(copy, wanted)]
-    folder = store.parent.parent / DIRECTORY / store.name
-    backups = [copy for copy in folder.glob(f"*{_SUFFIX}") if copy.is_file() and _holds(copy, wanted)]
-    return sorted(beside) + sorted(f"{DIRECTORY}/{store.name}/{copy.name}" for copy in backups)
+    store, root = path.parent, path.parent.parent.parent
+    beside = [*store.glob(f"{path.name}.bak*"), *store.glob(LEFT_OUT_FILE)]
+    found = sorted(copy.name for copy in beside if copy.is_file() and _holds(copy, wanted))
+    if store.parent.name != "data":
+        return found
+    elsewhere = {copy for copy in _copies_elsewhere(root) if copy.parent != store and _holds(copy, wanted)}
+    elsewhere.update(each for each in _incomplete(root) if each.stat().st_size)
+    elsewhere.update(
+        each for each in (root / DAMAGED / store.name).glob("*/*") if each.is_file() and each.stat().st_size
+    )
+    for other in root.glob(f"data/*/{DATABASE_FILE}"):
+        if other != path and _store_holds(other, ids):
+            elsewhere.add(other)
+    return found + sorted(str(each.relative_to(root)) for each in elsewhere)
+
+
+def _copies_elsewhere(root: Path) -> Iterator[Path]:
+    patterns = (
+        f"{DIRECTORY}/*/*{_SUFFIX}", f"data/*/{DATABASE_FILE}.bak*", f"data/*/{LEFT_OUT_FILE}", f"{DAMAGED}/*/*/*",
+        DATABASE_FILE, f"{DATABASE_FILE}-wal",
+    )  # fmt: skip
+    for pattern in patterns:
+        yield from (each for each in root.glob(pattern) if each.is_file())
+
+
+def _incomplete(root: Path) -> Iterator[Path]:
+    for draft in drafts(root):
+        yield from (each for each in (draft, *draft.rglob("*")) if each.is_file())
+
+
+def _store_holds(path: Path, ids: Collection[str]) -> bool:
+    """True if another store, which may be open, has one of these memories, or its history has."""
+    try:
+        connection = Connection(path, read_only=True)
+        try:
+            names = msgspec.json.encode(list(ids)).decode()
+            return connection.row(_HAS, (names,)) is not None
+        finally:
+            connection.close()
+    except SqliteError:
+        return True
+
+
+_HAS: Final = """
+    WITH wanted AS (SELECT value AS id FROM json_each(?1))
+    SELECT 1 FROM insights WHERE id IN (SELECT id FROM wanted)
+    UNION ALL
+    SELECT 1 FROM memory_operations
+     WHERE memory_id IN (SELECT id FROM wanted) AND coalesce(before_state, after_state) IS NOT NULL
+"""
 
 
 def _holds(copy: Path, wanted: frozenset[bytes]) -> bool:
@@ -283,6 +352,12 @@ class Removed(NamedTuple):
     aside: Path | None
 
 
+def _made(made: NewBackup | OSError) -> NewBackup:
+    if isinstance(made, OSError):
+        raise made
+    return made
+
+
 class _Abandoned(Exception):  # noqa: N818 - no error
     """Ends the work of a thread whose caller was cancelled."""
 
@@ -300,13 +375,36 @@ class BackupService:
         """Copy the present state of a store; reads and writes go on. Raises MnemonError."""
         path = self._stores.find(name)
         async with self._lock(name):
-            return await self._add(name, path, "asked", self._now_us())
+            return await self._add_of(name, path, "asked", self._now_us())
 
     async def scheduled(self, store: Store, now_us: int) -> str:
         """Copy an open store on schedule; return the name of the backup. Raises MnemonError."""
         async with self._lock(store.name):
-            made = await self._add(store.name, store.path, "scheduled", now_us)
+            made = await self._add_of(store.name, store.path, "scheduled", now_us)
         return made.backup.name
+
+    async def save_lost(self) -> list[str]:
+        """Back up every open store whose file is not there any more; return their names. Raises MnemonError."""
+        lost = [store.name for store in self._stores.open_stores() if store.lost is not None]
+        for name in lost:
+            await self.back_up(name)
+        return lost
+
+    async def _add_of(self, name: str, path: Path, kind: Kind, now_us: int) -> NewBackup:
+        """Copy a store that may be open. One whose file is not there any more is copied through the connection that the
+        daemon has; its queries and writes wait as long."""
+        store = self._stores.warm(name)
+        if store is None or store.lost is None:
+            return await self._add(name, path, kind, now_us)
+
+        def add(connection: Connection) -> NewBackup | OSError:
+            try:
+                return NewBackup(*self._directory.add(name, connection, kind, now_us))
+            except OSError as error:
+                return error
+
+        made = await store.read(add)
+        return await _in_thread(lambda _: _made(made))
 
     async def list(self, store: str | None) -> list[Backup]:
         """Return the backups of one store, or of all, newest first. Raises MnemonError for an invalid name."""
@@ -329,22 +427,28 @@ class BackupService:
         """
         self._stores.find_directory(name)
         self._stores.refuse_active(name)
-        async with self._lock(name), self._stores.exclusive(name) as closed:
-            self._stores.refuse_active(name)
-            last = aside = None
-            if purge:
-                await _run(partial(_delete, closed.path.parent), abandon=False)
+        async with self._lock(name):
+            last = None if purge else await self._save(name, "removed")
+            async with self._stores.exclusive(name) as closed:
+                self._stores.refuse_active(name)
+                if not purge:
+                    return await self._remove(name, closed, last)
+                if closed.path.parent.exists():
+                    await _run(partial(_delete, closed.path.parent), abandon=False)
                 for each in (self._directory.directory(name), self._directory.aside(name)):
                     await _run(partial(shutil.rmtree, each, ignore_errors=True), abandon=False)
-            else:
-                last = await self._last_backup(name, closed, "removed")
-                aside = await _run(partial(self._directory.put_aside, name, self._now_us()), abandon=False)
-                if last is None:
-                    last = await self._backup_of_aside(name, aside, "removed")
-                if last is not None or not holds_store(aside):
-                    await _run(partial(self._directory.drop_aside, aside), abandon=False)
-                    aside = None
-        return Removed(last, aside)
+        return Removed(None, None)
+
+    async def _remove(self, name: str, closed: Closed, last: Backup | None) -> Removed:
+        last = last or await self._last_backup(name, closed, "removed")
+        aside = await _run(partial(self._directory.put_aside, name, self._now_us()), abandon=False)
+        if aside is None:
+            return Removed(last, None)
+        last = last or await self._backup_of_aside(name, aside, "removed")
+        if last is None and holds_store(aside):
+            return Removed(None, aside)
+        await _run(partial(self._directory.drop_aside, aside), abandon=False)
+        return Removed(last, None)
 
     async def restore(self, backup: Backup, into: str) -> Restored:
         """Replace a store by a backup. Its previous content becomes a backup; a store that cannot be read is not
@@ -359,8 +463,9 @@ class BackupService:
             path = self._stores.path(into)
             ready = path.parent.with_name(RESTORING + into)
             await _in_thread(lambda pause: _prepare(backup.path, ready, path.parent, pause))
+            before = await self._save(into, "replaced")
             async with self._stores.exclusive(into) as closed:
-                before = await self._last_backup(into, closed, "replaced")
+                before = before or await self._last_backup(into, closed, "replaced")
                 aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
             if aside is not None:
                 if before is None:
@@ -370,6 +475,13 @@ class BackupService:
                     await _run(partial(self._directory.drop_aside, aside), abandon=False)
                     aside = None
         return Restored(into, path, backup, facts.memories, before, aside)
+
+    async def _save(self, name: str, kind: Kind) -> Backup | None:
+        """Back up an open store whose file is not there any more; None for any other. Raises MnemonError."""
+        store = self._stores.warm(name)
+        if store is None or store.lost is None:
+            return None
+        return (await self._add_of(name, store.path, kind, self._now_us())).backup
 
     async def _last_backup(self, name: str, closed: Closed, kind: Kind) -> Backup | None:
         """Back up a store that was in use and in order until now; None for any other, which is not opened."""

@@ -8,11 +8,12 @@ are refused, recall goes on from memory.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -38,6 +39,12 @@ CHECKPOINT_FRAMES = 1000
 """Frames of the write-ahead log after which it is copied into the database (SQLite's own default, 4 MB)."""
 TRUNCATE_FRAMES = 16_000
 """Frames after which the log is also truncated (64 MB)."""
+
+SAVE: Final = (
+    "`mnemonctl backup` saves all that is in memory, and `mnemonctl backup restore BACKUP --yes` puts it in its place:"
+    " do that before the daemon ends"
+)
+"""Next step while a file of a store is not there any more."""
 
 SWITCHED = "the store was given another embedder meanwhile; this memory is embedded again in the background"
 
@@ -190,17 +197,28 @@ class Engine:
         except (SqliteError, MnemonError) as second:
             self._resync(f"ROLLBACK failed: {second}")
 
-    def _lost_files(self, outcome: Certainty) -> MnemonError | None:
+    @property
+    def lost(self) -> str | None:
+        """Why nothing can be written: a file of the store is not there any more. None once it is back. Two calls of
+        `stat`; callable from any thread."""
         file = self._files.replaced()
         if file is None:
             return None
-        self.health.fault = f"{file} was removed or replaced while the store was open"
-        return MnemonError(
-            STORAGE,
-            f"{self.health.fault}; a write would be lost",
-            hint="put the file back if you can, then: mnemonctl daemon restart",
-            outcome=outcome,
-        )
+        how = "replaced by another" if os.path.lexists(file) else "removed"
+        return f"{file} was {how} while the store was open"
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why the store is degraded, the gravest reason first; or None."""
+        lost = self.lost
+        return self.health.degraded_reason if lost is None else f"{lost}; {SAVE}"
+
+    def _lost_files(self, outcome: Certainty) -> MnemonError | None:
+        lost = self.lost
+        if lost is None:
+            return None
+        hint = f"put the file back if you can; {SAVE}; `mnemonctl daemon restart` goes on with what is there now"
+        return MnemonError(STORAGE, f"{lost}; a write would be lost", hint=hint, outcome=outcome)
 
     def _wipe_purged(self, connection: Connection) -> None:
         """After a purge: keep nothing of what was removed in memory or in the files (`checkpoint_if_due` retries)."""
@@ -317,8 +335,15 @@ class Engine:
         return self._connection
 
     def _resync(self, why: str) -> None:
-        """Drop the connection and read everything again: the rows on disk are canonical."""
+        """Drop the connection and read everything again: the rows on disk are canonical. A connection whose file is
+        gone is kept, as no other has its rows."""
         self.health.fault = why
+        if self._connection is not None and self.lost is not None:
+            with suppress(SqliteError):
+                if self._connection.in_transaction:
+                    self._connection.run("ROLLBACK")
+                self._load(self._connection)
+            return
         connection, self._connection = self._connection, None
         try:
             if connection is not None:

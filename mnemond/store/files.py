@@ -143,7 +143,7 @@ def _identity(path: Path | str) -> tuple[int, int] | None:
 def _status(path: Path | str) -> os.stat_result | None:
     try:
         return os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

@@ -201,13 +201,12 @@ class StoreRegistry:
         return self._root / check_name(name) / DATABASE_FILE
 
     def exists(self, name: str) -> bool:
-        return self.path(name).is_file()
+        """Return True if a store has a file, or is open: its file may have been removed since."""
+        return name in self._stores or self.path(name).is_file()
 
     def names(self) -> list[str]:
-        if not self._root.is_dir():
-            return []
-        names = (entry.name for entry in self._root.iterdir())
-        return sorted(name for name in names if is_valid_name(name) and self.exists(name))
+        entries = {entry.name for entry in self._root.iterdir()} if self._root.is_dir() else set()
+        return sorted(name for name in entries | self._stores.keys() if is_valid_name(name) and self.exists(name))
 
     def open_stores(self) -> list[Store]:
         return list(self._stores.values())

@@ -272,7 +272,12 @@ class Store:
 
     @property
     def degraded_reason(self) -> str | None:
-        return self._engine.health.degraded_reason
+        return self._engine.degraded_reason
+
+    @property
+    def lost(self) -> str | None:
+        """Why nothing can be written: a file of the store is not there any more; None once it is back."""
+        return self._engine.lost
 
     @property
     def unreadable(self) -> tuple[insights.Unreadable, ...]:
@@ -284,9 +289,9 @@ class Store:
 
     @property
     def is_damaged(self) -> bool:
-        """True if the file is known not to hold what was written, or could not be used."""
+        """True if the file is known not to hold what was written, could not be used, or is not there any more."""
         health = self._engine.health
-        return health.wrong is not None or health.fault is not None
+        return health.wrong is not None or health.fault is not None or self.lost is not None
 
     @property
     def is_idle(self) -> bool:

@@ -46,17 +46,25 @@ def make(source: Path, target: Path, pause: Pause = no_pause) -> Facts:
 
     Raises MnemonError(STORAGE) for a database that is damaged, SqliteError, OSError.
     """
+    connection = Connection(source, read_only=True)
+    try:
+        return make_of_open(connection, target, pause)
+    finally:
+        connection.close()
+
+
+def make_of_open(connection: Connection, target: Path, pause: Pause = no_pause) -> Facts:
+    """Copy the database of a connection, which is in no transaction, as `make` does: its file may be gone."""
     draft = target.with_name(f".{target.name}.part")
     _discard(draft)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
-        connection = Connection(source, read_only=True)
+        connection.run("BEGIN")
         try:
-            connection.run("BEGIN")
             memories, retired = _count(connection)  # the first read fixes the state
             connection.backup_to(draft, pause)
         finally:
-            connection.close()
+            connection.run("ROLLBACK")
         facts = verify(draft, pause)
         _refuse_other(target, facts, memories, retired)
         os.replace(draft, target)

@@ -145,14 +145,34 @@ async def test_a_store_that_nobody_has_open_stays_closed(tmp_path: Path) -> None
     assert sorted(path_in(tmp_path).parent.iterdir()) == before == beside(tmp_path)
 
 
-async def test_a_log_that_was_left_is_not_read_past(tmp_path: Path) -> None:
+async def test_a_log_that_was_left_is_taken_in_first(tmp_path: Path) -> None:
+    """By opening the store, which is the daemon's to do; without one it is said (tests/mnemonctl/test_doctor.py)."""
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
-    path_in(tmp_path).with_name("mnemon.db-wal").write_bytes(b"left by a daemon that was killed")
+        left = {name: path_in(tmp_path).with_name(name).read_bytes() for name in ("mnemon.db", "mnemon.db-wal")}
+    for name, content in left.items():
+        path_in(tmp_path).with_name(name).write_bytes(content)
+    private(tmp_path)
     async with bench(tmp_path, ToyEmbedder()) as on:
-        with pytest.raises(MnemonError, match="write-ahead log") as refused:
-            await handlers(on).verify(CALL, VerifyParams())
-    assert refused.value.kind is STORAGE
+        result = await handlers(on).verify(CALL, VerifyParams(full=True))
+        assert (result.open, problems(result)) == (True, {})
+        assert (await on.warm()).store.snapshot.live == len(TEXTS)
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_a_store_whose_file_is_gone_is_said_to_be_gone_with_what_to_do(full: bool, tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        away = tmp_path / "away.db"
+        path_in(tmp_path).rename(away)
+        result = await handlers(on).verify(CALL, VerifyParams(full=full))
+        assert result.degraded is True
+        assert "mnemon.db was removed while the store was open" in problems(result)["storage"]
+        (found,) = (each.problems[0] for each in result.checks if each.name == "storage")
+        assert "`mnemonctl backup` saves all that is in memory" in found.next
+        away.rename(path_in(tmp_path))
+        private(tmp_path)
+        assert problems(await handlers(on).verify(CALL, VerifyParams(full=full))) == {}
 
 
 async def test_no_store_is_made_for_it(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ async def test_a_purge_names_the_copies_that_still_hold_it(tmp_path: Path) -> No
         assert (plain.status, plain.backups) == ("deleted", ())
         gone = await forget(over, id=one, purge=True, op_id="mine")
         assert (gone.status, gone.backups) == ("purged", (copy.name,))
-        assert gone.message.endswith(f"copies of the store that still hold it: {copy.name}")
+        assert gone.message.endswith(f"files of the data directory that may still hold it: {copy.name}")
         copy.unlink()
         again = await forget(over, id=one, purge=True, op_id="mine")
         assert (again.replayed, again.backups) == (True, ())

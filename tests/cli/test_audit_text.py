@@ -107,7 +107,7 @@ def test_memories_let_go_of() -> None:
     assert shown("gc", purged) == "Removed 2 memories for good; 1,200 more to go\n"
     assert len(shown("gc", purged, quiet=True).splitlines()) == 2
     held = msgspec.structs.replace(purged, left=0, backups=("a.bak", "b"))
-    told = "Removed 2 memories for good\n  copies of the store that still hold some of it: a.bak, b\n"
+    told = "Removed 2 memories for good\n  files that may still hold some of it: a.bak, b\n"
     assert shown("gc", held) == told
 
 

@@ -16,8 +16,9 @@ from mnemonctl import doctor
 from mnemond.cli.admin import DoctorOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.store.backups import BackupDirectory
 from tests.mnemonctl.daemons import Behaviour, fake_daemon
-from tests.store.factories import engine_at, remember
+from tests.store.factories import START_US, engine_at, remember
 
 JSON = Output(form="json")
 HELLO = {"name": "mnemond", "version": "0.1.0", "protocol": 1, "pid": 4711, "outdated": False}
@@ -127,7 +128,8 @@ def test_settings_that_no_daemon_would_start_with(directory: Path) -> None:
     ("typed", "environ", "asked"),
     [
         ({"store": "work"}, {"MNEMON_STORE": "play"}, "work"),
-        ({}, {"MNEMON_STORE": "play"}, "play"),
+        ({"store": "play"}, {}, "play"),
+        ({}, {"MNEMON_STORE": "play"}, "default"),
         ({}, {"MNEMON_STORE": ""}, "default"),
     ],
 )
@@ -152,7 +154,7 @@ def answering(**answers: object) -> Behaviour:
     """A daemon that answers so, by method."""
 
     def behave(message: bytes) -> bytes:
-        found = answers[json.loads(message)["method"]]
+        found = answers.get(json.loads(message)["method"], {"code": -32601, "message": "no such method"})
         part = {"error": found} if isinstance(found, dict) and "code" in found else {"result": found}
         return json.dumps({"jsonrpc": "2.0", "id": 1, **part}).encode() + b"\n"
 
@@ -204,7 +206,9 @@ def test_links_on_the_way_are_followed_as_the_daemon_does(directory: Path, tmp_p
     assert (code, states(checks)) == (0, {"daemon": "note"})
 
 
-@pytest.mark.parametrize(("free", "state"), [(1 << 20, "problem"), (100 << 20, "note"), (1 << 40, "ok")])
+@pytest.mark.parametrize(
+    ("free", "state"), [(1 << 20, "problem"), (43 << 20, "note"), (100 << 20, "note"), (1 << 40, "ok")]
+)
 def test_room(free: int, state: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (directory / "data" / "default" / "mnemon.db").open("r+b") as large:
         large.truncate(80 << 20)
@@ -273,8 +277,62 @@ def test_a_daemon_is_asked_about_its_store(directory: Path) -> None:
         (directory / "sock").chmod(0o600)
         code, checks = look(directory, full=True)
     asked = [(json.loads(message)["method"], json.loads(message)["params"]) for message in daemon.messages]
-    assert asked[1] == ("verify", {"store": "default", "full": True})
+    assert asked[2] == ("verify", {"store": "default", "full": True})
     assert (code, states(checks)) == (1, {"jobs": "problem"})
     assert checks["mirror_ids"]["state"] == "ok"
     assert checks["jobs"]["detail"] == "verify: log: 1 sign"
     assert "pid 4711" in checks["socket"]["detail"]
+
+
+def test_backups_are_verified_with_their_notes_and_leftovers_and_what_is_kept_aside_are_said(directory: Path) -> None:
+    shelf = BackupDirectory(directory, keep=5)
+    made, _ = shelf.add("default", directory / "data" / "default" / "mnemon.db", "asked", START_US)
+    for each in (directory / "backups", directory / "backups" / "default"):
+        each.chmod(0o700)
+    code, checks = look(directory)
+    assert (code, "backups" in checks) == (0, False)
+    code, checks = look(directory, full=True)
+    assert (code, checks["backups"]["detail"]) == (0, "1 backups, all whole")
+    content = bytearray(made.path.read_bytes())
+    content[5_000] ^= 1
+    made.path.write_bytes(content)
+    code, checks = look(directory, full=True)
+    assert (code, checks["backups"]["detail"]) == (1, "1 of 1 backups are not whole")
+    assert "its checksum is not the one" in checks["backups"]["problems"][0]["what"]
+    code, checks = look(directory, full=True, store="work")
+    assert checks["backups"]["detail"] == "0 backups, all whole"
+    kept = directory / "damaged" / "default" / "20260202T024000.000000Z"
+    kept.mkdir(parents=True, mode=0o700)
+    made.path.with_name(f".{made.path.name}.part").touch(0o600)
+    code, checks = look(directory)
+    assert checks["damaged"]["state"] == checks["leftovers"]["state"] == "note"
+    assert str(kept) in checks["damaged"]["detail"]
+
+
+def test_every_store_is_checked_unless_one_is_named(directory: Path) -> None:
+    for name in ("work", "empty"):
+        (directory / "data" / name).mkdir(mode=0o700)
+    (directory / "data" / "work" / "mnemon.db").write_bytes(b"no database" * 800)
+    (directory / "data" / "work" / "mnemon.db").chmod(0o600)
+    code, checks = look(directory)
+    assert (code, checks["store"]["store"]) == (1, "work")
+    assert "the file is not a database" in checks["store"]["detail"]
+    assert look(directory, store="default")[0] == 0
+    (directory / "data" / "empty" / "config.toml").write_text("")
+    code, checks = look(directory, store="empty")
+    assert checks["store"]["detail"] == 'the store "empty" has no database'
+    assert "mnemonctl backup restore" in checks["store"]["problems"][0]["next"]
+
+
+def test_a_store_that_only_the_daemon_still_has_is_checked_too(directory: Path) -> None:
+    """Its directory was removed while it was open."""
+    behave = answering(
+        hello=HELLO,
+        verify={"store": "gone", "open": False, "ok": True, "checks": [CHECK]},
+        **{"store.list": {"stores": [{"name": "default"}, {"name": "gone"}]}},
+    )
+    with fake_daemon(directory, behave) as daemon:
+        (directory / "sock").chmod(0o600)
+        look(directory)
+    asked = [json.loads(message)["params"].get("store") for message in daemon.messages]
+    assert asked[2:] == ["default", "gone"]

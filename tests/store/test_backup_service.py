@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -564,8 +565,11 @@ async def test_two_stores_put_aside_at_the_same_moment_have_places_of_their_own(
         await world.stores.close()
         directory = world.keeping._directory
         one = directory.put_aside("work", START_US)
+        assert directory.put_aside("work", START_US) is None
         (tmp_path / "data" / "work").mkdir()
         two = directory.put_aside("work", START_US)
+        assert one is not None
+        assert two is not None
         assert one != two
         directory.drop_aside(one)
         assert two.exists()
@@ -584,3 +588,70 @@ async def test_a_backup_with_a_row_that_cannot_be_read_is_made_named_and_restore
         assert (made.facts.unreadable, made.facts.unreadable_rows) == (1, (f"memory {insight_id(2)} (tags)",))
         await world.keeping.restore(made, "copy")
         assert await world.contents("copy") == texts(1)
+
+
+# Stores whose file is removed while they are open.
+
+
+@pytest.mark.parametrize("what", ["mnemon.db", "mnemon.db-wal", "directory"])
+async def test_a_store_whose_file_is_gone_is_saved_from_memory_and_put_back(tmp_path: Path, what: str) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1, 2)
+        there = world.stores.path("work").parent
+        if what == "directory":
+            shutil.rmtree(there)
+        else:
+            (there / what).unlink()
+        with pytest.raises(MnemonError, match="was removed while the store was open"):
+            await world.written("work", 3)
+        assert world.stores.names() == ["default", "work"]
+        made = (await world.keeping.back_up("work")).backup
+        done = await world.keeping.restore(made, "work")
+        assert (done.memories, done.aside) == (2, None)
+        assert done.before is not None, "and even without a backup nothing would have been lost"
+        assert stored(done.before.path) == texts(1, 2)
+        assert await world.contents("work") == texts(1, 2)
+        await world.remember("work", 3)
+        assert await world.contents("work") == texts(1, 2, 3)
+
+
+async def test_a_store_whose_file_is_gone_is_removed_with_a_last_backup(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        shutil.rmtree(world.stores.path("work").parent)
+        last, aside = await world.keeping.remove("work", purge=False)
+        assert last is not None
+        assert aside is None
+        assert stored(last.path) == texts(1)
+        await world.stores.create("work")
+        shutil.rmtree(world.stores.path("work").parent)
+        assert await world.keeping.remove("work", purge=True) == (None, None)
+        assert world.stores.names() == ["default"]
+
+
+async def test_stores_whose_files_are_gone_are_saved_before_the_end(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        await world.remember("default", 2)
+        assert await world.keeping.save_lost() == []
+        world.stores.path("work").unlink()
+        assert await world.keeping.save_lost() == ["work"]
+        (kept,) = await world.keeping.list("work")
+        assert stored(kept.path) == texts(1)
+
+
+async def test_a_store_whose_file_is_gone_and_no_room_for_its_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        world.stores.path("work").unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(BackupDirectory, "add", full)
+            for attempt in (world.keeping.back_up("work"), world.keeping.remove("work", purge=False)):
+                with pytest.raises(MnemonError, match="No space left"):
+                    await attempt
+        assert (await world.keeping.back_up("work")).backup.facts is not None

@@ -9,11 +9,12 @@ import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.store import backups, verified_copy
-from mnemond.store.backups import Backup, BackupDirectory, Kind, copies_holding
+from mnemond.store.backups import Backup, BackupDirectory, Kind, copies_holding, remove_leftovers
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.verified_copy import verify
 from tests.store.factories import START_US, engine_at, forget, insight_id, remember, stored
+from tests.store.invariants.seeded import change
 
 SECOND = 1_000_000
 
@@ -215,6 +216,82 @@ def test_copies_that_hold_a_text_are_named(world: World) -> None:
     after, _ = world.back_up()
     assert copies_holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
     assert copies_holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]
+
+
+def test_every_place_that_may_still_hold_a_memory_is_named(world: World, tmp_path: Path) -> None:
+    """Copies of the store under other names, in other stores, put aside, left out, or not complete."""
+    world.remember(1, 2)
+    made, _ = world.back_up()
+    other = tmp_path / "data" / "other"
+    other.mkdir()
+    copied = other / "mnemon.db"
+    copied.write_bytes(made.path.read_bytes())
+    (other / "left-out.jsonl").write_text(f'{{"row":{{"id":"{insight_id(1)}"}}}}\n')
+    (other / "mnemon.db.bak-1").write_bytes(b"nothing of it")
+    (tmp_path / "data" / "third").mkdir()
+    (tmp_path / "data" / "third" / "mnemon.db").write_bytes(b"not a database" * 400)
+    aside = tmp_path / "damaged" / "shop" / "20260202T024000.000000Z"
+    aside.mkdir(parents=True)
+    (aside / "mnemon.db").write_bytes(b"a damaged one")
+    (aside / "mnemon.db-shm").write_bytes(b"")
+    work = tmp_path / "data" / "other" / ".mnemon.db.work"
+    work.mkdir()
+    for draft in (work / "copy.db", made.path.with_name(f".{made.path.name}.part")):
+        draft.write_bytes(b"a part of it")
+    (tmp_path / "mnemon.db").write_bytes(insight_id(1).encode())
+    named = copies_holding(world.path, [insight_id(1)])
+    assert named == sorted([
+        f"backups/shop/{made.path.name}", f"backups/shop/.{made.path.name}.part", "data/other/.mnemon.db.work/copy.db",
+        "data/other/left-out.jsonl", "data/other/mnemon.db", "data/third/mnemon.db",
+        "damaged/shop/20260202T024000.000000Z/mnemon.db", "mnemon.db",
+    ])  # fmt: skip
+    assert "data/other/mnemon.db" not in copies_holding(world.path, [insight_id(9)])
+
+
+def test_what_interrupted_copies_left_is_removed_at_the_next_start(world: World, tmp_path: Path) -> None:
+    made, _ = world.back_up()
+    part, journal = (made.path.with_name(f".{made.path.name}.part{more}") for more in ("", "-journal"))
+    work = made.path.with_name(".asked.work")
+    work.mkdir()
+    half = world.path.with_name(".mnemon.db.work")
+    half.mkdir()
+    for draft in (part, journal, work / "copy.db", half / "draft.db", world.path.with_name("mnemon.db.restored")):
+        draft.write_bytes(b"a part of it")
+    (made.path.with_name(".DS_Store")).write_bytes(b"not ours")
+    assert len(backups.drafts(tmp_path)) == 5
+    remove_leftovers(tmp_path)
+    assert backups.drafts(tmp_path) == []
+    assert sorted(each.name for each in made.path.parent.iterdir()) == sorted(
+        [".DS_Store", made.path.name, made.path.with_suffix(".json").name]
+    )
+    assert made.path.exists()
+
+
+def test_a_backup_is_examined_with_its_note(world: World) -> None:
+    world.remember(1, 2)
+    made, _ = world.back_up()
+    note = made.path.with_suffix(".json")
+
+    def found() -> str | None:
+        (again,) = world.shelf.of("shop")
+        return backups.examine(again)
+
+    assert found() is None
+    whole, content = note.read_text(), made.path.read_bytes()
+    note.write_text(whole.replace('"memories": 2', '"memories": 3'))
+    assert found() == f"its note {note.name} says something else than what it holds"
+    note.write_text("{")
+    assert f"its note {note.name} is not readable" in str(found())
+    note.unlink()
+    assert f"its note {note.name} is missing" in str(found())
+    note.write_text(whole)
+    made.path.write_bytes(content[:-1])
+    assert found() == "is damaged: its checksum is not the one that was noted when it was made"
+    made.path.unlink()
+    assert backups.examine(made) == "it cannot be read: No such file or directory"
+    change(world.path, f"UPDATE insights SET tags = 'K' WHERE id = '{insight_id(1)}'")
+    bad, _ = world.back_up()
+    assert backups.examine(bad) == f"rows that cannot be read: 1 (memory {insight_id(1)} (tags))"
 
 
 def test_of_many_ids_those_of_a_copy_are_found_wherever_they_lie(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
