@@ -28,8 +28,15 @@ def run_backup_file(invocation: Invocation, directory: Path, deadline: float, st
     Raises MnemonError, also if the file exists: nothing is overwritten.
     """
     target = Path(os.path.abspath(os.path.expanduser(str(invocation.options["file"]))))
-    if target.exists():
+    if os.path.lexists(target):
         raise _not_writable(target, "it exists already")
+    if directory.resolve() in target.resolve().parents:
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"{target} lies in the data directory, whose files are mnemond's own",
+            hint="name a file outside of it; without -o the backup is in backups/ there",
+            outcome="rejected",
+        )
     params = {"store": store, **invocation.params} if store else invocation.params
     result = rpc.call(directory, "backup.create", params, BackupCreateResult, deadline)
     try:

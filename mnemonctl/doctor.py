@@ -33,6 +33,7 @@ from mnemond.cli.admin import DoctorOptions, render_doctor, render_salvage
 from mnemond.cli.grammar import Output
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
+from mnemond.config.regular_files import read_regular
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import registry
 from mnemond.store.backups import DAMAGED, BackupDirectory, drafts, examine
@@ -105,9 +106,19 @@ def _active(directory: Path) -> str:
     return ActiveName(directory, lambda _: None).resolve()[0]
 
 
+def active_store(facts: Facts) -> CheckView:
+    """The file that names the active store is one."""
+    try:
+        return fine("active", f"the active store is {_active(facts.directory)}")
+    except MnemonError as error:
+        return problem("active", error.message, facts.directory / "active", error.hint)
+
+
 def _all_stores(facts: Facts) -> list[str]:
     """Names of the stores that have a file, or that the daemon has open, and of the active one."""
-    found = {path.parent.name for path in facts.directory.glob(f"data/*/{DATABASE}")} | {_active(facts.directory)}
+    found = {path.parent.name for path in facts.directory.glob(f"data/*/{DATABASE}")}
+    with suppress(MnemonError):
+        found.add(_active(facts.directory))
     if facts.running is not None:
         with suppress(MnemonError):
             found |= {each.name for each in rpc.call(facts.directory, "store.list", {}, _Stores).stores}
@@ -226,7 +237,7 @@ def socket(facts: Facts) -> CheckView:
 
 def _lock_holder(directory: Path) -> str:
     try:
-        return (directory / "lock").read_text("ascii", "replace")[:20].strip() or "its process"
+        return read_regular(directory / "lock", 20).decode("ascii", "replace")[:20].strip() or "its process"
     except OSError:
         return "its process"
 
@@ -327,7 +338,7 @@ def _size(path: Path) -> int:
 
 
 CHECKS: Final[tuple[Callable[[Facts], CheckView], ...]] = (
-    data_dir, private_files, socket, versions, service_files, settings, disk_space,
+    data_dir, private_files, active_store, socket, versions, service_files, settings, disk_space,
 )  # fmt: skip
 """Checks of everything around the stores. None of them raises."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mnemond.config.regular_files import open_regular
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.wire.listener import MAX_PATH_BYTES, SOCKET, open_data_dir
 
@@ -51,7 +52,7 @@ def make_private(directory: Path) -> None:
 def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) -> Iterator[int]:
     """Open a file, created 0600 if it is not there, and yield its descriptor. Raises MnemonError."""
     try:
-        descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+        descriptor = open_regular(path, flags | os.O_CREAT | os.O_NOFOLLOW, dir_fd)
     except OSError as error:
         raise MnemonError(DATA_DIR, f"cannot write {path}: {error.strerror}") from None
     try:
@@ -139,11 +140,12 @@ def try_lock(descriptor: int) -> bool:
 def is_unlocked(path: Path) -> bool:
     """Return True if no process holds the lock, or there is no such file. Tests with a shared lock."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = open_regular(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return True
     except OSError as error:
-        raise MnemonError(DATA_DIR, f"cannot look at {path}: {error.strerror}") from None
+        hint = f"look at it; if it is not yours to keep: rm -r {path}"
+        raise MnemonError(DATA_DIR, f"cannot look at {path}: {error.strerror}", hint=hint) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

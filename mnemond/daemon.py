@@ -229,7 +229,11 @@ class Daemon:
 
     async def warm_up(self) -> None:
         """Open the active store, if it exists, so that the first request need not wait."""
-        name, _ = self.stores.active()
+        try:
+            name, _ = self.stores.active()
+        except MnemonError as error:  # each request that names no store reports it
+            self._log.error("no active store", reason=error.message)
+            return
         if self.stores.exists(name):
             with self._dispatcher.boundary():  # each request to this store reports the error
                 try:

@@ -5,6 +5,10 @@ so when the daemon goes, to be updated or to free memory, this reconnects: at on
 the next request, so that a daemon that was stopped stays stopped until then. If none runs, one is started and waited
 for: a host gives a server some seconds to appear.
 
+A daemon that is there and does not answer (stopped by a signal, say) must not make the host wait for ever: when no
+reply came for `SILENT_S`, it is sent a ping, and if that is not answered in `PING_S` either, every pending request is
+answered with an error. A request that merely takes long is waited for.
+
 A pending request is sent again, once: every tool may be called twice with the same effect (its `idempotentHint`). So is
 the handshake, and its second reply is not passed to the host. Copied into a launcher, like `mnemonctl.launcher.hook`.
 """
@@ -28,6 +32,20 @@ DRAIN_S = 5
 NOT_RUNNING = (2, 61, 111)
 """ENOENT, and ECONNREFUSED of macOS and Linux; the module `errno` is not always built in."""
 
+BACKLOG_FULL = (11, 35)
+"""EAGAIN of Linux and macOS: too many connections wait to be accepted."""
+
+SILENT_S = 4.0
+"""Seconds without a reply to a pending request after which the daemon is sent a ping."""
+
+PING_S = 3.0
+"""Seconds that it may take to answer that, and to take a message."""
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+WATCH_S = 0.5
+"""Seconds between two looks at the pending requests."""
+
 CHUNK = 1 << 16
 
 MAX_LINE = 1 << 21
@@ -41,6 +59,15 @@ ABANDONED = (
 )
 """End of the reply to a request that was sent `MAX_SENDS` times."""
 
+UNANSWERED = (
+    b',"error":{"code":-32603,"message":"mnemond does not answer: it is stopped or overloaded. A write may be stored or'
+    b' not. See: mnemonctl daemon status"}}\n'
+)
+"""End of the reply to a request that a daemon does not answer that answers no ping either."""
+
+MAX_LATE = 1_000
+"""Requests answered with that error whose late replies are recognised and dropped."""
+
 CANCELLED = b'"notifications/cancelled"'
 """Method by which the host cancels a request: no reply will come."""
 
@@ -53,6 +80,7 @@ def run(directory: bytes, start: tuple[bytes, ...]) -> None:
     """Pass lines on until the host ends; never returns. `start` is the command line that starts a daemon."""
     relay = Relay(directory + b"/sock", start)
     relay.connect()
+    _thread.start_new_thread(relay.watch, ())
     rest = b""
     while part := read_stdin():
         *lines, rest = (rest + part).split(b"\n")
@@ -84,6 +112,10 @@ class Relay:
         """Requests without a reply, by their ids."""
         self.sends: dict[bytes, int] = {}
         """Number of times that each of them was sent."""
+        self.waiting_since = 0.0
+        """Since when no reply came although a request is pending (`time.monotonic`)."""
+        self.late: list[bytes] = []
+        """Ids of requests that were answered with an error in the place of the daemon."""
         self.handshake = b""
         """Line of the host's `initialize`."""
         self.repeated_handshake = b""
@@ -113,6 +145,8 @@ class Relay:
 
     def send_pending(self, connection: _socket.socket, number: bytes) -> None:
         """Send a pending request and count that."""
+        if not self.sends:
+            self.waiting_since = time.monotonic()
         self.sends[number] = self.sends.get(number, 0) + 1
         send(connection, self.pending[number])
 
@@ -120,6 +154,28 @@ class Relay:
         """Remove a request that needs no reply any more."""
         self.pending.pop(number, None)
         self.sends.pop(number, None)
+
+    def watch(self) -> None:
+        """Answer pending requests in the place of a daemon that is there and answers nothing; never returns."""
+        while True:
+            time.sleep(WATCH_S)
+            with self.lock:
+                begun, silent = self.waiting_since, bool(self.sends) and self.connection is not None
+            if not silent or time.monotonic() - begun < SILENT_S:
+                continue
+            if answers(self.path):
+                self.waiting_since = time.monotonic()  # a request takes long
+                continue
+            with self.lock:
+                if self.waiting_since == begun and self.connection is not None:
+                    self.give_up()
+
+    def give_up(self) -> None:
+        """Answer every pending request with an error, and drop the daemon's own reply if it comes after all."""
+        for number in list(self.pending):
+            self.settle(number)
+            self.late = [*self.late[-MAX_LATE:], number]
+            write(b'{"jsonrpc":"2.0","id":' + number + UNANSWERED)
 
     def from_host(self, line: bytes) -> None:
         """Pass on a line of the host. Only a request makes a new connection, not a notification."""
@@ -167,8 +223,11 @@ class Relay:
     def from_daemon(self, line: bytes) -> None:
         """Pass a line of the daemon to the host; a reply without an id goes to the log."""
         number = member(line, b'"id"')
+        self.waiting_since = time.monotonic()
         if number and number == self.repeated_handshake:
             self.repeated_handshake = b""
+        elif number in self.late and number not in self.pending:
+            self.late.remove(number)
         elif number == b"null":
             complain(line[:-1])
         else:
@@ -247,11 +306,14 @@ def receive(connection: _socket.socket) -> bytes:
 
 
 def send(connection: _socket.socket, line: bytes) -> None:
-    """Send to the daemon. If it has gone, the thread that reads its replies sees that."""
+    """Send to the daemon. If it has gone, or does not take the line, the thread that reads its replies sees that."""
     try:
         connection.sendall(line)
     except OSError:
-        return
+        try:
+            connection.shutdown(_socket.SHUT_RDWR)  # what was sent of the line must not be continued by another
+        except OSError:
+            return
 
 
 def shut(connection: _socket.socket) -> None:
@@ -279,6 +341,29 @@ def complain(sentence: bytes) -> None:
         return
 
 
+def answers(path: bytes) -> bool:
+    """Return True if the daemon answers a ping."""
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(PING_S)
+        connection.connect(path)
+        connection.sendall(PING)
+        return bool(connection.recv(1))
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def limit_sending(connection: _socket.socket) -> None:
+    """Let sending fail when the daemon takes nothing for `PING_S`; reading may take as long as it takes."""
+    seconds = int(PING_S).to_bytes(8, "little") + bytes(8)  # a `struct timeval` of the systems that mnemond runs on
+    try:
+        connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, seconds)
+    except OSError:
+        return
+
+
 def connect(path: bytes, start: tuple[bytes, ...]) -> _socket.socket:
     """Connect to the daemon, which is started if none runs. Raises OSError."""
     ends = time.monotonic() + START_S
@@ -286,14 +371,16 @@ def connect(path: bytes, start: tuple[bytes, ...]) -> _socket.socket:
     while True:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
+            limit_sending(connection)
             connection.connect(path)
         except OSError as error:
             connection.close()
-            if error.errno not in NOT_RUNNING or time.monotonic() > ends:
+            absent = error.errno in NOT_RUNNING
+            if not (absent or error.errno in BACKLOG_FULL) or time.monotonic() > ends:
                 raise
         else:
             return connection
-        if not started:
+        if absent and not started:
             streams = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
             posix.posix_spawn(start[0], start, posix.environ, file_actions=streams, setsid=True)
             started = True

@@ -17,6 +17,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
+from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import PROFILES, Config, Section, config_from
 from mnemond.errors import CONFIG, MnemonError
 
@@ -283,13 +284,15 @@ def _from_file(path: Path, allowed: tuple[str, ...] | None) -> _Layer:
 def _read(path: Path) -> str:
     """Return the text of the file, "" if there is none."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        content = read_regular(path, MAX_BYTES)
+        if len(content) > MAX_BYTES:
             raise MnemonError(CONFIG, f"{path} is larger than {MAX_BYTES:,} bytes", hint="it should hold settings only")
-        return path.read_text("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise MnemonError(CONFIG, f"{path} cannot be read: {error}", hint="it must be readable UTF-8 text") from error
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise MnemonError(CONFIG, f"{path} cannot be read: {why}", hint="it must be readable UTF-8 text") from error
 
 
 def _leaves(raw: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:

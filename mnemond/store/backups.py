@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeVar, get_args
 import msgspec
 import trio
 
+from mnemond.config.regular_files import read_regular
 from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError, rejected
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
@@ -50,6 +51,9 @@ MAX_SEARCHED_IDS: Final = 4
 
 _ID: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAME: Final = re.compile(rf"(\d{{8}}T\d{{6}}\.\d{{6}}Z)-({'|'.join(get_args(Kind))})")
+
+MAX_NOTE: Final = 1 << 16
+"""Bytes of the note of a backup."""
 
 T = TypeVar("T")
 
@@ -218,7 +222,7 @@ def _read(path: Path, store: str) -> Backup | None:
     created_at = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}T{stamp[9:11]}:{stamp[11:13]}:{stamp[13:]}"
     kind = msgspec.convert(parts[2], Kind)
     try:
-        facts = msgspec.json.decode(_note_of(path).read_bytes(), type=_Note).facts
+        facts = msgspec.json.decode(read_regular(_note_of(path), MAX_NOTE), type=_Note).facts
     except (OSError, msgspec.MsgspecError):
         facts = None
     return Backup(path.stem, store, kind, created_at, path, path.stat().st_size, facts)

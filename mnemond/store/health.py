@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store import files
 from mnemond.store.checksums import is_damage
@@ -35,6 +36,8 @@ _DIGITS: Final = 20
 
 FAULTS_FILE: Final = "known.json"
 """In the directory of a store, 0600; exists only while a fault is known."""
+
+MAX_FAULTS_BYTES: Final = 1 << 16
 
 UNREADABLE: Final = "the file of the store's known faults cannot be read"
 
@@ -126,7 +129,7 @@ class HighWater:
     def read(self) -> int | None:
         """Return the number; None if there is none, or one that no mnemond wrote. Raises OSError."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = open_regular(self._path, os.O_RDONLY | os.O_NOFOLLOW)
         except FileNotFoundError:
             return None
         try:
@@ -140,8 +143,7 @@ class HighWater:
         if line == self._noted:
             return
         if self._descriptor is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._descriptor = os.open(self._path, flags, 0o600)
+            self._descriptor = open_regular(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW)
             os.ftruncate(self._descriptor, _DIGITS)  # in case another program wrote more
         os.pwrite(self._descriptor, b"%0*d" % (_DIGITS, line), 0)
         self._noted = line
@@ -168,7 +170,7 @@ class KnownFaults(msgspec.Struct, frozen=True, omit_defaults=True):
 def read_faults(path: Path) -> KnownFaults:
     """Return the known faults of the store whose database is at `path`. Raises OSError."""
     try:
-        return msgspec.json.decode(path.with_name(FAULTS_FILE).read_bytes(), type=KnownFaults)
+        return msgspec.json.decode(read_regular(path.with_name(FAULTS_FILE), MAX_FAULTS_BYTES), type=KnownFaults)
     except FileNotFoundError:
         return KnownFaults()
     except msgspec.MsgspecError:

@@ -6,15 +6,16 @@ import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
+from mnemond.config.regular_files import NotAFileError, read_regular
 from mnemond.config.settings import VectorSettings
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
+from mnemond.errors import BUSY, DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
 from mnemond.store.database import ChooseEmbedder
@@ -70,7 +71,10 @@ class ActiveName:
         self._name: str | None = None
 
     def resolve(self) -> tuple[str, str]:
-        """Return (store name, origin): "active-file", or "default" when there is no file or it names no store."""
+        """Return (store name, origin): "active-file", or "default" when there is no file or it names no store.
+
+        Raises MnemonError(DATA_DIR) if something else is in the place of the file: it may have named another store.
+        """
         try:
             state = os.stat(self._path)
         except FileNotFoundError:
@@ -87,12 +91,15 @@ class ActiveName:
         self._seen = None
 
     def _read(self) -> str | None:
-        if not self._path.is_file():
-            self._warn(f"{self._path} is not a file; the store {DEFAULT!r} is used")
-            return None
         try:
-            with open(self._path, "rb") as file:
-                name = file.read(MAX_ACTIVE_BYTES).decode("utf-8-sig", "replace").strip()
+            content = read_regular(self._path, MAX_ACTIVE_BYTES)
+            name = content[:MAX_ACTIVE_BYTES].decode("utf-8-sig", "replace").strip()
+        except NotAFileError as error:
+            raise rejected(
+                DATA_DIR,
+                f"{self._path} cannot name the active store: {error.strerror}",
+                "remove it, then: mnemonctl store set NAME; or name a store with --store",
+            ) from error
         except OSError as error:
             self._warn(f"{self._path} cannot be read ({error.strerror}); the store {DEFAULT!r} is used")
             return None
@@ -178,12 +185,17 @@ class StoreRegistry:
 
     def refuse_active(self, name: str) -> None:
         """Raise MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
-        if name == self.active()[0]:
+        if self.active()[0] == name:
             raise rejected(
                 INVALID_PARAMS,
                 f'the store "{name}" is the active one',
                 "make another one active first: mnemonctl store set NAME",
             )
+
+    def _is_active(self, name: str) -> bool:
+        with suppress(MnemonError):
+            return self.active() == (name, "active-file")
+        return False
 
     def activate(self, name: str) -> None:
         """Make another store the active one (blocking). Raises MnemonError: NOT_FOUND, STORAGE."""
@@ -242,7 +254,7 @@ class StoreRegistry:
                     f" `mnemonctl store remove {name} --yes` removes what is left of it",
                 )
             check_new_name(name)  # else the error would repeat the secret
-            origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
+            origin = ' (the file "active" names it)' if self._is_active(name) else ""
             raise rejected(
                 NOT_FOUND,
                 f'no store named "{name}"{origin}',

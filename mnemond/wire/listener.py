@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from mnemond import errors
+from mnemond.config.regular_files import NotAFileError, open_regular
 from mnemond.errors import MnemonError
 
 # ---------------------------------------------------------------- the data directory: private, served by one daemon
@@ -82,9 +83,8 @@ def lock(directory: DataDir) -> InstanceLock:
 
     Raises MnemonError: LOCKED if another daemon has it, DATA_DIR if the lock file cannot be opened as a file.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        fd = os.open(LOCK, flags, 0o600, dir_fd=directory.fd)
+        fd = open_regular(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, directory.fd)
     except OSError as error:
         raise _unusable(directory.path / LOCK, error) from error
     try:
@@ -140,8 +140,6 @@ def _make_private(path: Path, fd: int) -> None:
 
 
 def _take(path: Path, fd: int) -> None:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise MnemonError(errors.DATA_DIR, f"{path} is not a regular file", hint="remove it and start again")
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -163,7 +161,8 @@ def _unusable(path: Path, error: OSError) -> MnemonError:
         )
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return MnemonError(errors.DATA_DIR, f"{path}, or a part of it, is not a directory")
-    return MnemonError(errors.DATA_DIR, f"{path} cannot be opened: {error.strerror}")
+    hint = "remove it and start again" if isinstance(error, NotAFileError) else None
+    return MnemonError(errors.DATA_DIR, f"{path} cannot be opened: {error.strerror}", hint=hint)
 
 
 # ---------------------------------------------------------------- the socket

@@ -71,6 +71,13 @@ def test_one_file_is_checked(tmp_path: Path, capfd: Capture) -> None:
     assert "config check takes one file (2 were given)" in capfd.readouterr().err
 
 
+def private(tmp_path: Path) -> Path:
+    """An empty data directory."""
+    root = tmp_path / "m"
+    root.mkdir(mode=0o700)
+    return root
+
+
 class Backed:
     """A daemon that makes backups of nothing."""
 
@@ -90,16 +97,23 @@ class Backed:
 
 
 def test_a_backup_is_copied_privately_and_takes_nobodys_place(tmp_path: Path, capfd: Capture) -> None:
+    root = private(tmp_path)
     made, target = write(tmp_path / "made.db", "12345"), tmp_path / "mine.db"
     backed = Backed(made)
-    with fake_daemon(tmp_path, backed):
-        assert run(tmp_path, "backup", "--store", "shop", "-o", str(target), "--json") == 0
+    with fake_daemon(root, backed):
+        assert run(root, "backup", "--store", "shop", "-o", str(target), "--json") == 0
         assert json.loads(capfd.readouterr().out)["backup"]["path"] == str(target)
         assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("12345", 0o600)
-        assert run(tmp_path, "backup", "-o", str(target), "--text") == 5
+        assert run(root, "backup", "-o", str(target), "--text") == 5
         assert "it exists already" in capfd.readouterr().err
-        assert run(tmp_path, "backup", "-o", str(tmp_path / "no" / "such.db"), "--text") == 5
+        assert run(root, "backup", "-o", str(tmp_path / "no" / "such.db"), "--text") == 5
+        (tmp_path / "link").symlink_to(root)
+        assert run(root, "backup", "-o", str(tmp_path / "link" / "mine.db"), "--text") == 2
+        for inside in ("mine.db", "active", "data/shop/mnemon.db-wal", "backups/shop/x.db"):
+            assert run(root, "backup", "-o", str(root / inside), "--text") == 2
+            assert not (root / inside).exists()
         err = capfd.readouterr().err
+        assert "lies in the data directory" in err
         assert "cannot be written: No such file or directory" in err
         assert "the backup itself is there: 20260218T093000.000000Z-asked" in err
     assert backed.params == [("backup.create", {"store": "shop"}), ("backup.create", {})]
@@ -107,11 +121,12 @@ def test_a_backup_is_copied_privately_and_takes_nobodys_place(tmp_path: Path, ca
 
 
 def test_the_store_of_the_environment_is_meant(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = private(tmp_path)
     backed = Backed(write(tmp_path / "made.db", "12345"))
     monkeypatch.setenv("MNEMON_STORE", "home")
-    with fake_daemon(tmp_path, backed):
-        assert run(tmp_path, "backup", "-o", str(tmp_path / "one.db")) == 0
-        assert run(tmp_path, "backup", "-o", str(tmp_path / "two.db"), "--store", "shop") == 0
+    with fake_daemon(root, backed):
+        assert run(root, "backup", "-o", str(tmp_path / "one.db")) == 0
+        assert run(root, "backup", "-o", str(tmp_path / "two.db"), "--store", "shop") == 0
     assert backed.params == [("backup.create", {"store": "home"}), ("backup.create", {"store": "shop"})]
     assert capfd.readouterr().err == ""
 
@@ -119,9 +134,10 @@ def test_the_store_of_the_environment_is_meant(tmp_path: Path, capfd: Capture, m
 def test_a_daemon_that_leaves_without_an_answer_is_told_of(
     tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    root = private(tmp_path)
     monkeypatch.setattr(daemon, "start", lambda *_: None)
-    assert run(tmp_path, "backup", "-o", str(tmp_path / "one.db"), "--text") == 69
+    assert run(root, "backup", "-o", str(tmp_path / "one.db"), "--text") == 69
     assert "no daemon is running" in capfd.readouterr().err
-    with fake_daemon(tmp_path, lambda _: b""):
-        assert run(tmp_path, "backup", "-o", str(tmp_path / "one.db"), "--text") == 69
+    with fake_daemon(root, lambda _: b""):
+        assert run(root, "backup", "-o", str(tmp_path / "one.db"), "--text") == 69
     assert "without an answer" in capfd.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -50,7 +51,7 @@ class Host:
     def notices(self) -> None:
         """Waits until the thread that reads a connection has ended with it."""
         ends = time.monotonic() + WAIT_S
-        while len(os.listdir(f"/proc/{self.process.pid}/task")) > 1:
+        while len(os.listdir(f"/proc/{self.process.pid}/task")) > 2:  # the first one, and the one that watches
             assert time.monotonic() < ends
             time.sleep(0.005)
 
@@ -227,6 +228,92 @@ def test_what_is_answered_no_more_is_not_asked_again(over: dict[str, object], di
         host.notices()
     assert host.leave() == (b"", b"")
     assert not (directory / "started").exists()
+
+
+def ping_of(served: Served) -> None:
+    """The launcher asks whether the daemon is alive."""
+    assert served.read() == json.loads(mcp.PING)
+    served.answer(1)
+    served.end()
+
+
+def test_a_daemon_that_is_there_and_answers_nothing_is_an_error_within_the_deadline(directory: Path) -> None:
+    """As one that was stopped by a signal: the system accepts connections for it."""
+    with listening(directory) as listener:
+        host = Host(directory)
+        begun = time.monotonic()
+        host.say(HELLO, ASKED)
+        said = [host.hear(), host.hear()]
+        assert mcp.SILENT_S <= time.monotonic() - begun <= DEADLINE_S
+        assert [each["id"] for each in said] == [0, "a"]
+        assert all("does not answer" in each["error"]["message"] for each in said)
+        served = Served(listener)
+        assert [served.read()["id"], served.read()["id"]] == [0, "a"]
+        host.say({**ASKED, "id": "b"})
+        for number in (0, "a", "b"):  # it goes on after all: what was answered already is dropped
+            served.answer(number)
+        assert host.hear()["id"] == "b"
+        served.end()
+        host.process.kill()
+        assert host.process.communicate()[0] == b""
+
+
+DEADLINE_S = mcp.SILENT_S + mcp.PING_S + 2 * mcp.WATCH_S + 3.0
+"""Within which a host has an answer; and what a busy machine may need."""
+
+
+def test_a_request_that_takes_long_is_waited_for_while_the_daemon_answers_pings(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        host.say(ASKED)
+        served = Served(listener)
+        assert served.read()["id"] == "a"
+        ping_of(Served(listener))
+        served.answer("a")
+        assert host.hear() == {"jsonrpc": "2.0", "id": "a", "result": {}}
+        served.end()
+        host.leave()
+
+
+def test_a_daemon_that_takes_no_more_of_a_message_does_not_hold_up_the_host(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        listener.settimeout(WAIT_S)
+        host.say({**ASKED, "params": "x" * (1 << 20)})
+        first = Served(listener)  # which reads nothing
+        begun = time.monotonic()
+        assert "error" in host.hear()
+        assert time.monotonic() - begun <= 2 * DEADLINE_S
+        first.end()
+        host.process.kill()
+        host.process.communicate()
+
+
+def test_a_stopped_daemon_is_an_error_for_the_host(tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir(mode=0o700)
+    for file in own_files.launcher_files(root):
+        file.write()
+    daemon = DaemonProcess(root)
+    daemon.start()
+    host = Host(root)
+    host.say(HELLO, NOTED)
+    assert "result" in host.hear()
+    pid = int((root / "lock").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        begun = time.monotonic()
+        host.say({"jsonrpc": "2.0", "id": 7, "method": "tools/list"})
+        said = host.hear()
+        assert (said["id"], "error" in said) == (7, True)
+        assert time.monotonic() - begun <= DEADLINE_S
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    host.say({"jsonrpc": "2.0", "id": 8, "method": "tools/list"})
+    assert (found := host.hear())["id"] == 8
+    assert "tools" in found["result"]
+    host.leave()
+    daemon.stop()
 
 
 def test_a_host_that_leaves_while_no_daemon_runs_leaves_nothing(directory: Path) -> None:

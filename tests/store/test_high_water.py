@@ -221,7 +221,7 @@ def test_a_note_that_cannot_be_made_keeps_nobody_from_writing(path: Path) -> Non
     path.with_name(health.HIGH_WATER_FILE).mkdir()
     engine = engine_of(path)
     assert told(engine)
-    assert "cannot be noted beside it: Is a directory" in told(engine)
+    assert "cannot be noted beside it: it is a directory, not a file" in told(engine)
     assert isinstance(engine.commit([remember(6)])[0], RememberResult)
     assert told(engine)
     path.with_name(health.HIGH_WATER_FILE).rmdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import string
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store.backups import BackupDirectory
 from mnemond.store.registry import ActiveName, check_name, is_valid_name
 from tests.store.test_registry import registry_at
@@ -118,13 +119,10 @@ async def test_two_changes_within_one_tick_of_the_clock_are_both_seen(tmp_path: 
     await stores.close()
 
 
-def test_an_active_file_that_is_none_or_cannot_be_read_means_the_default_store(
+def test_an_active_file_that_cannot_be_read_means_the_default_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    (tmp_path / "active").mkdir()
-    assert ActiveName(tmp_path, said.append).resolve() == ("default", "default")
-    (tmp_path / "active").rmdir()
     (tmp_path / "active").write_text("shop")
 
     def refuse(*_: object) -> object:
@@ -132,7 +130,20 @@ def test_an_active_file_that_is_none_or_cannot_be_read_means_the_default_store(
 
     monkeypatch.setattr("builtins.open", refuse)
     assert ActiveName(tmp_path, said.append).resolve() == ("default", "default")
-    assert [sentence.removeprefix(f"{tmp_path}/active ") for sentence in said] == [
-        "is not a file; the store 'default' is used",
-        "cannot be read (Permission denied); the store 'default' is used",
-    ]
+    assert said == [f"{tmp_path}/active cannot be read (Permission denied); the store 'default' is used"]
+
+
+@pytest.mark.parametrize(("make", "what"), [(os.mkdir, "a directory"), (os.mkfifo, "a named pipe")])
+async def test_what_is_no_file_in_the_place_of_the_active_one_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], what: str
+) -> None:
+    """It may have named another store: memories would come into the wrong one."""
+    stores = registry_at(tmp_path)
+    make(tmp_path / "active")
+    for attempt in (stores.active, lambda: stores.resolve(None), lambda: stores.refuse_active("work")):
+        with pytest.raises(MnemonError, match=f"cannot name the active store: it is {what}, not a file") as caught:
+            attempt()
+        assert caught.value.kind is DATA_DIR
+    assert stores.resolve("work") == "work"
+    with pytest.raises(MnemonError, match=r'no store named "work"$'):
+        stores.find("work")

@@ -152,7 +152,7 @@ def test_a_file_is_no_directory_and_a_pipe_no_lock(tmp_path: Path) -> None:
     assert "not a directory" in refusal(tmp_path / "file").message
     assert "not a directory" in refusal(tmp_path / "file" / "below").message
     os.mkfifo(tmp_path / "lock", 0o600)
-    assert "not a regular file" in refusal(tmp_path).message
+    assert "it is a named pipe, not a file" in refusal(tmp_path).message
 
 
 def test_any_other_trouble_is_told_in_the_system_s_words(tmp_path: Path) -> None:
