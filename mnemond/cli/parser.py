@@ -14,6 +14,7 @@ from msgspec import inspect
 
 from mnemond.api.types_memories import Now
 from mnemond.cli.output import SHORT_ID, Style, one_line
+from mnemond.wire.jsonrpc import repeated_key
 from mnemond.wire.params import (
     MAX_EXACT,
     MIN_PREFIX,
@@ -353,9 +354,16 @@ _MALFORMED = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
 def read_json(word: str, source: str, example: str) -> object:
     """A JSON value. Raises UsageError, with the source and an example."""
     try:
-        return msgspec.json.decode(word.encode())
+        value: object = msgspec.json.decode(word.encode())
     except _MALFORMED as error:
         raise UsageError(f"{source} is not JSON: {error}", f"as in {example}") from error
+    _refuse_repeated_key(word, source)
+    return value
+
+
+def _refuse_repeated_key(word: str, source: str) -> None:
+    if (key := repeated_key(word.encode())) is not None:
+        raise UsageError(f"{source} has the key {key[:40]!a} twice in one object", "give each key once")
 
 
 def _object(word: str, source: str, example: str) -> dict[str, object]:
@@ -364,10 +372,12 @@ def _object(word: str, source: str, example: str) -> dict[str, object]:
     if equals and name.strip() and not name.lstrip().startswith("{"):
         return {name.strip(): _plain(value.strip())}
     try:
-        return msgspec.json.decode(word.encode(), type=dict[str, object])
+        found = msgspec.json.decode(word.encode(), type=dict[str, object])
     except _MALFORMED as error:
         sentence = f"{source} must be a JSON object, such as {example}, or NAME=VALUE"
         raise UsageError(sentence, f"as in {source} project=apollo") from error
+    _refuse_repeated_key(word, source)
+    return found
 
 
 def _plain(text: str) -> object:

@@ -15,6 +15,7 @@ from mnemond.wire.jsonrpc import (
     MALFORMED,
     MAX_BATCH,
     NO_ID,
+    Foreign,
     Refused,
     Request,
     batch_pieces,
@@ -22,6 +23,7 @@ from mnemond.wire.jsonrpc import (
     encode_error,
     encode_result,
     parse,
+    repeated_key,
 )
 
 CALL = b'{"jsonrpc":"2.0","method":"ping","id":%s}'
@@ -198,3 +200,58 @@ def test_parse_never_raises(message: bytes) -> None:
     for each in parsed if isinstance(parsed, list) else [parsed]:
         if isinstance(each, Refused):
             json.loads(encode_error(each.id, each.error))
+
+
+# Keys that an object has twice.
+
+
+@pytest.mark.parametrize(
+    ("message", "key", "id_"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"daemon.stop"}', "method", b"1"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"remember","params":{"content":"a","content":"b"}}', "content", b"1"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"metadata":{"a":[{"b":1,"b":1}]}}}', "b", b"1"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":1,"\\u0061":2}}', "a", b"1"),
+        (b'{ "jsonrpc" : "2.0", "method":"x", "params": {"a":1e2, "a" : 2} }', "a", b"null"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"9" * 400 + b',"b":1,"b":2}}', "b", b"1"),
+        (b'{"hook_event_name":"Stop","hook_event_name":"SessionStart"}', "hook_event_name", b"null"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(message: bytes, key: str, id_: bytes) -> None:
+    found = parse(message)
+    assert isinstance(found, Refused)
+    assert not isinstance(found, Foreign)
+    assert (found.error.kind, bytes(found.id)) == (errors.INVALID_REQUEST, id_)
+    assert f"an object has the key '{key}' twice" in found.error.message
+
+
+def test_of_a_batch_only_the_request_with_the_repeated_key_is_refused() -> None:
+    found = parse(b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}]')
+    assert isinstance(found, list)
+    assert [isinstance(each, Refused) for each in found] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"a":1,"b":{"a":1,"c":[{"a":1},{"a":1}]}}', b'{"a":"\\u00e9\\/"}', b'{"a": 1.50, "b": 1e400}',
+        b'{"a":"\xc3\xa9"}',
+        b'{"a":' + b"9" * 5000 + b"}", b"[]", b'"a:a"', b"{", b'{"\\"":1,"\\\\\\"":2}',
+    ],
+)  # fmt: skip
+def test_what_has_each_key_once_has_none(message: bytes) -> None:
+    assert repeated_key(message) is None
+
+
+SCALARS = st.none() | st.text(max_size=4) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+DOCUMENTS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+)
+
+
+@given(DOCUMENTS, st.booleans(), st.sampled_from([None, 2]))
+def test_any_document_is_judged_as_it_is(document: object, plain: bool, indent: int | None) -> None:
+    text = json.dumps(document, ensure_ascii=not plain, indent=indent)
+    assert repeated_key(text.encode("utf-8", "replace")) is None
+    doubled = f'{{"k": {text}, "other": [{{"x": 1, "k": 2, "x": {text}}}]}}'
+    assert repeated_key(doubled.encode("utf-8", "replace")) == "x"
