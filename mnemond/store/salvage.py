@@ -180,7 +180,8 @@ def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tupl
         of = {name: _Table(name, sound, any_, new, aside, now_us) for name in (*BY_NUMBER, *BY_KEY)}
         tables = [each.salvaged() for each in of.values()]
         dangling = _drop_dangling(new)
-        recovered = _recover(new, of["insights"].lost, of["memory_operations"].doubtful_numbers)
+        latest = format_us(now_us + AHEAD_US)
+        recovered = _recover(new, of["insights"], of["memory_operations"], latest, aside)
         _mend_links(new)
         _drop_log_before_gap(new)
         new.run("COMMIT")
@@ -281,8 +282,15 @@ class _Table:
         self.mended_rows: list[str] = []
         self.lost: dict[str, str | None] = {}
         """Of a table of memories: the ids of rows that were left out, and the hashes of their texts."""
+        self.retired: set[str] = set()
+        """Ids of those rows that were out of recall."""
         self.doubtful_numbers: set[int] = set()
         """Numbers of the rows that were kept from damaged pages."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every row was read and kept as it is."""
+        return not (self._gaps or self._left_out or self._mended)
 
     def salvaged(self) -> TableReport:
         if self._name in BY_NUMBER:
@@ -377,7 +385,7 @@ class _Table:
     def _keep(self, rows: Rows, *, doubtful: bool) -> None:
         for row in rows:
             named = dict(zip(self._columns, row, strict=True))
-            if self._name == "insights" and not _matches_hash(named, doubtful=doubtful):
+            if self._name == "insights" and not _matches_hash(named):
                 self._leave_out(named, "the text is not the one that was stored")
                 continue
             mended = self._mend(named, doubtful=doubtful)
@@ -415,6 +423,8 @@ class _Table:
         self._aside.add(self._name, why, named)
         if self._name == "insights" and isinstance(named["id"], str):
             self.lost[named["id"]] = named["content_hash"]
+            if named["deleted_at"] is not None:
+                self.retired.add(named["id"])
 
     def _mend(self, named: Mapping[str, Any], *, doubtful: bool) -> dict[str, Any] | None:
         """The row with defaults for the columns that cannot be used; None if it has none for one of them."""
@@ -435,9 +445,10 @@ class _Table:
         """Values that a reader could use, and `doctor` would call impossible; vectors that nothing vouches for."""
         if found["updated_at"] > self._latest:
             found["updated_at"] = UNKNOWN_TIME
-        for one, other in (("created_at", "updated_at"), ("updated_at", "created_at")):
-            if found[one] == UNKNOWN_TIME:
-                found[one] = found[other]
+        if found["created_at"] == UNKNOWN_TIME:
+            found["created_at"] = found["updated_at"]
+        if found["updated_at"] == UNKNOWN_TIME and found["created_at"] <= self._latest:
+            found["updated_at"] = found["created_at"]
         importance = found["effective_importance"]
         if not (isinstance(importance, float) and 0 <= importance <= MAX_IMPORTANCE):
             found["effective_importance"] = 0.5
@@ -498,11 +509,10 @@ def _bare(named: Mapping[str, Any]) -> dict[str, Any]:
 _ESSENTIAL: Final = frozenset({"id", "content", "content_hash", "created_at", "updated_at", "deleted_at"})
 
 
-def _matches_hash(named: Mapping[str, Any], *, doubtful: bool) -> bool:
-    """True if the text of a memory has the stored hash; of a sound page, also if none is stored."""
+def _matches_hash(named: Mapping[str, Any]) -> bool:
+    """True if the text of a memory has the stored hash. Every mnemond stores one: a row without is of another table,
+    whose page has come into this one's place."""
     content, noted = named["content"], named["content_hash"]
-    if noted is None and not doubtful:
-        return True
     return isinstance(content, str) and noted == content_hash(content)
 
 
@@ -526,22 +536,31 @@ def _reference(new: Connection, table: str, row: object, parent: str, number: in
     return table, found[3], parent, found[4]
 
 
-def _recover(new: Connection, lost: Mapping[str, str | None], doubtful: set[int]) -> int:
-    """Take memories whose rows are lost from the last state that their history has; return their number.
+def _recover(new: Connection, memories: _Table, past: _Table, latest: str, aside: _Aside) -> int:
+    """Take memories whose rows are lost from the last state that their history has; return their number. `latest`: a
+    time that lies later is impossible.
 
-    Of a row that was left out, the hash of the text is known; of another, the state must be from a sound page. What
-    was purged has no state, and what was retired none after it.
+    Of a row that was left out, the hash of the text is known. Of another, the state must be from a sound page of a
+    whole history: else a later row may be missing that changed the memory or retired it, and the state is shown with
+    what was left out. What was purged has no state, and what was retired none after it.
     """
     found = 0
     for number, memory_id, text in new.rows(_LAST_STATES):
         insight = history.decode_state(text).insight
-        noted = lost.get(memory_id)
-        is_sure = number not in doubtful if noted is None else noted == content_hash(insight.content)
-        if is_sure and insight.id == memory_id and insight.status == "active":
-            row = dict(zip(insights.COLUMNS, insights.values_of(insight), strict=True))
-            if not insights.unusable_columns(row):
-                insights.insert(new, AddInsight(insight, None), None)
-                found += 1
+        if insight.id != memory_id or insight.status != "active" or memory_id in memories.retired:
+            continue
+        noted = memories.lost.get(memory_id)
+        is_last = past.is_whole and number not in past.doubtful_numbers
+        if insight.updated_at > latest:
+            insight = msgspec.structs.replace(insight, updated_at=UNKNOWN_TIME)
+        row = dict(zip(insights.COLUMNS, insights.values_of(insight), strict=True))
+        if insights.unusable_columns(row):
+            continue
+        if is_last if noted is None else noted == content_hash(insight.content):
+            insights.insert(new, AddInsight(insight, None), None)
+            found += 1
+        else:
+            aside.add("memory_operations", "its memory is lost, and this may not be what it was last", row)
     return found
 
 

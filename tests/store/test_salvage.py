@@ -129,7 +129,8 @@ def test_a_flipped_bit_of_a_text_and_of_its_history_loses_that_memory_alone_and_
     assert texts_of(done.path) == {f"memory number {number}" for number in range(1, 301) if number != 77}
     assert done.left_out is not None
     assert done.left_out.stat().st_mode & 0o777 == 0o600
-    (shown,) = map(json.loads, done.left_out.read_text().splitlines())
+    shown, state = map(json.loads, done.left_out.read_text().splitlines())
+    assert (state["table"], state["row"]["id"]) == ("memory_operations", insight_id(77))
     assert (shown["table"], shown["row"]["content"], shown["row"]["id"]) == (
         "insights", "}emory number 77", insight_id(77),
     )  # fmt: skip

@@ -243,7 +243,7 @@ def test_what_has_each_key_once_has_none(message: bytes) -> None:
     assert repeated_key(message) is None
 
 
-SCALARS = st.none() | st.text(max_size=4) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.one_of(st.none(), st.text(max_size=4), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 DOCUMENTS = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
 )
