@@ -60,6 +60,10 @@ from mnemond.recall.recall import (
     recall_basic,
     searched,
 )
+from mnemond.store.files import damaged
+from mnemond.store.insights import Unreadable
+from mnemond.store.stored_rows import read_mended
+from mnemond.store.verify_checks import UNREADABLE
 from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -365,6 +369,9 @@ class ReadHandlers:
         """Return one memory; of a retired one also what became of it. Raises MnemonError(NOT_FOUND) or
         MnemonError(AMBIGUOUS)."""
         warm = await self._open_stores.use(params.store)
+        kept_out = [each for each in warm.store.unreadable if each.id.startswith(params.id.casefold())]
+        if len(kept_out) == 1 and not warm.store.snapshot.find(params.id.casefold()):
+            return await in_task(_get_unreadable, warm, params, kept_out[0])
         try:
             return await in_task(_with_sub_types, warm, _get(warm, params))
         except MnemonError as error:
@@ -461,6 +468,20 @@ def _fits_event_loop(job: _RecallJob) -> bool:
         return False
     snapshot = job.snapshot
     return is_quick(snapshot) if job.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
+
+
+async def _get_unreadable(warm: OpenStore, params: GetParams, row: Unreadable) -> GetResult:
+    """Show a memory that is kept out of recall because its row cannot be decoded, as far as it can be read."""
+    insight = await warm.store.read(lambda connection: read_mended(connection, row.number))
+    if insight is None:
+        raise damaged(f"the row of memory {row.id[:64]!a}", ValueError())
+    if not admits(scope_of(params), insight):
+        raise hidden(params.id)
+    reason = (
+        f"this memory cannot be read as it is and is kept out of recall: its {', '.join(row.columns)} cannot be read"
+    )
+    detail = insight_detail(insight, InsightDetail)
+    return warm.marked(GetResult(insight=detail, edges_by_type={}, links=[]), f"{reason}; {UNREADABLE}")
 
 
 def _get(warm: OpenStore, params: GetParams) -> GetResult:

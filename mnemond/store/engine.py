@@ -201,6 +201,8 @@ class Engine:
     def lost(self) -> str | None:
         """Why nothing can be written: a file of the store is not there any more. None once it is back. Two calls of
         `stat`; callable from any thread."""
+        if self._connection is None:
+            return None  # closed after a failure, and SQLite has removed the log
         file = self._files.replaced()
         if file is None:
             return None

@@ -26,7 +26,7 @@ COLUMNS = (
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
     "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
 )  # fmt: skip
-"""Columns of an insight, in the order of `values_of` and `_from_row`."""
+"""Columns of an insight, in the order of `values_of` and `from_row`."""
 
 _NAMES = ", ".join(COLUMNS)
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
@@ -376,7 +376,8 @@ def _vector_values(vector: Vector | None, embedder: EmbedderRecord | None) -> tu
     return vector_blob(vector), None if embedder is None else embedder.name, len(vector)
 
 
-def _from_row(row: tuple[Any, ...]) -> Insight:
+def from_row(row: Sequence[Any]) -> Insight:
+    """Return the insight with these values of `COLUMNS`. Raises one of BAD_ROW."""
     return Insight(
         id=row[0], content=row[1], created_at=row[2], updated_at=row[3], category=row[4], importance=row[5],
         tags=_names.decode(row[6]), entities=_names.decode(row[7]), source=row[8], channel=row[9] or "manual",
@@ -398,7 +399,7 @@ def _vector(blob: bytes | None, dimension: int) -> Vector | None:
 
 def _checked(row: tuple[Any, ...]) -> Insight:
     try:
-        insight = _from_row(row)
+        insight = from_row(row)
         _verify(insight)
     except BAD_ROW as error:
         raise damaged(f"the row of memory {row[0]!a}", error) from error
@@ -408,7 +409,7 @@ def _checked(row: tuple[Any, ...]) -> Insight:
 def _readable(row: tuple[Any, ...]) -> Insight | None:
     """The insight of a row, None if it cannot be decoded."""
     try:
-        insight = _from_row(row)
+        insight = from_row(row)
         _verify(insight)
     except BAD_ROW:
         return None
@@ -473,6 +474,21 @@ READERS: Final[dict[str, Callable[[Any], object]]] = {
     ),
 }  # fmt: skip
 """Reads a value of each column that is more than text, and raises one of BAD_ROW for one that cannot be used."""
+
+
+UNKNOWN_TIME: Final = "1970-01-01T00:00:00.000000Z"
+"""In the place of a time that cannot be read."""
+
+DEFAULTS: Final[dict[str, Any]] = {
+    "tags": "[]", "entities": "[]", "access_count": 0, "corroboration_count": 0, "boost_days": 0.0,
+    "created_at": UNKNOWN_TIME, "updated_at": UNKNOWN_TIME,
+    **dict.fromkeys(
+        ("keywords", "metadata", "last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end",
+         "last_boosted_at", "last_corroborated_at", "expires_at"),
+        None,
+    ),
+}  # fmt: skip
+"""Values for columns that cannot be used. A row with another such column cannot be shown."""
 
 
 def unusable_columns(named: Mapping[str, Any]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.database import load_index
 from mnemond.store.files import flush_directory
-from mnemond.store.insights import content_hash
+from mnemond.store.insights import UNKNOWN_TIME, content_hash
 from mnemond.store.meta import read_embedder
 from mnemond.store.schema import APPLICATION_ID, current_version, migrate
 from mnemond.store.stored_rows import BY_KEY, BY_NUMBER, Undecoded
@@ -43,9 +43,6 @@ MAX_QUERIES: Final = 20_000
 
 MAX_NAMED: Final = 20
 """Mended rows that a report names; the others are counted."""
-
-UNKNOWN_TIME: Final = "1970-01-01T00:00:00.000000Z"
-"""In the place of a time that cannot be read."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -475,15 +472,7 @@ _MADE_AGAIN: Final = frozenset({"embedding", "embedding_model", "embedding_dim",
 """Columns that the daemon computes again."""
 
 _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
-    "insights": {
-        "tags": "[]", "entities": "[]", "access_count": 0, "corroboration_count": 0, "boost_days": 0.0,
-        "created_at": UNKNOWN_TIME, "updated_at": UNKNOWN_TIME,
-        **dict.fromkeys(
-            ("keywords", "metadata", "last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end",
-             "last_boosted_at", "last_corroborated_at", "expires_at"),
-            None,
-        ),
-    },
+    "insights": insights.DEFAULTS,
     "edge_rows": {"metadata": "{}", "created_at": UNKNOWN_TIME, "last_boosted_at": None, "boost_days": 0.0},
     "memory_operations": {"before_state": None, "after_state": None, "created_at": UNKNOWN_TIME},
     "oplog": {"created_at": UNKNOWN_TIME},

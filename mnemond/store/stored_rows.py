@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mnemond.model.changes import JobRecord
+from mnemond.model.memory import Insight
 from mnemond.store import history, insights, meta, operations
 from mnemond.store.connection import Connection, Value
 from mnemond.store.embedder_switch import SwitchRecord
@@ -190,6 +191,22 @@ def rows_as_bytes(
     )
     found = connection.rows(f"SELECT {chosen} FROM {table} {rest}", values)  # noqa: S608 - constants
     return [tuple(_decoded(kind, value) for kind, value in zip(row[::2], row[1::2], strict=True)) for row in found]
+
+
+def read_mended(connection: Connection, number: int) -> Insight | None:
+    """Return a memory as far as its row can be read, with defaults for the columns that cannot be used; None if that is
+    not possible, or there is no such row. Raises SqliteError."""
+    columns = columns_of(connection, "insights")
+    for row in rows_as_bytes(connection, "insights", columns, "WHERE number = ?", (number,)):
+        named = {
+            name: str(value) if isinstance(value, Undecoded) else value
+            for name, value in zip(columns, row, strict=True)
+        }
+        wrong = insights.unusable_columns(named)
+        if all(column in insights.DEFAULTS for column in wrong):
+            named |= {column: insights.DEFAULTS[column] for column in wrong}
+            return insights.from_row([named[column] for column in insights.COLUMNS])
+    return None
 
 
 def _decoded(kind: str, value: Value) -> Value:

@@ -13,7 +13,7 @@ import trio
 
 from mnemond.api.admin import VerifyHandlers
 from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
-from mnemond.api.types_memories import RememberParams
+from mnemond.api.types_memories import GetParams, RememberParams
 from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, Work
@@ -324,3 +324,43 @@ async def test_exchanges_that_are_stuck_are_named(
     assert [problem.what for problem in found.problems] == (
         [detail + (" (why)" if "why" in sql else "")] if state == "problem" else []
     )
+
+
+@pytest.mark.parametrize(
+    ("assignment", "columns"),
+    [("tags = 'K'", "tags"), ("metadata = CAST(x'7bff7d' AS TEXT), created_at = ''", "text that is no UTF-8")],
+)
+async def test_a_memory_that_cannot_be_read_is_kept_out_of_recall_and_shown(
+    assignment: str, columns: str, tmp_path: Path
+) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+    write_behind(tmp_path, f"UPDATE insights SET {assignment} WHERE content LIKE 'Redis%'")
+    db = apsw.Connection(str(path_in(tmp_path)))
+    memory_id = db.execute("SELECT id FROM insights WHERE content LIKE 'Redis%'").get
+    db.close()
+    private(tmp_path)
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        warm = await on.warm()
+        result = await handlers(on).verify(CALL, VerifyParams(full=True))
+        assert set(problems(result)) == {"rows", "storage"}
+        assert str(memory_id) in problems(result)["storage"]
+        assert warm.store.snapshot.live == len(TEXTS) - 1
+        shown = await on.reads.get(CALL, GetParams(id=str(memory_id)))
+        assert (shown.insight.content, shown.insight.tags) == ("Redis is gone since March", ())
+        assert shown.degraded is True
+        assert f"its {columns} cannot be read" in str(shown.degraded_reason)
+        with pytest.raises(MnemonError, match="no active memory"):
+            await on.reads.get(CALL, GetParams(id="ffffffff"))
+
+
+async def test_a_memory_of_which_nothing_can_be_made_is_named_at_least(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        warm = await on.warm()
+        write_behind(tmp_path, "PRAGMA ignore_check_constraints = 1; UPDATE insights SET status = '?' WHERE number = 1")
+        await warm.store.reload("a test")
+        (row,) = warm.store.unreadable
+        with pytest.raises(MnemonError, match="the row of memory") as caught:
+            await on.reads.get(CALL, GetParams(id=row.id))
+        assert caught.value.kind is STORAGE
