@@ -185,7 +185,6 @@ class StoreHandlers:
         return MnemonError(
             INVALID_PARAMS,
             f'this removes the store "{name}"{holds}; it needs yes (--yes)',
-            hint="a last backup is made first, from which `mnemonctl backup restore` brings it back; what cannot be"
-            " read is kept aside",
+            hint="a last backup is made first, from which `mnemonctl backup restore` brings it back",
             outcome="rejected",
         )

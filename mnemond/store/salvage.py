@@ -476,6 +476,7 @@ _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "edge_rows": {"metadata": "{}", "created_at": UNKNOWN_TIME, "last_boosted_at": None, "boost_days": 0.0},
     "memory_operations": {"before_state": None, "after_state": None, "created_at": UNKNOWN_TIME},
     "oplog": {"created_at": UNKNOWN_TIME},
+    "recalls": {"created_at": UNKNOWN_TIME},
     "entities": {"created_at": UNKNOWN_TIME},
     "relationships": {"created_at": UNKNOWN_TIME, "valid_from": None, "invalid_at": None},
     "messages": {"created_at": UNKNOWN_TIME},

@@ -21,7 +21,7 @@ from mnemond.store.insights import BAD_ROW, optional, read_time
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
-    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number",
+    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
 }  # fmt: skip
 """Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
 
@@ -55,6 +55,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
         "created_at": read_time,
     },
     "oplog": {"created_at": read_time},
+    "recalls": {"created_at": read_time},
     "operations": {"outcome": operations.decode_outcome, "created_at": read_time},
     "entities": {"created_at": read_time},
     "relationships": {

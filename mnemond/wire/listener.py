@@ -25,7 +25,7 @@ MARKS: Final = frozenset({LOCK, "start.lock", "mnemon.db"})
 """Files that mark a data directory of mnemond, or of mnemon; a client creates the second before anything else."""
 
 EXPECTED: Final = frozenset({
-    "active", "backups", "ballast", "bin", "config.toml", "data", "hosts", "log", "prompt", "restart.stamp",
+    "active", "backups", "ballast", "bin", "config.toml", "damaged", "data", "hosts", "log", "prompt", "restart.stamp",
     "setup.json", "setup.lock", "sock", ".DS_Store",
 })  # fmt: skip
 """Names that may be in one before its first daemon: settings, files of `setup`, copied stores."""

@@ -35,7 +35,7 @@ class Host:
     def __init__(self, directory: Path) -> None:
         self.process = subprocess.Popen(
             [own_files.launcher(directory, "mcp")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,  # `select` sees no buffer
         )  # fmt: skip
 
     def say(self, *messages: object) -> None:

@@ -153,7 +153,7 @@ def test_files_that_were_taken_away_are_noticed_before_and_after(
         seen.append("worked")
 
     for outcome in ("unknown", "rejected"):
-        with pytest.raises(MnemonError, match="removed or replaced") as caught:
+        with pytest.raises(MnemonError, match="was removed") as caught:
             engine.rewrite(work)
         assert caught.value.outcome == outcome
     assert seen == ["worked"]
