@@ -1,0 +1,299 @@
+"""The project of a directory, read from the nearest repository of git around it.
+
+Its files are only read, and git is never run: it would start what a repository configures. Everything in a repository
+may come from someone else, so reading is bounded: in the number of directories and files, in the size of each, and to
+regular files; a symbolic link, a FIFO or a device in the place of a file is no file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import trio
+
+from mnemond.api.git_objects import Objects, is_object_name
+from mnemond.text.project_name import (
+    Project,
+    is_common,
+    project_at,
+    project_of,
+    project_of_commit,
+    project_of_remote,
+)
+from mnemond.text.resources import regex
+from mnemond.text.secrets import find_secrets
+from mnemond.wire.deferred import in_thread
+
+MAX_PARENTS: Final = 64
+"""Directories above a directory that are looked at."""
+
+MAX_POINTER: Final = 4_096
+"""Bytes of a file with one path or one reference; PATH_MAX of Linux."""
+
+MAX_CONFIG: Final = 1 << 20
+"""Bytes of a configuration: each branch has a section, and some repositories have ten thousand."""
+
+MAX_PACKED: Final = 16 << 20
+"""Bytes of `packed-refs`, with a line of some 70 bytes for each reference."""
+
+MAX_HOPS: Final = 4
+"""Clones of clones on this machine that are followed to the first one."""
+
+MAX_SYMBOLIC: Final = 4
+"""References to references that are followed; git follows five."""
+
+MAX_REMOTES: Final = 64
+
+MAX_VALUE: Final = 4_096
+"""Characters of a value in a configuration."""
+
+PREFERRED: Final = ("origin", "upstream")
+"""Remotes by which a repository is known if it has several; the others follow in the order of their names."""
+
+BRANCHES: Final = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/remotes/origin/main",
+                   "refs/remotes/origin/master", "HEAD")  # fmt: skip
+"""References from which the first commit is looked for. The branch that is checked out differs between worktrees."""
+
+KNOWN_TIPS: Final = 1_024
+"""Commits of which the first one is kept in memory."""
+
+THREADS: Final = 4
+"""Directories looked at at once. A directory of a network may not answer, and holds one for as long."""
+
+
+class Projects:
+    """Finds projects. For the event loop's thread."""
+
+    def __init__(self) -> None:
+        self._threads = trio.CapacityLimiter(THREADS)
+        self._roots: dict[str, str] = {}
+
+    async def of(self, directory: str) -> Project:
+        """Return the project of a directory, given by its absolute path; an empty one if it belongs to none."""
+        if not directory.startswith("/") or "\0" in directory:
+            return Project()
+        return await in_thread(project_in, directory, self._roots, abandon_on_cancel=True, limiter=self._threads)
+
+
+def project_in(directory: str, roots: dict[str, str] | None = None) -> Project:
+    """Return the project of a directory: by the remote URL of its repository, else by its first commit, else by its
+    path. `roots`: first commits that are known, by later ones; it gets more. Reads files."""
+    found = _repository_around(directory)
+    if found is None:
+        project = project_of(directory)
+    else:
+        project = _project_of(found, directory, {} if roots is None else roots, MAX_HOPS)
+    return project._replace(name="project") if find_secrets(project.name) else project
+
+
+def _project_of(repository: Repository, directory: str, roots: dict[str, str], hops: int) -> Project:
+    if not repository.common:
+        return project_at(repository.root, directory)
+    urls = list(_remote_urls(_read(f"{repository.common}/config", MAX_CONFIG) or b""))
+    for url in urls:
+        project = project_of_remote(url, directory)
+        if project.key:
+            return project
+    for url in urls if hops else ():
+        origin = _repository_at(os.path.join(repository.root, _local_path(url)))
+        if origin is not None and origin.common != repository.common:
+            return _project_of(origin, directory, roots, hops - 1)
+    commit = _first_commit(repository.common, roots)
+    if commit:
+        return project_of_commit(commit, repository.root, directory)
+    return project_at(repository.root, directory)
+
+
+# ---------------------------------------------------------------- where a repository is
+
+
+class Repository(NamedTuple):
+    """`root`: the main working directory, or the repository itself if it is bare; `common`: the directory with its
+    configuration, references and objects, empty if that cannot be found."""
+
+    root: str
+    common: str
+
+
+def _repository_around(directory: str) -> Repository | None:
+    """The repository of a directory or of the nearest one above it; none of a home directory, which often has one for
+    its hidden files."""
+    path = os.path.normpath(directory)
+    for _ in range(MAX_PARENTS):
+        if not is_common(path) and (found := _repository_in(path)) is not None:
+            return found
+        parent = os.path.dirname(path)
+        if parent == path:
+            return None
+        path = parent
+    return None
+
+
+def _repository_in(directory: str) -> Repository | None:
+    """The repository whose `.git` is in a directory: a directory, or a file of a worktree or a submodule."""
+    place = f"{directory}/.git"
+    mode = _mode(place)
+    if stat.S_ISDIR(mode):
+        return Repository(directory, place) if _is_repository(place) else None
+    if not stat.S_ISREG(mode):
+        return None
+    pointer = _line(place)
+    if not pointer.startswith(_POINTER):
+        return Repository(directory, "")
+    own = os.path.normpath(os.path.join(directory, pointer.removeprefix(_POINTER).strip()))
+    shared = _line(f"{own}/commondir")
+    common = os.path.normpath(os.path.join(own, shared)) if shared else own
+    if not _is_repository(common):
+        return Repository(directory, "")
+    if not shared:
+        return Repository(directory, common)  # a submodule
+    return Repository(os.path.dirname(common) if os.path.basename(common) == ".git" else common, common)
+
+
+def _repository_at(path: str) -> Repository | None:
+    """The repository at a path, which may be a bare one."""
+    if "\0" in path:
+        return None
+    path = os.path.normpath(path)
+    if os.path.basename(path) == ".git" and _is_repository(path):
+        return Repository(os.path.dirname(path), path)
+    return _repository_in(path) or (Repository(path, path) if _is_repository(path) else None)
+
+
+_POINTER: Final = "gitdir:"
+
+
+def _is_repository(path: str) -> bool:
+    """True if a directory has what git requires of a repository."""
+    return stat.S_ISREG(_mode(f"{path}/HEAD")) and all(
+        stat.S_ISDIR(_mode(f"{path}/{each}")) for each in ("objects", "refs")
+    )
+
+
+# ---------------------------------------------------------------- the configuration
+
+_REMOTE: Final = regex(r'\s*\[\s*remote\s+"((?:[^"\\\n]|\\.){1,200})"\s*\](.*)', 2)  # re.IGNORECASE
+_SECTION: Final = regex(r"\s*\[")
+_URL: Final = regex(r"\s*url\s*=(.*)", 2)
+
+
+def _remote_urls(config: bytes) -> Iterator[str]:
+    """The URLs from which remotes are fetched, the preferred one first."""
+    found: dict[str, str] = {}
+    remote = None
+    for line in config.decode("utf-8", "replace").replace("\\\n", "").splitlines():
+        text = line
+        if header := _REMOTE.match(line):
+            remote, text = header[1], header[2]
+        elif _SECTION.match(line):
+            remote = None
+        if remote is not None and remote not in found and len(found) < MAX_REMOTES and (value := _URL.match(text)):
+            found[remote] = _value(value[1])
+    order = {name: place for place, name in enumerate(PREFERRED)}
+    for name in sorted(found, key=lambda each: (order.get(each, len(order)), each)):
+        if found[name]:
+            yield found[name]
+
+
+def _value(text: str) -> str:
+    """A value of a configuration without quotes, escapes and comments (git-config(1), "Syntax"); empty if it is too
+    long."""
+    text, made, quoted, at = text.strip(), "", False, 0
+    if len(text) > MAX_VALUE:
+        return ""
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+            made += text[at : at + 1]
+        elif char == '"':
+            quoted = not quoted
+        elif char in "#;" and not quoted:
+            break
+        else:
+            made += char
+        at += 1
+    return made.strip()
+
+
+def _local_path(url: str) -> str:
+    return url.removeprefix("file://")
+
+
+# ---------------------------------------------------------------- the first commit
+
+
+def _first_commit(common: str, roots: dict[str, str]) -> str:
+    """The first commit of the main branch, by first parents; empty if it cannot be found."""
+    tip = next(filter(None, (_resolved(common, name) for name in BRANCHES)), "")
+    if not tip:
+        return ""
+    found = Objects(common).first_commit(tip, roots)
+    if found:
+        while len(roots) >= KNOWN_TIPS:
+            roots.pop(next(iter(roots), ""), None)
+        roots[tip] = found
+    return found
+
+
+def _resolved(common: str, name: str) -> str:
+    """The object that a reference leads to; empty if there is none."""
+    for _ in range(MAX_SYMBOLIC):
+        value = _line(f"{common}/{name}") or _packed(common, name)
+        if not value.startswith("ref:"):
+            return value if is_object_name(value) else ""
+        name = value.removeprefix("ref:").strip()
+        if not name.startswith("refs/") or ".." in name:
+            return ""
+    return ""
+
+
+def _packed(common: str, name: str) -> str:
+    wanted = f" {name}\n".encode("utf-8", "replace")
+    packed = _read(f"{common}/packed-refs", MAX_PACKED) or b""
+    at = packed.find(wanted)
+    return packed[packed.rfind(b"\n", 0, at) + 1 : at].decode("ascii", "replace") if at > 0 else ""
+
+
+# ---------------------------------------------------------------- files
+
+
+def _mode(path: str) -> int:
+    """The mode of a file, 0 if there is none; of a symbolic link its own."""
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _line(path: str) -> str:
+    """The text of a file with a single line; empty if it is no such file."""
+    found = _read(path, MAX_POINTER)
+    text = "" if found is None else found.decode("utf-8", "replace").strip()
+    return "" if "\n" in text or "\0" in text else text
+
+
+def _read(path: str, most: int) -> bytes | None:
+    """The bytes of a regular file of at most `most` bytes; None for anything else."""
+    if not stat.S_ISREG(_mode(path)):  # before it is opened: opening a device may have an effect
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+            return None
+        parts, size = [], 0
+        while size <= most and (part := os.read(descriptor, most + 1 - size)):
+            parts.append(part)
+            size += len(part)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return b"".join(parts) if size <= most else None
