@@ -286,8 +286,8 @@ SEARCH = Command(
 
 _FIELDS = (
     "status", "category", "importance", "effective_importance", "tags", "entities", "source", "channel",
-    "conversation_id", "user_id", "session_id", "agent_id", "created_at", "updated_at", "valid_from", "invalid_at",
-    "access_count", "pinned", "paired_with", "metadata",
+    "conversation_id", "user_id", "session_id", "agent_id", "project", "created_at", "updated_at", "valid_from",
+    "invalid_at", "access_count", "pinned", "paired_with", "metadata",
 )  # fmt: skip
 _LABEL: Final = max(map(len, _FIELDS)) + 2
 

@@ -46,6 +46,7 @@ class Columns(NamedTuple, Generic[Part]):
     user: Part
     session: Part
     agent: Part
+    project: Part
     chain: Part
     channel: Part
     intent: Part
@@ -73,9 +74,9 @@ class Columns(NamedTuple, Generic[Part]):
 
 
 DTYPES = Columns(
-    category=np.int32, source=np.int32, user=np.int32, session=np.int32, agent=np.int32, chain=np.int32,
-    channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64, accesses=np.int32,
-    accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
+    category=np.int32, source=np.int32, user=np.int32, session=np.int32, agent=np.int32, project=np.int32,
+    chain=np.int32, channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64,
+    accesses=np.int32, accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
     event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, length=np.float32, breadth=np.float32,
     own=np.float32, asking=np.float32, dated=np.uint8, mention_row=np.int64, mention_entity=np.int32,
     label_row=np.int64, label_tag=np.int32,
@@ -183,7 +184,7 @@ class Names:
 
     def __init__(self) -> None:
         self.categories, self.sources, self.entities = Interner(), Interner(), Interner()
-        self.users, self.sessions, self.agents = Interner(), Interner(), Interner()
+        self.users, self.sessions, self.agents, self.projects = Interner(), Interner(), Interner(), Interner()
         self.chains, self.channels, self.intents, self.tags = Interner(), Interner(), Interner(), Interner()
         self.spellings: list[str] = [""]
         self.speakers: dict[str, tuple[int, ...]] = {}
@@ -261,11 +262,11 @@ class Table:
         return (
             names.categories.encode(insight.category), names.source(insight.source), names.users.encode(scope.user_id),
             names.sessions.encode(scope.session_id), names.agents.encode(scope.agent_id),
-            names.chains.encode(chain_of(insight)), names.channels.encode(insight.channel),
-            names.intents.encode(insight.intent), STATUS_CODES[insight.status], insight.importance, created,
-            insight.access_count, _accessed_us(insight, created), insight.pinned, 0, valid_us(insight, created),
-            ends_us(insight), *event_us(insight), insight.quarantined, document.length, document.breadth, document.own,
-            document.asking, document.dated,
+            names.projects.encode(scope.project), names.chains.encode(chain_of(insight)),
+            names.channels.encode(insight.channel), names.intents.encode(insight.intent), STATUS_CODES[insight.status],
+            insight.importance, created, insight.access_count, _accessed_us(insight, created), insight.pinned, 0,
+            valid_us(insight, created), ends_us(insight), *event_us(insight), insight.quarantined, document.length,
+            document.breadth, document.own, document.asking, document.dated,
         )  # fmt: skip
 
     def _enter(self, insight: Insight, row: int, values: tuple[int | float, ...]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mnemond.index.arrays import Interner, Ints, Mask
 from mnemond.index.columns import STATUS_CODES
-from mnemond.model.memory import NO_METADATA, Scope
+from mnemond.model.memory import NO_METADATA, Scope, is_same_project
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
 from mnemond.text.tokens import fold
@@ -48,6 +48,8 @@ def comparable(parts: Parts, scope: Scope) -> Mask | None:
     ):
         if len(known) > 1:
             masks.append(_equal_or_none(getattr(columns, name), None if value is None else known.find(value)))
+    if len(names.projects) > 1:
+        masks.append(_of_project(parts, scope.project or "", strict=False))
     return _all_of(masks)
 
 
@@ -107,9 +109,21 @@ def _of_scope(parts: Parts, wanted: Filter) -> list[Mask]:
         )
         if value is not None
     ]
+    if scope.project is not None and (len(names.projects) > 1 or wanted.strict_project):
+        masks.append(_of_project(parts, scope.project, strict=wanted.strict_project or wanted.strict_scope))
     if scope.session_id is None and not wanted.all_sessions and parts.sessions:
         masks.append(columns.session == 0)
     return masks
+
+
+def _of_project(parts: Parts, project: str, *, strict: bool) -> Mask:
+    """Rows of a project and, unless `strict`, of none; of none alone for ""."""
+    column, known = parts.columns.project, parts.table.names.projects.values()
+    codes = [code for code, one in enumerate(known) if one is not None and project and is_same_project(one, project)]
+    mask: Mask = column == 0 if not (strict and project) else np.zeros(len(column), dtype=np.bool_)
+    for code in codes:
+        mask |= column == code
+    return mask
 
 
 def _of_validity(parts: Parts, wanted: Filter) -> list[Mask]:

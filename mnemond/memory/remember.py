@@ -547,7 +547,7 @@ def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Re
             trigger_type=reading.trigger_type,
             hypothetical_queries=list(reading.queries),
             conflicts=[],
-            scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id),
+            scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id, scope.project),
             store=identity.store,
             dry_run=prepared.draft.dry_run,
             op_id=identity.op_id,

@@ -173,7 +173,7 @@ def _roles(merge: Merge, find: Find, view: View, one: Insight, other: Insight) -
 def _refuse_unfit_merge(kept: Insight, leaving: Insight, content: str) -> None:
     problems: list[FieldProblem] = []
     if kept.scope != leaving.scope:
-        sentence = f"{kept.id} and {leaving.id} are not for the same user, session and agent"
+        sentence = f"{kept.id} and {leaving.id} are not for the same user, session, agent and project"
         problems.append(FieldProblem("other_id", f"{sentence}: who sees one would see or lose the other"))
     tags = len({*kept.tags, *leaving.tags})
     if tags > MAX_TAGS:
@@ -391,5 +391,6 @@ def readers_lost(old: Scope, new: Scope) -> str:
         ("user", old.user_id, new.user_id),
         ("session", old.session_id, new.session_id),
         ("agent", old.agent_id, new.agent_id),
+        ("project", old.project, new.project),
     )
     return ", ".join(f"{kind} {theirs!a}" for kind, before, theirs in pairs if theirs not in (None, before))

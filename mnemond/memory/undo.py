@@ -111,9 +111,19 @@ def key_of(edge: Edge) -> Key:
 
 def is_as_left(now: Insight, left: Insight) -> bool:
     """Return True if a memory was not revised since the operation."""
+    left = _in_project(left, now)
     return all(
         getattr(now, field) == getattr(left, field) for field in Insight.__struct_fields__ if field not in ELSEWHERE
     )
+
+
+def _in_project(then: Insight, now: Insight) -> Insight:
+    """Return a former value as migration 8 would have left it, which made a project of a tag."""
+    project = now.scope.project
+    if project is None or then.scope.project is not None or project not in then.tags:
+        return then
+    scope = msgspec.structs.replace(then.scope, project=project)
+    return msgspec.structs.replace(then, scope=scope, tags=tuple(tag for tag in then.tags if tag != project))
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:
@@ -126,7 +136,7 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
     boosted = _chosen(BOOST, before, after, current)
     partner = _chosen(("paired_with",), before, after, current)
     return msgspec.structs.replace(
-        before,
+        _in_project(before, current),
         access_count=max(0, current.access_count - gained),
         last_accessed_at=used.last_accessed_at,
         boost_days=boosted.boost_days,

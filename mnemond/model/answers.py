@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypedDict, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from mnemond.model.memory import Insight
+from mnemond.model.memory import Insight, is_same_project, project_parts
 from mnemond.model.outcomes import Result, Suggestion
 
 # Memories, links and pages.
@@ -22,7 +22,16 @@ class MemoryText(msgspec.Struct, frozen=True, gc=False):
     importance: int
 
 
-class InsightView(MemoryText, frozen=True, gc=False):
+class MemoryInProject(MemoryText, frozen=True, gc=False, kw_only=True):
+    """A memory, and the name and the id of its project, null for a general one. `other_project`: that of the request is
+    another, or it has none."""
+
+    project: str | None = None
+    project_id: str | None = None
+    other_project: bool = False
+
+
+class InsightView(MemoryInProject, frozen=True, gc=False):
     """A memory as it is shown in results."""
 
     tags: tuple[str, ...]
@@ -53,18 +62,42 @@ class InsightDetail(InsightView, frozen=True):
 D = TypeVar("D", bound=InsightDetail)
 
 
-def insight_view(it: Insight) -> InsightView:
-    """Convert an insight for lists and recalls."""
+class ProjectFields(TypedDict):
+    """The fields of `MemoryInProject`."""
+
+    project: str | None
+    project_id: str | None
+    other_project: bool
+
+
+def project_fields(it: Insight, here: str | None) -> ProjectFields:
+    """Return the project of a memory for a request from the project `here`; none for "" and None."""
+    project = it.scope.project
+    if project is None:
+        return _GENERAL
+    return {
+        "project": project_parts(project)[0],
+        "project_id": project,
+        "other_project": not (here and is_same_project(project, here)),
+    }
+
+
+_GENERAL: Final[ProjectFields] = {"project": None, "project_id": None, "other_project": False}
+
+
+def insight_view(it: Insight, here: str | None = None) -> InsightView:
+    """Convert an insight for lists and recalls, with `here` as for `project_fields`."""
     return InsightView(
         it.id, it.content, it.category, it.importance, it.tags, it.entities, it.source, it.access_count,
         it.effective_importance, it.created_at, it.updated_at, it.valid_from, it.invalid_at,
+        **project_fields(it, here),
     )  # fmt: skip
 
 
 def insight_detail(it: Insight, kind: type[D], **more: object) -> D:
     """Convert an insight to a `kind` of detail, with its `more` fields."""
     same = {name: getattr(it, name) for name in InsightDetail.__struct_fields__ if name in Insight.__struct_fields__}
-    scope = msgspec.structs.asdict(it.scope)
+    scope = msgspec.structs.asdict(it.scope) | project_fields(it, None)
     return kind(**(same | scope | {"metadata": msgspec.json.decode(it.metadata)} | more))
 
 
@@ -127,7 +160,7 @@ class RetiredResult(Result, frozen=True, kw_only=True):
     next: str | None
 
 
-class RelatedMemory(MemoryText, frozen=True, gc=False):
+class RelatedMemory(MemoryInProject, frozen=True, gc=False):
     """A memory and how it is reached: over how many links, the last of which type and weight."""
 
     depth: int
@@ -249,7 +282,7 @@ class RecallResult(Result, frozen=True, kw_only=True):
     meta: RecallMeta
 
 
-class CompactHit(MemoryText, frozen=True, gc=False):
+class CompactHit(MemoryInProject, frozen=True, gc=False):
     """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid".
     `wordings`: how many memories of different texts say this."""
 

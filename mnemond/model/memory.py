@@ -39,11 +39,41 @@ NO_METADATA = "{}"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Audience of a memory; None means everyone. A scope is a filter inside a store, not a security boundary."""
+    """Audience of a memory; None means everyone. A scope is a filter inside a store, not a security boundary.
+
+    `project` is the id of a project (`project_parts`): a memory of one may be recalled everywhere, but is shown
+    unasked, compared and replaced only within it. In a filter "" means memories of no project.
+    """
 
     user_id: str | None = None
     session_id: str | None = None
     agent_id: str | None = None
+    project: str | None = None
+
+
+MARK: Final = "#"
+"""Between the name and the key in the id of a project; no name has one."""
+
+KEY_DIGITS: Final = (8, 16)
+"""Hexadecimal digits of a key: of a path, and of a repository."""
+
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
+
+
+def project_parts(project: str) -> tuple[str, str]:
+    """Return the name and the key in the id of a project, `name#key`; the key is empty where only the name is known."""
+    name, _, key = project.rpartition(MARK)
+    return (name, key) if name and len(key) in KEY_DIGITS and _HEXADECIMAL.issuperset(key) else (project, "")
+
+
+def is_same_project(one: str, other: str) -> bool:
+    """Compare two ids: by their keys, or by their names, ignoring case, if one of them has no key."""
+    (name, key), (other_name, other_key) = project_parts(one), project_parts(other)
+    return key == other_key if key and other_key else _comparable(name) == _comparable(other_name)
+
+
+def _comparable(name: str) -> str:
+    return name.replace(MARK, " ").strip().casefold()
 
 
 class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

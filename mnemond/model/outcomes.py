@@ -69,6 +69,7 @@ class ScopeView(msgspec.Struct, frozen=True):
     user_id: str | None
     session_id: str | None
     agent_id: str | None
+    project: str | None = None
 
 
 class SemanticCandidate(msgspec.Struct, frozen=True):

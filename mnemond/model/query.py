@@ -160,7 +160,8 @@ class Filter(msgspec.Struct, frozen=True):
 
     Scope: a row is visible iff, for each of user, session and agent given, the row's value equals it or is None (with
     `strict_scope` only if it equals it); rows with a session are hidden from readers that give none, unless
-    `all_sessions`.
+    `all_sessions`. With a project, rows of no other project are visible: those of the same (`is_same_project`) and,
+    without `strict_project`, those of none; with the project "" the latter alone.
 
     A row must have the given `category`, `source`, `channel` and `stated_intent` (that of the extracted fact); all of
     `tags_all` and one of `tags_any` (ignoring case); `entity` in any spelling or alias; at least `min_importance`; a
@@ -179,6 +180,7 @@ class Filter(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
     all_sessions: bool = False
     strict_scope: bool = False
+    strict_project: bool = False
     channel: str | None = None
     stated_intent: str | None = None
     tags_all: tuple[str, ...] = ()

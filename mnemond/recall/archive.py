@@ -26,7 +26,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory.history import any_row
 from mnemond.model.answers import RetiredResult, RetiredView, insight_view
 from mnemond.model.changes import AddInsight, Change, PurgeInsight, PutInsight, Vector
-from mnemond.model.memory import Insight, Scope, parse_rfc3339
+from mnemond.model.memory import Insight, Scope, is_same_project, parse_rfc3339
 from mnemond.model.query import Filter, Span, holds
 from mnemond.store import insights
 from mnemond.store.connection import Connection
@@ -121,10 +121,18 @@ def _has_attributes(wanted: Filter, it: Insight) -> bool:
 
 def _in_scope(wanted: Filter, it: Insight) -> bool:
     scope, its = wanted.scope, it.scope
+    if scope.project is not None and not _of_project(wanted, scope.project, its.project):
+        return False
     pairs = ((scope.user_id, its.user_id), (scope.session_id, its.session_id), (scope.agent_id, its.agent_id))
     if scope.session_id is None and its.session_id is not None and not wanted.all_sessions:
         return False
     return all(named is None or own == named or (own is None and not wanted.strict_scope) for named, own in pairs)
+
+
+def _of_project(wanted: Filter, project: str, its: str | None) -> bool:
+    if its is None:
+        return not (project and (wanted.strict_project or wanted.strict_scope))
+    return bool(project) and is_same_project(its, project)
 
 
 def _is_valid(wanted: Filter, it: Insight) -> bool:

@@ -25,6 +25,7 @@ COLUMNS = (
     "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
     "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
+    "project",
 )  # fmt: skip
 """Columns of an insight, in the order of `values_of` and `from_row`."""
 
@@ -367,6 +368,7 @@ def values_of(it: Insight) -> tuple[Value, ...]:
         it.event_start, it.event_end, _json.encode(it.keywords.split()).decode(), it.trigger, it.trigger_type,
         it.boost_days, it.last_boosted_at, it.paired_with, it.corroboration_count, it.last_corroborated_at,
         int(it.pinned), it.metadata, it.intent, it.expires_at, int(it.quarantined),
+        scope.project,
     )  # fmt: skip
 
 
@@ -381,7 +383,7 @@ def from_row(row: Sequence[Any]) -> Insight:
     return Insight(
         id=row[0], content=row[1], created_at=row[2], updated_at=row[3], category=row[4], importance=row[5],
         tags=_names.decode(row[6]), entities=_names.decode(row[7]), source=row[8], channel=row[9] or "manual",
-        conversation_id=row[10], scope=Scope(row[11], row[12], row[13]), access_count=row[14],
+        conversation_id=row[10], scope=Scope(row[11], row[12], row[13], row[36]), access_count=row[14],
         last_accessed_at=row[15], effective_importance=row[16], valid_from=row[17], invalid_at=row[18],
         status=row[19], superseded_by=row[20], event_start=row[21], event_end=row[22],
         keywords=" ".join(_names.decode(row[23])) if row[23] else "", trigger=row[24], trigger_type=row[25],

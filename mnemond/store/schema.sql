@@ -61,7 +61,7 @@ CREATE TABLE "insights"(
   superseded_by TEXT,
   consolidated_at TEXT,
   trust TEXT NOT NULL DEFAULT 'user' CHECK(trust = 'user' OR trust = 'agent' OR trust = 'tool' OR trust = 'web'),
-  quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)),
+  quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)), project TEXT,
   CHECK((status = 'active') = (deleted_at IS NULL))
 ) STRICT;
 CREATE INDEX insights_by_successor ON insights(superseded_by) WHERE superseded_by IS NOT NULL;

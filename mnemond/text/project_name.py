@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final, NamedTuple
 
+from mnemond.model.memory import KEY_DIGITS, MARK, project_parts
 from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import regex
 
@@ -29,15 +30,10 @@ _SYSTEM: Final = frozenset((
 """Directories that belong to no project."""
 
 _NO_STORE: Final = regex("[^A-Za-z0-9]+")
-_HASHED: Final = 8
+_HASHED: Final = KEY_DIGITS[0]
 """Hexadecimal digits of the key in a store's name: two projects of one name are two stores. A path has no more, so that
 stores that were named after one are found again."""
-_DIGITS: Final = 16
-"""Hexadecimal digits of the key of a repository."""
-_KEY: Final = regex(f"[0-9a-f]{{{_HASHED}}}|[0-9a-f]{{{_DIGITS}}}")
-
-MARK: Final = "#"
-"""Between the name and the key of an id; no name has one."""
+_DIGITS: Final = KEY_DIGITS[1]
 
 
 class Project(NamedTuple):
@@ -71,21 +67,8 @@ NONE: Final = "none"
 
 def project_from(text: str) -> Project:
     """Return the project of an id, or of a name alone."""
-    name, _, key = text.rpartition(MARK)
-    return Project(name, key) if name and _KEY.fullmatch(key) else Project(clean_name(text))
-
-
-def name_of(text: str) -> str:
-    """Return the name in an id, which is what people and models see."""
-    return project_from(text).name
-
-
-def is_same(one: str, other: str) -> bool:
-    """Compare two ids: by their keys, or by their names, ignoring case, if one of them has no key."""
-    left, right = project_from(one), project_from(other)
-    if left.key and right.key:
-        return left.key == right.key
-    return left.name.casefold() == right.name.casefold()
+    name, key = project_parts(text)
+    return Project(name, key) if key else Project(clean_name(text))
 
 
 def clean_name(name: str) -> str:

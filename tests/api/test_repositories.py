@@ -12,7 +12,8 @@ import pytest
 from mnemond.api import git_objects, repositories
 from mnemond.api.git_objects import Objects, applied
 from mnemond.api.repositories import project_in
-from mnemond.text.project_name import Project, is_same, name_of, project_from, project_of, project_of_remote
+from mnemond.model.memory import is_same_project, project_parts
+from mnemond.text.project_name import Project, project_from, project_of, project_of_remote
 
 REMOTE = "https://github.com/team/acme.git"
 
@@ -355,14 +356,14 @@ def test_differences() -> None:
 def test_ids_are_texts() -> None:
     project = project_of_remote(REMOTE, "/w")
     assert project_from(project.id)._replace(earlier=project.earlier) == project
-    assert name_of(project.id) == "acme"
+    assert project_parts(project.id)[0] == "acme"
     assert project_from("acme#nothing") == Project("acme nothing")
     assert project_from("acme") == Project("acme")
-    assert is_same(project.id, "Acme")
-    assert is_same("acme", project.id)
-    assert is_same(project.id, f"renamed#{project.key}")
-    assert not is_same(project.id, f"acme#{'0' * 16}")
-    assert not is_same(project.id, "other")
+    assert is_same_project(project.id, "Acme")
+    assert is_same_project("acme", project.id)
+    assert is_same_project(project.id, f"renamed#{project.key}")
+    assert not is_same_project(project.id, f"acme#{'0' * 16}")
+    assert not is_same_project(project.id, "other")
     assert project.store == f"acme-{project.key[:8]}"
     assert Project("acme").store == ""
 

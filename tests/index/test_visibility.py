@@ -314,3 +314,45 @@ def filters(draw: st.DrawFn) -> Filter:
 @examples(400)
 def test_the_columns_say_what_each_memory_says(insights: list[Insight], wanted: Filter) -> None:
     seen(wanted, *insights)
+
+
+ACME, BETA, NAMED = "acme#0123456789abcdef", "beta#fedcba9876543210", "acme"
+
+
+@pytest.mark.parametrize(
+    ("project", "strict", "expected"),
+    [
+        (None, False, ["general", "acme", "renamed", "named", "beta"]),
+        (ACME, False, ["general", "acme", "renamed", "named"]),
+        (ACME, True, ["acme", "renamed", "named"]),
+        ("ACME", False, ["general", "acme", "named"]),
+        (BETA, False, ["general", "beta"]),
+        ("other", False, ["general"]),
+        ("other", True, []),
+        ("", False, ["general"]),
+        ("", True, ["general"]),
+    ],
+)
+def test_memories_of_a_project_and_of_none(project: str | None, strict: bool, expected: list[str]) -> None:
+    rows = [
+        insight("general"),
+        insight("acme", scope=Scope(project=ACME)),
+        insight("renamed", scope=Scope(project=f"zenith{ACME[4:]}")),
+        insight("named", scope=Scope(project=NAMED)),
+        insight("beta", scope=Scope(project=BETA)),
+    ]
+    snapshot = MemoryIndex.build([(it, None) for it in rows], [], 0).snapshot
+    wanted = Filter(scope=Scope(project=project), strict_project=strict)
+    mask = snapshot.visible(wanted)
+    assert [it.id for row, it in enumerate(rows) if mask is None or mask[row]] == expected
+    assert [it.id for it in rows if admits(wanted, it)] == expected
+    assert [it.id for it in rows if admits(msgspec.structs.replace(wanted, strict_scope=strict), it)] == expected
+
+
+def test_a_memory_is_compared_with_those_of_its_project_and_general_ones() -> None:
+    rows = [insight("general"), *(insight(name, scope=Scope(project=name)) for name in ("acme", "beta"))]
+    snapshot = MemoryIndex.build([(it, None) for it in rows], [], 0).snapshot
+    for project, expected in (("acme", [1, 1, 0]), (None, [1, 0, 0])):
+        mask = snapshot.comparable(Scope(project=project))
+        assert mask is not None
+        assert mask.tolist() == expected

@@ -39,7 +39,8 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         db = Connection(path)
         migrating.migrate(db, path)
     db.run("ATTACH DATABASE ? AS new", (str(tmp_path / "new.db"),))
-    db.run("INSERT INTO insights SELECT * FROM new.insights")
+    columns = ", ".join(row[1] for row in db.rows("PRAGMA main.table_info(insights)"))
+    db.run(f"INSERT INTO insights({columns}) SELECT {columns} FROM new.insights")
     for key, name, canonical, kind, attributes, written, summary in ENTITIES:
         db.run(
             "INSERT INTO entities(id, name, canonical_name, entity_type, attributes, created_at, core_summary,"

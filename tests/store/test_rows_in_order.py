@@ -76,6 +76,10 @@ def fill(db: apsw.Connection) -> None:
         )
 
 
+NEWER = ("number", "sense", "project")
+"""Columns that later versions added."""
+
+
 def everything(path: Path) -> dict[str, Rows]:
     """Every row of every table by the columns version 4 knew, memories with their place among the others."""
     with apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY) as db:
@@ -86,7 +90,7 @@ def everything(path: Path) -> dict[str, Rows]:
         ]
         found = {}
         for name in names:
-            columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})") if row[1] not in ("number", "sense")]
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})") if row[1] not in NEWER]
             columns += ["rowid"] if name == "insights" else []
             found[name] = sorted(db.execute(f"SELECT {', '.join(columns)} FROM {name}"), key=repr)
     db.close()
