@@ -30,6 +30,9 @@ MAX_REPLY = 1 << 28
 MAX_MESSAGE = 1 << 20
 """Bytes of a message that the daemon reads, and of standard input that is sent."""
 
+MAX_DIRECTORY = 4096
+"""Bytes of a working directory that the daemon takes: PATH_MAX of Linux."""
+
 SLOW_COMMANDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "setup", "top", "version"})
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
@@ -270,6 +273,9 @@ def encode(argv: list[str]) -> bytes:
     store = posix.environ.get(b"MNEMON_STORE", b"")
     if store:
         parts.append(',"env_store":' + quote(store.decode("utf-8", "replace")))
+    directory = working_directory()
+    if directory:
+        parts.append(',"directory":' + quote(directory))
     if wants_stdin(argv):
         parts.append(',"stdin":' + quote(read_stdin()))
     parts.append("}}\n")
@@ -279,6 +285,15 @@ def encode(argv: list[str]) -> bytes:
             f"the command line is longer than {MAX_MESSAGE:,} bytes ({len(message):,} as it would be sent)"
         )
     return message
+
+
+def working_directory() -> str:
+    """Return the working directory, by which the daemon finds the project; "" if it was removed or is not UTF-8."""
+    try:
+        path = posix.getcwd()
+        return path if len(path.encode()) <= MAX_DIRECTORY else ""
+    except (OSError, UnicodeEncodeError):
+        return ""
 
 
 def quote(text: str, number: int = 0) -> str:

@@ -78,7 +78,10 @@ def terminal_params(argv: list[str]) -> CliRunParams:
     tty = posix.isatty(1)
     columns = fast.columns() if tty else 80
     color = tty and fast.color()
-    return CliRunParams(argv=argv, tty=tty, tty_err=posix.isatty(2), columns=columns, color=color, env_store=None)
+    return CliRunParams(
+        argv=argv, tty=tty, tty_err=posix.isatty(2), columns=columns, color=color, env_store=None,
+        directory=fast.working_directory() or None,
+    )  # fmt: skip
 
 
 def path_of(directory: bytes) -> Path:

@@ -23,6 +23,7 @@ from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import HistoryHandlers
 from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
+from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
@@ -93,6 +94,7 @@ class Daemon:
             search=config.vector,
         )
         identities = Identities(clock, ids)
+        self.projects = Projects()
         self.feed = Feed(clock.now_us())
         self.uses = Uses(identities, self._boundary)
         self.embedding_worker = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
@@ -130,7 +132,7 @@ class Daemon:
         )
 
     def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
-        remembering, latencies = RememberHandlers(self.open_stores, identities), Latencies(METHODS)
+        remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)
         return Dispatcher(
             METHODS,
             handlers_of(
@@ -138,8 +140,8 @@ class Daemon:
                 remembering,
                 ExtractHandlers(self.open_stores, identities, clock),
                 ChangeHandlers(self.open_stores, identities, clock),
-                ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
-                SearchHandlers(self.open_stores, monotonic_s, clock),
+                ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
+                SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 HistoryHandlers(self.open_stores, identities, clock),
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),

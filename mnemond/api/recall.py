@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 import msgspec
 import trio
 
+from mnemond.api.projects import Asked, Projects
 from mnemond.api.requests import moment_of, one_active, scope_of, span_of
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
@@ -106,6 +107,14 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
     )  # fmt: skip
 
 
+def within(wanted: Filter, asked: Asked, *, alone: bool = False) -> Filter:
+    """Narrow a filter to the project that a request names; `alone`: without memories of no project."""
+    if asked.wanted is None:
+        return wanted
+    scope = msgspec.structs.replace(wanted.scope, project=asked.wanted)
+    return msgspec.structs.replace(wanted, scope=scope, strict_project=alone)
+
+
 def is_slow(wanted: Filter, snapshot: Snapshot) -> bool:
     """Return True if filtering by metadata takes too long for the event loop."""
     return wanted.metadata is not None and snapshot.rows > DESCRIBED_INLINE
@@ -186,8 +195,8 @@ def build_answer(
     """Convert results from `snapshot` to the requested form. `meta` is called last, so that it measures the time."""
     if form.budget is not None:
         order = "WHEN" if form.by_time else found.meta.intent
-        return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget))
-    hits = [recall_hit(hit, found.meta.intent) for hit in found.hits]
+        return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget, found.here))
+    hits = [recall_hit(hit, found.meta.intent, found.here) for hit in found.hits]
     if form.compact:
         return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
     return RecallResult(results=hits, meta=meta())
@@ -213,10 +222,10 @@ def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta]
     )  # fmt: skip
 
 
-def recall_hit(hit: Hit, intent: str) -> RecallHit:
-    """Convert a result of a recall."""
+def recall_hit(hit: Hit, intent: str, here: str = "") -> RecallHit:
+    """Convert a result of a recall from the project `here`."""
     return RecallHit(
-        insight_view(hit.insight),
+        insight_view(hit.insight, here),
         six(hit.score),
         intent,
         hit.via[0] if len(hit.via) == 1 else "hybrid",
@@ -244,6 +253,9 @@ def _short(hit: RecallHit) -> CompactHit:
         hit.confidence,
         round(hit.score, 3),
         hit.wordings,
+        project=it.project,
+        project_id=it.project_id,
+        other_project=it.other_project,
     )
 
 
@@ -275,10 +287,12 @@ class ReadHandlers:
         clock: Clock,
         nonce: Callable[[], str],
         on_used: Callable[[OpenStore, Sequence[str], RecallLine | None], None],
+        projects: Projects,
     ) -> None:
         """`nonce` returns an unguessable string for the fence of a context. `on_used` receives the ids of the memories
         that answered a question, and the line of the log about it, in the event loop's thread."""
         self._on_used = on_used
+        self._projects = projects
         self._open_stores = open_stores
         self._clock = clock
         self._nonce = nonce
@@ -306,7 +320,8 @@ class ReadHandlers:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         form = form_of(params, self._nonce)
         warm = await self._open_stores.use(params.store)
-        query = self._query(params, form, wanted, warm.config.retrieval)
+        asked = await self._projects.asked(params, warm)
+        query = self._query(params, form, within(wanted, asked), asked.here, warm.config.retrieval)
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
@@ -386,16 +401,20 @@ class ReadHandlers:
         """Return a page of memories, newest first, or of retired ones. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
+        asked = await self._projects.asked(params, warm)
+        wanted = within(wanted, asked, alone=True)
         if params.retired:
-            return await in_task(_retired, warm, params, wanted)
+            return await in_task(_retired, warm, params, wanted, asked.here)
         start = None if params.before is None else await _start_of(warm, params.before.casefold())
         if not (wanted.historic or is_slow(wanted, warm.store.snapshot)):
-            return _page(warm, warm.store.snapshot, params, wanted, start)
+            return _page(warm, warm.store.snapshot, params, wanted, asked.here, start)
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         with await self._turns.slot(call):
-            return await in_thread(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
+            return await in_thread(_page, warm, snapshot, params, wanted, asked.here, start, limiter=self._threads)
 
-    def _query(self, params: QuestionParams, form: Form, wanted: Filter, settings: RetrievalSettings) -> Query:
+    def _query(
+        self, params: QuestionParams, form: Form, wanted: Filter, here: str, settings: RetrievalSettings
+    ) -> Query:
         """Build the query; the store's settings provide the defaults."""
         return Query(
             text=params.query,
@@ -411,6 +430,7 @@ class ReadHandlers:
             explain=params.explain,
             rerank=settings.rerank_enabled if params.rerank is None else params.rerank,
             min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
+            here=here,
         )
 
     def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:
@@ -509,10 +529,10 @@ async def _with_sub_types(warm: OpenStore, result: GetResult) -> GetResult:
     return msgspec.structs.replace(result, links=links)
 
 
-async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:
+async def _retired(warm: OpenStore, params: ListParams, wanted: Filter, here: str) -> RetiredResult:
     """Read from the database: the index has only active memories."""
     return warm.marked(
-        await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
+        await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before, here))
     )
 
 
@@ -532,14 +552,16 @@ async def _start_of(warm: OpenStore, named: str) -> _Start:
     return _Start(found.id, parse_rfc3339(found.created_at))
 
 
-def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, start: _Start | None) -> ListResult:
+def _page(
+    warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, here: str, start: _Start | None
+) -> ListResult:
     before = None
     if start is not None:
         before = snapshot.place_of(start.id) or Place(start.created_us, AFTER_ALL)
     page = snapshot.newest(wanted, params.limit + 1, before)
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
-    return warm.marked(ListResult(insights=[insight_view(it) for it in shown], next=following))
+    return warm.marked(ListResult(insights=[insight_view(it, here) for it in shown], next=following))
 
 
 def _question_problems(params: QuestionParams) -> list[FieldProblem]:
@@ -561,8 +583,11 @@ def _intent_problems(intent: str | None) -> list[FieldProblem]:
 class SearchHandlers:
     """search."""
 
-    def __init__(self, open_stores: OpenStores, stopwatch: Callable[[], float], clock: Clock) -> None:
+    def __init__(
+        self, open_stores: OpenStores, stopwatch: Callable[[], float], clock: Clock, projects: Projects
+    ) -> None:
         self._open_stores = open_stores
+        self._projects = projects
         self._stopwatch = stopwatch
         self._clock = clock
         self._threads, self._turns = trio.CapacityLimiter(1), FairLimiter(1)
@@ -573,6 +598,8 @@ class SearchHandlers:
         started = self._stopwatch()
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
+        asked = await self._projects.asked(params, warm)
+        wanted, here = within(wanted, asked), asked.here
         snapshot, limit = warm.store.snapshot, params.limit or warm.config.retrieval.limit
         if not (wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query)):
             found = searched(snapshot, params.query, wanted, limit, self._stopwatch)
@@ -585,4 +612,4 @@ class SearchHandlers:
                 )
         took_ms = round((self._stopwatch() - started) * 1e6) / 1e3
         meta = msgspec.structs.replace(found.meta, took_ms=took_ms, store=warm.store.name)
-        return warm.marked(RecallResult(results=[recall_hit(hit, meta.intent) for hit in found.hits], meta=meta))
+        return warm.marked(RecallResult(results=[recall_hit(hit, meta.intent, here) for hit in found.hits], meta=meta))

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffParams, RememberParams
@@ -32,9 +33,10 @@ LONG_TEXT = 2_000
 class RememberHandlers:
     """Texts are analysed and embedded on the event loop if short, else in threads; the writer decides about them."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+    def __init__(self, open_stores: OpenStores, identities: Identities, projects: Projects) -> None:
         self._open_stores = open_stores
         self._identities = identities
+        self._projects = projects
 
     @handles("remember")
     async def remember(self, call: Call, params: RememberParams) -> RememberResult:
@@ -44,7 +46,8 @@ class RememberHandlers:
             problems = with_op_id(problems, params.op_id)
             raise invalid(problems, hint=f"{plural(len(problems), 'problem')}; nothing was written")
         warm = await self._open_stores.use(params.store)
-        identity, draft = self._identities.of(warm, params), _draft(params)
+        project = await self._projects.written(params, params.content, warm)
+        identity, draft = self._identities.of(warm, params), _draft(params, project)
         if _is_quick(warm, params.content, params.metadata):
             prepared = _prepared(warm, draft, identity.now_us)
         else:
@@ -76,9 +79,10 @@ class RememberHandlers:
         if problems := self.diff_problems(msgspec.structs.asdict(params)):
             raise invalid(problems)
         warm, now_us = await self._open_stores.use(params.store), self._identities.now_us()
+        draft = _draft(params, await self._projects.written(params, params.content, warm))
         if _is_quick(warm, params.content):
-            return _compared(warm, params, now_us)
-        return await in_thread(_compared, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
+            return _compared(warm, draft, now_us)
+        return await in_thread(_compared, warm, draft, now_us, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
@@ -90,9 +94,9 @@ _DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "m
 """Fields of a draft with parameters of the same name."""
 
 
-def _draft(params: RememberParams | DiffParams) -> Draft:
+def _draft(params: RememberParams | DiffParams, project: str | None) -> Draft:
     given = {name: getattr(params, name) for name in _DRAFTED if hasattr(params, name)}
-    return Draft(**given, scope=scope_of(params), metadata=getattr(params, "metadata", None) or {})
+    return Draft(**given, scope=scope_of(params, project), metadata=getattr(params, "metadata", None) or {})
 
 
 def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
@@ -119,8 +123,8 @@ def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) 
     return snapshot.cosines(vector)
 
 
-def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
-    prepared, moment = _prepared(warm, _draft(params), now_us), Moment(now_us, now_us)
+def _compared(warm: OpenStore, draft: Draft, now_us: int) -> DiffResult:
+    prepared, moment = _prepared(warm, draft, now_us), Moment(now_us, now_us)
     snapshot, rules = warm.store.snapshot, warm.rules.diff
     similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
     terms = set(index_terms(prepared.clean.content))

@@ -12,8 +12,6 @@ import stat
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import trio
-
 from mnemond.api.git_objects import Objects, is_object_name
 from mnemond.text.project_name import (
     Project,
@@ -25,7 +23,6 @@ from mnemond.text.project_name import (
 )
 from mnemond.text.resources import regex
 from mnemond.text.secrets import find_secrets
-from mnemond.wire.deferred import in_thread
 
 MAX_PARENTS: Final = 64
 """Directories above a directory that are looked at."""
@@ -60,32 +57,12 @@ BRANCHES: Final = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "
 KNOWN_TIPS: Final = 1_024
 """Commits of which the first one is kept in memory."""
 
-THREADS: Final = 4
-"""Directories looked at at once. A directory of a network may not answer, and holds one for as long."""
 
-
-class Projects:
-    """Finds projects. For the event loop's thread."""
-
-    def __init__(self) -> None:
-        self._threads = trio.CapacityLimiter(THREADS)
-        self._roots: dict[str, str] = {}
-
-    async def of(self, directory: str) -> Project:
-        """Return the project of a directory, given by its absolute path; an empty one if it belongs to none."""
-        if not directory.startswith("/") or "\0" in directory:
-            return Project()
-        return await in_thread(project_in, directory, self._roots, abandon_on_cancel=True, limiter=self._threads)
-
-
-def project_in(directory: str, roots: dict[str, str] | None = None) -> Project:
+def project_in(directory: str, roots: dict[str, str]) -> Project:
     """Return the project of a directory: by the remote URL of its repository, else by its first commit, else by its
-    path. `roots`: first commits that are known, by later ones; it gets more. Reads files."""
+    path. An empty one if it belongs to none. `roots`: first commits that are known, by later ones; it gets more."""
     found = _repository_around(directory)
-    if found is None:
-        project = project_of(directory)
-    else:
-        project = _project_of(found, directory, {} if roots is None else roots, MAX_HOPS)
+    project = project_of(directory) if found is None else _project_of(found, directory, roots, MAX_HOPS)
     return project._replace(name="project") if find_secrets(project.name) else project
 
 

@@ -92,23 +92,28 @@ def digest(params: Params) -> str:
     such a request cannot be repeated."""
     if getattr(params, "op_id", None) is None:
         return ""
-    form = _digest_form(type(params))
+    newer = tuple(name for name in NEWER if getattr(params, name, None) is not None)
+    form = _digest_form(type(params), newer)
     fields = (None if name in ("op_id", "store") else getattr(params, name) for name in form.__struct_fields__)
     return hashlib.blake2b(_json.encode(form(*fields)), digest_size=16).hexdigest()
 
 
+NEWER: Final = ("project", "directory")
+"""Fields of writes that earlier versions did not have: without them a request has the digest that it had there."""
+
+
 @cache
-def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
+def _digest_form(kind: type[Params], newer: tuple[str, ...]) -> type[msgspec.Struct]:
     """Fields of a request in the order of the digests that stores keep, which differs from the declarations: with
     another order a repeat would look like another request."""
     scope: tuple[str, ...] = ("user_id", "session_id", "agent_id") if issubclass(kind, ScopedWriteParams) else ()
-    names = [name for name in kind.__struct_fields__ if name not in (*scope, "op_id", "store")]
+    names = [name for name in kind.__struct_fields__ if name not in (*scope, *NEWER, "op_id", "store")]
     if kind is MergeParams:
         names.remove("dry_run")  # a dry run is not recorded
     place = len(names)
     if kind in (RememberParams, ExtractParams):
         place, scope = names.index("conversation_id") + 1, ("session_id", "user_id", "agent_id")
-    return msgspec.defstruct("Digest", [*names[:place], *scope, *names[place:], "op_id", "store"])
+    return msgspec.defstruct("Digest", [*names[:place], *scope, *names[place:], *newer, "op_id", "store"])
 
 
 def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
@@ -243,6 +248,6 @@ class Scoped(Protocol):
     def agent_id(self) -> str | None: ...
 
 
-def scope_of(params: Scoped) -> Scope:
+def scope_of(params: Scoped, project: str | None = None) -> Scope:
     """Return the scope of a request."""
-    return Scope(params.user_id, params.session_id, params.agent_id)
+    return Scope(params.user_id, params.session_id, params.agent_id, project)

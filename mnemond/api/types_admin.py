@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from mnemond.model.answers import GcResult, GcReview
 from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
+    MAX_DIRECTORY,
     MAX_EXACT,
     MAX_VERSION,
     Access,
@@ -211,6 +212,7 @@ class CliRunParams(Params, frozen=True, kw_only=True):
     columns: Annotated[int, Meta(ge=20, le=1000), about("width of the terminal")] = 80
     color: Annotated[bool, about("the terminal has colours")] = False
     env_store: Annotated[str | None, about("$MNEMON_STORE")] = None
+    directory: Annotated[Annotated[str, Meta(max_length=MAX_DIRECTORY)] | None, about("the working directory")] = None
     client_version: ClientVersion = None
     protocol: Protocol = None
 

@@ -19,6 +19,7 @@ from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
 from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName
 from mnemond.wire.params import (
+    MAX_DIRECTORY,
     MAX_EXACT,
     Access,
     IdOrPrefix,
@@ -60,6 +61,12 @@ EntityMode = Annotated[
 ]  # fmt: skip
 Conversation = Annotated[Name | None, about("the conversation it comes from", "--conversation", metavar="ID")]
 
+ProjectName = Annotated[str, Meta(min_length=1, max_length=MAX_DIRECTORY)]
+Directory = Annotated[
+    ProjectName | None,
+    about("where the request is made: a directory, or the name or id of its project", by_client=True),
+]
+
 METADATA: Final = "an object of texts, numbers, true, false, null and lists of these, at most 4,096 bytes of JSON"
 
 
@@ -82,6 +89,16 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     entity_mode: EntityMode = "merge"
     source: Annotated[Name, about("who said it")] = "user"
     conversation_id: Conversation = None
+    project: Annotated[
+        ProjectName | None,
+        about(
+            "the project it is told in: a name, an id, or a directory in it; none: in all. Unless given, that of"
+            " `directory`, or none if the text says that it holds in all projects",
+            metavar="NAME|none",
+            cli="the project it is told in, or none: in all; that of this directory unless given",
+        ),
+    ] = None
+    directory: Directory = None
     created_at: Annotated[Time | None, about("when it happened, RFC 3339; now unless given")] = None
     metadata: Annotated[
         dict[str, object] | None,
@@ -110,6 +127,11 @@ class DiffParams(ScopeParams, frozen=True, kw_only=True):
     content: Annotated[str, about("the text to compare")]
     category: Annotated[Category, about("kind of memory it would be stored as", "--cat")] = "general"
     entities: Entities = ()
+    project: Annotated[
+        ProjectName | None,
+        about("the project it would be stored in, or none", metavar="NAME|none"),
+    ] = None
+    directory: Directory = None
 
 
 DIFF = method(
@@ -135,6 +157,9 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
     `metadata`: `{"project": "apollo"}`, `{"build": {"gte": 3}}`, `{"ticket": "*"}`; operators eq ne in nin gt gte lt
     lte contains icontains; `AND`, `OR` and `NOT` take lists of such objects.
 
+    Memories of other projects than that of `directory` are found as well, marked `other_project`, and after others that
+    are as good.
+
     Memories are valid or not at `now` (default: the clock): not if they have ended or expired, or begin later. What was
     forgotten is found by `status` alone.
     """
@@ -142,6 +167,16 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
     category: Annotated[Category | None, about("only this category", "--cat")] = None
     source: Annotated[Name | None, about("only from this source")] = None
     channel: Annotated[Name | None, about("only what came in this way: manual, hook, mcp …")] = None
+    project: Annotated[
+        ProjectName | None,
+        about(
+            "of this project (a name, an id, or a directory in it), or of none; none: of no project. `list` has those"
+            " of the project alone",
+            metavar="NAME|none",
+            cli="not of other projects than this one; none: of no project",
+        ),
+    ] = None
+    directory: Directory = None
     tags: Annotated[Tags, about("with all of these tags; case does not matter", "--tag")] = ()
     any_tags: Annotated[Tags, about("with at least one of these tags", "--any-tag")] = ()
     entity: Annotated[Name | None, about("that name this, in any spelling; k8s finds Kubernetes")] = None

@@ -153,15 +153,15 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     request = arguments.request() if command.request is None else command.request(arguments)
     if readonly:
         request = _reading(request)
-    return Invocation(command, request.method, _params(request, run.env_store), options, output)
+    return Invocation(command, request.method, _params(request, run), options, output)
 
 
-def _params(request: Request, env_store: str | None) -> dict[str, object]:
-    """The parameters without options that the method does not take. --store wins over $MNEMON_STORE, of which an empty
-    one counts as unset; without both the daemon decides."""
+def _params(request: Request, run: CliRunParams) -> dict[str, object]:
+    """The parameters without options that the method does not take, and where it was typed. --store wins over
+    $MNEMON_STORE, of which an empty one counts as unset; without both the daemon decides."""
     taken = METHODS[request.method].params.__struct_encode_fields__
-    given = {"store": env_store, **request.params} if env_store else request.params
-    return {name: value for name, value in given.items() if name in taken}
+    by_client = {name: value for name, value in (("store", run.env_store), ("directory", run.directory)) if value}
+    return {name: value for name, value in {**by_client, **request.params}.items() if name in taken}
 
 
 def _reading(request: Request) -> Request:

@@ -246,6 +246,8 @@ def options_of(owner: type[msgspec.Struct], *, strict: bool = False) -> list[Opt
 
 def _options(field: Field, *, strict: bool) -> list[Option]:
     extra: dict[str, Any] = dict(field.extra)
+    if extra.get("by_client"):
+        return []
     long = extra.get("option", "--" + field.name.replace("_", "-"))
     flags = (long, *extra.get("aliases", ()))
     text = field.described(extra.get("cli", ""))

@@ -39,6 +39,7 @@ from mnemond.model.answers import (
     InsightDetail,
     LinkView,
     ListResult,
+    MemoryInProject,
     RecallHit,
     RecallMeta,
     RecallResult,
@@ -54,6 +55,8 @@ _FILTERS = (
 with lists: {"OR": [{"project": "apollo"}, {"ticket": "*"}]}.""",
     """Nothing that has ended, has expired or begins later is found unless --as-of or --include-invalid asks for it, \
 and what was forgotten only by --status forgotten.""",
+    """Memories of other projects than that of this directory are labelled with their project; --project NAME leaves \
+them out, --project none leaves out those of all projects.""",
 )
 """About the filters, for the end of a help page."""
 
@@ -108,6 +111,7 @@ def _doubt(count: int, meta: RecallMeta) -> str | None:
 def _compact_hit(hit: CompactHit, style: Style) -> str:
     weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<6}  "
     head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}{_wordings(hit).lstrip()}{'  ' if hit.wordings > 1 else ''}"
+    head += _project(hit, after="  ")
     return style.strong(head) + shorten(hit.content, max(style.columns - text_width(head), MIN_WRAP))
 
 
@@ -116,11 +120,19 @@ def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
     about = [evidence] if hit.via != "basic" else []  # nothing was weighed
     return lines(
-        style.strong(f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}{_wordings(hit)}"),
+        style.strong(
+            f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}{_wordings(hit)}"
+            f"{_project(insight, '  ')}"
+        ),
         body(insight.content, style),
         _tags(insight.tags, style),
         *(style.faint(f"   {line}") for each in [*about, *_explained(hit)] for line in wrap(each, style.columns - 3)),
     )
+
+
+def _project(it: MemoryInProject, before: str = "", after: str = "") -> str:
+    """The label of a memory of another project than the one it is shown in."""
+    return f"{before}project {one_line(it.project)}{after}" if it.other_project and it.project else ""
 
 
 def _wordings(hit: RecallHit | CompactHit) -> str:
@@ -210,6 +222,7 @@ RECALL = Command(
         "mnemonctl recall --compact cache -n 20",
         "mnemonctl recall who may deploy on Fridays --min-confidence medium",
         "mnemonctl recall --explain who owns the billing service",
+        "mnemonctl recall --project acme which HTTP client do we use",
         "mnemonctl recall --order time --intent when the outage",
         "mnemonctl recall --basic 'snake_case_100%'",
         "mnemonctl recall --json deploy steps | jq -r '.results[].insight.content'",
@@ -253,7 +266,7 @@ def _search(result: RecallResult, style: Style) -> str:
         return lines("no memory has any of these words")
     return "\n".join(
         lines(
-            style.strong(f"{rank}. {short_id(hit.insight.id)}  {kind(hit.insight)}")
+            style.strong(f"{rank}. {short_id(hit.insight.id)}  {kind(hit.insight)}{_project(hit.insight, '  ')}")
             + style.faint(f"  score {fraction(hit.score)}"),
             body(hit.insight.content, style),
             _tags(hit.insight.tags, style),
@@ -375,7 +388,11 @@ def _active(result: ListResult, style: Style) -> str:
         return lines("no memories here")
     return lines(
         *(
-            row(f"{short_id(each.id)}  {day(each.created_at)}  {kind(each):<13}  ", each.content, style)
+            row(
+                f"{short_id(each.id)}  {day(each.created_at)}  {kind(each):<13}  {_project(each, after='  ')}",
+                each.content,
+                style,
+            )
             for each in result.insights
         ),
         f"More: mnemonctl list --before {short_id(result.next)}" if result.next else None,
@@ -398,7 +415,8 @@ _REASON: Final = len("superseded by ") + SHORT_ID
 
 def _retired_row(each: RetiredView, style: Style) -> str:
     reason = one_line(each.status) + (f" by {short_id(each.superseded_by)}" if each.superseded_by else "")
-    return row(f"{short_id(each.id)}  {day(each.retired_at)}  {reason:<{_REASON}}  ", each.content, style)
+    head = f"{short_id(each.id)}  {day(each.retired_at)}  {reason:<{_REASON}}  {_project(each, after='  ')}"
+    return row(head, each.content, style)
 
 
 LIST = Command(

@@ -32,6 +32,7 @@ from mnemond.cli.output import (
 )
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type, read_json
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
+from mnemond.model.memory import project_parts
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult
 from mnemond.wire.params import Name, about, plural
 
@@ -93,6 +94,8 @@ def _remarks(result: RememberResult) -> Iterator[str | None]:
     if result.matched_id is not None and all(result.matched_id != each.id for each in result.conflicts):
         nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
         yield f"{nearest} {result.reason}"  # a conflict is listed below, with the same reason
+    if result.scope.project is not None and result.action not in ("skipped", "discarded"):
+        yield f"told in project {project_parts(result.scope.project)[0]} alone; in all with --project none"
     yield f"redacted: {', '.join(result.redacted)} (--allow-secret keeps it)" if result.redacted else None
     yield from result.quality_warnings
     paired = result.redundancy.paired_with if result.redundancy else None
@@ -160,7 +163,8 @@ REMEMBER = Command(
         'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
         'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
         "git log -1 --format=%B | mnemonctl remember - --source git",
-        'mnemonctl remember "Build 7 is out" --metadata project=apollo',
+        'mnemonctl remember "Build 7 is out" --metadata build=7',
+        'mnemonctl remember "Ana prefers short answers" --project none',
         'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
     ),
     method=types_memories.REMEMBER,
@@ -170,6 +174,8 @@ REMEMBER = Command(
         "A text that is known already is not stored again: its tags, entities and higher importance join the memory.",
         "One that corrects or refines a memory takes its place.",
         "`mnemonctl undo` takes that back, and `mnemonctl diff` shows it beforehand.",
+        """What is written in a project (a repository, or another directory that is no home) is told unasked there \
+alone, unless its text says that it holds in all projects, or --project says otherwise. recall finds it everywhere.""",
         "Keys and passwords are cut out before anything is written.",
     ),
     render=_remember,

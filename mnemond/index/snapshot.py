@@ -133,6 +133,11 @@ class Snapshot:
         """Mark the rows that `wanted` lets a reader see, shape (rows,); None when it is all of them."""
         return filters.visible(self.parts, wanted)
 
+    @property
+    def projects(self) -> list[str]:
+        """The ids of the projects that memories have had since the store was opened."""
+        return [each for each in self.parts.table.names.projects.values() if each is not None]
+
     def comparable(self, scope: Scope) -> Mask | None:
         """Mark the rows that every reader of a new memory of this scope sees, shape (rows,); None when all are."""
         return filters.comparable(self.parts, scope)

@@ -210,7 +210,8 @@ class Query(msgspec.Struct, frozen=True):
     are resolved at `now_us` (microseconds); None: not resolved. `min_confidence` leaves out results below it, unless
     nothing is weighed. `mode` None: that of the profile. `seed` of a
     probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
-    score the best results again, word by word.
+    score the best results again, word by word. `here`: the id of the project that is asked from; results of others
+    come after those that are as good.
     """
 
     text: str
@@ -226,6 +227,7 @@ class Query(msgspec.Struct, frozen=True):
     explain: bool = False
     rerank: bool = False
     min_confidence: Confidence = "low"
+    here: str = ""
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
@@ -260,9 +262,10 @@ class Window(msgspec.Struct, frozen=True):
 class Recalled(msgspec.Struct, frozen=True):
     """Results of a query, in display order. The caller sets `took_ms` and `store` of `meta`.
 
-    `embed_error`: why the embedder was unavailable, so that only keywords were used.
+    `embed_error`: why the embedder was unavailable, so that only keywords were used. `here`: that of the query.
     """
 
     hits: tuple[Hit, ...]
     meta: RecallMeta
     embed_error: str | None = None
+    here: str = ""

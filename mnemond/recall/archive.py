@@ -38,11 +38,11 @@ from mnemond.text.tokens import fold
 # ---------------------------------------------------------------- pages, and a filter for one memory
 
 
-def retired(connection: Connection, wanted: Filter, limit: int, before: str | None) -> RetiredResult:
+def retired(connection: Connection, wanted: Filter, limit: int, before: str | None, here: str = "") -> RetiredResult:
     """Return up to `limit` visible memories that left recall, the last to leave first; only of `wanted.status` if set.
 
     `before`: the id, or its beginning, of the last memory of the page before. Raises MnemonError(NOT_FOUND) if that one
-    did not leave recall, and the errors of `page_start`.
+    did not leave recall, and the errors of `page_start`. `here`: the project that is asked from.
     """
     start = None if before is None else _position(connection, before)
     found: list[tuple[Insight, str]] = []
@@ -52,7 +52,7 @@ def retired(connection: Connection, wanted: Filter, limit: int, before: str | No
         if len(rows) <= limit:
             break
         start = rows[-1][1], rows[-1][0].id
-    shown = [_retired_view(it, retired_at) for it, retired_at in found[:limit]]
+    shown = [_retired_view(it, retired_at, here) for it, retired_at in found[:limit]]
     return RetiredResult(retired=shown, next=shown[-1].id if len(found) > limit else None)
 
 
@@ -67,10 +67,10 @@ def page_start(connection: Connection, named: str) -> Insight:
     return any_row(connection, named, Scope())
 
 
-def _retired_view(it: Insight, retired_at: str) -> RetiredView:
+def _retired_view(it: Insight, retired_at: str, here: str) -> RetiredView:
     assert it.status != "active", "it has a time when it left recall"  # noqa: S101
     return RetiredView(
-        **msgspec.structs.asdict(insight_view(it)),
+        **msgspec.structs.asdict(insight_view(it, here)),
         status=it.status,
         superseded_by=it.superseded_by,
         retired_at=retired_at,

@@ -19,7 +19,7 @@ from mnemond.index.columns import time_us
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.extraction import cleaned
 from mnemond.model.contradictions import among
-from mnemond.model.memory import Insight, format_us
+from mnemond.model.memory import Insight, format_us, is_same_project, project_parts
 from mnemond.model.query import Filter, Hit
 from mnemond.recall.causal_order import causal_pairs
 from mnemond.recall.recall import search
@@ -69,12 +69,25 @@ _NONCE = re.compile("[0-9a-f]{16,64}")
 
 
 class Frame(NamedTuple):
-    """Head and fence of a context. `nonce`: 16 to 64 random hexadecimal digits, different for each context."""
+    """Head and fence of a context. `nonce`: 16 to 64 random hexadecimal digits, different for each context. `here`: the
+    project that is asked from."""
 
     store: str
     intent: str
     nonce: str
     budget: int = BUDGET
+    here: str = ""
+
+
+MAX_PROJECT: Final = 40
+"""Characters of the name of a project beside a memory."""
+
+
+def project_label(project: str | None, here: str) -> str:
+    """Return the label of a memory of another project than `here`, with a space before it; else nothing."""
+    if project is None or (here and is_same_project(project, here)):
+        return ""
+    return f" project:{inert(project_parts(project)[0][:MAX_PROJECT]).replace('>', '›')}"
 
 
 class Relation(NamedTuple):
@@ -217,8 +230,9 @@ class _Page:
         return f"{INTRODUCTION}<{mark}", head + count + self._summary, f"</{mark}"
 
     def _line(self, place: int, content: str) -> str:
-        day = format_us(time_us(self._insights[place]))[:10]
-        return self._without_nonce(f"<t:{day}> {content} <ref:{self._refs[place]}>\n")
+        it = self._insights[place]
+        day, named = format_us(time_us(it))[:10], project_label(it.scope.project, self._frame.here)
+        return self._without_nonce(f"<t:{day}{named}> {content} <ref:{self._refs[place]}>\n")
 
     def _summarised(self, summary: str) -> str:
         room = int(SUMMARY_SHARE * QUARTERS * self._frame.budget) - quarters(SUMMARY) - 1

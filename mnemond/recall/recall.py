@@ -44,7 +44,7 @@ from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profi
 from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
 from mnemond.recall.rerank import SHORT_QUERY, Reranked, RerankRequest, rerank
-from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared
+from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared, with_own_project_first
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
 from mnemond.text.tokens import index_terms
@@ -97,6 +97,8 @@ def recall(
     if profile.settings.prior.weight > 0.0:
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
         stages.lap("prior")
+    if query.here and snapshot.projects:
+        ranked = with_own_project_first(ranked, query.here)
     reranked = _rerank(snapshot, query, ranked, reranking, stages)
     every = reranked.hits
     reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
@@ -126,7 +128,7 @@ def recall(
         nothing_fits=all(hit.confidence == CONFIDENCES[0] for hit in every),
         left_out=len(every) - len(reranked.hits),
     )
-    return Recalled(hits, meta, embed_error)
+    return Recalled(hits, meta, embed_error, query.here)
 
 
 def _with_spare_results(request: RankingRequest, profile: Profile, reranking: RerankSettings) -> RankingRequest:
@@ -134,6 +136,7 @@ def _with_spare_results(request: RankingRequest, profile: Profile, reranking: Re
     query = request.query
     most = max(
         query.limit,
+        CONSIDERED if query.here else 0,
         reranking.shortlist if query.rerank else 0,
         CONSIDERED if profile.settings.prior.weight > 0.0 else 0,
     )
@@ -218,7 +221,7 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
         ordered, stages.ms, intent=intent, intent_source=_intent_source(query), hint=EMPTY_QUERY,
         rerank=RerankMeta(reason=SHORT_QUERY if query.rerank else None), profile=query.profile,
     )  # fmt: skip
-    return Recalled(ordered, meta)
+    return Recalled(ordered, meta, here=query.here)
 
 
 def _unranked(hits: Sequence[Hit], stages_ms: dict[str, float], **fields: object) -> RecallMeta:
@@ -291,7 +294,7 @@ def basic_steps(snapshot: Snapshot, query: Query, stopwatch: Callable[[], float]
     del found[query.limit :]
     stages_ms = {"select": round((stopwatch() - started) * 1e6) / 1e3}
     hint = SPARSE_RESULTS if len(found) < query.limit / 2 else None
-    yield Recalled(tuple(found), _unranked(found, stages_ms, mode="basic", hint=hint))
+    yield Recalled(tuple(found), _unranked(found, stages_ms, mode="basic", hint=hint), here=query.here)
 
 
 def recall_basic(snapshot: Snapshot, query: Query, stopwatch: Callable[[], float]) -> Recalled:

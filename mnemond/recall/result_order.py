@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
 from mnemond.model.contradictions import among
-from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.memory import EDGE_TYPES, is_same_project
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
@@ -195,6 +195,30 @@ def _causes_first(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     events = [event_us(hit.insight) for hit in hits]
     times = [None if event == NO_EVENT else event[0] for event in events]
     return tuple(hits[place] for place in causal_order([hit.score for hit in hits], times, links.effects))
+
+
+AS_GOOD: Final = 0.75
+"""Share of the evidence for a result of another project from which on one of the own project, or a general one, comes
+before it: the two say much the same, as two answers to one question do."""
+
+
+def with_own_project_first(hits: Sequence[Hit], here: str) -> Sequence[Hit]:
+    """Move results (best first) of other projects than `here` behind those of this one, and general ones, for which
+    there is as much evidence. A moved one has the score of the result before it."""
+    others = [(project := hit.insight.scope.project) is not None and not is_same_project(project, here) for hit in hits]
+    if not any(others):
+        return hits
+    evidence = [hit.signals.keyword + hit.signals.similarity for hit in hits]
+    places: list[tuple[int, bool, int]] = []
+    for place, other in enumerate(others):
+        own = (at for at in range(len(hits) - 1, place, -1) if not others[at])
+        last = next((at for at in own if evidence[at] >= AS_GOOD * evidence[place]), place) if other else place
+        places.append((last, last > place, place))
+    ordered: list[Hit] = []
+    for _, moved, place in sorted(places):
+        hit = hits[place]
+        ordered.append(msgspec.structs.replace(hit, score=min(hit.score, ordered[-1].score)) if moved else hit)
+    return ordered
 
 
 # Explanations: the parts of each score, and those by which a result is above the next

@@ -36,6 +36,7 @@ def about(
     json: bool = False,
     bare: bool = False,
     shortened: bool = False,
+    by_client: bool = False,
 ) -> Meta:
     """Describe a field of parameters: `Annotated[bool, about("both ways", "-b")] = False`.
 
@@ -43,11 +44,12 @@ def about(
     where that is not the field's name; `cli` replaces the text in help. `item` is an option that adds a single value to
     a list. `choices` are the values where the type does not name them, `example` is shown where a value is malformed.
     With `stdin` a "-" reads standard input; with `json` the value is JSON; with `bare` it may be left out. `shortened`
-    marks an id of which the beginning will do.
+    marks an id of which the beginning will do. A field `by_client` has no option: the client fills it in.
     """
     extra = {
         "aliases": aliases, "option": option, "metavar": metavar, "cli": cli, "item": item, "choices": choices,
         "example": example, "stdin": stdin, "json": json, "bare": bare, "shortened": shortened,
+        "by_client": by_client,
     }  # fmt: skip
     return Meta(description=text, extra={name: value for name, value in extra.items() if value})
 
@@ -242,6 +244,9 @@ PROTOCOL = 1
 
 SERVER_VERSION = __version__
 
+
+MAX_DIRECTORY = 4096
+"""Characters of a directory: PATH_MAX of Linux."""
 
 MAX_VERSION = 64
 """Characters of a version."""

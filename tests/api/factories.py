@@ -17,6 +17,7 @@ from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.history import HistoryHandlers
 from mnemond.api.maintenance import GcHandlers
+from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities
@@ -157,12 +158,15 @@ class Bench:
         self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
         self.configuration = ConfigHandlers(self.stores, self.settings)
         self.embedding = EmbedHandlers(self.open_stores, self.supply, self.worker, self.identities)
-        self.remembering = RememberHandlers(self.open_stores, self.identities)
+        self.projects = Projects()
+        self.remembering = RememberHandlers(self.open_stores, self.identities, self.projects)
         self.changes = ChangeHandlers(self.open_stores, self.identities, self.clock)
         self.used: list[str] = []
         self.recalls: list[RecallLine] = []
-        self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
-        self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock)
+        self.reads = ReadHandlers(
+            self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use, self.projects
+        )
+        self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock, self.projects)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)

@@ -60,7 +60,7 @@ class Office:
             used=self.scheduler.used,
         )
         self.jobs = JobHandlers(self.open_stores, self.scheduler, over.clock)
-        self.remembering = RememberHandlers(self.open_stores, over.identities)
+        self.remembering = RememberHandlers(self.open_stores, over.identities, over.projects)
         life = ProcessState(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
         self.about = DaemonHandlers(path, Config(), over.stores, self.open_stores, life)
 

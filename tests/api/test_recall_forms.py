@@ -212,7 +212,9 @@ async def test_the_time_of_a_context_has_its_making_in_it(tmp_path: Path, monkey
     monkeypatch.setattr(api_recall, "linearise", slow)
     async with bench(tmp_path) as over:
         await fill(over, "tea")
-        timed = ReadHandlers(over.open_stores, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None)
+        timed = ReadHandlers(
+            over.open_stores, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None, over.projects
+        )
         result = await timed.context(CALL, ContextParams(query="tea"))
         assert isinstance(result, ContextResult)
         assert result.meta.took_ms == 250.0

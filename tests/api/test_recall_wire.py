@@ -146,7 +146,7 @@ def contents(answer: dict[str, Any]) -> list[str]:
 HIT = {"insight", "score", "intent", "via", "via_all", "confidence", "signals", "path"}
 INSIGHT = {
     "id", "content", "category", "importance", "tags", "entities", "source", "access_count", "effective_importance",
-    "created_at", "updated_at", "valid_from", "invalid_at",
+    "created_at", "updated_at", "valid_from", "invalid_at", "project", "project_id", "other_project",
 }  # fmt: skip
 META = {
     "intent", "intent_source", "anchor_count", "traversed", "mode", "weights", "embedding", "window", "hint", "rerank",

@@ -11,6 +11,7 @@ import pytest
 
 from mnemond.api import git_objects, repositories
 from mnemond.api.git_objects import Objects, applied
+from mnemond.api.projects import Projects
 from mnemond.api.repositories import project_in
 from mnemond.model.memory import is_same_project, project_parts
 from mnemond.text.project_name import Project, project_from, project_of, project_of_remote
@@ -43,7 +44,7 @@ def repository(path: Path, *, remote: str | None = None, commits: int = 1) -> Pa
 
 
 def of(path: Path) -> Project:
-    return project_in(str(path))
+    return project_in(str(path), {})
 
 
 SAME = (
@@ -369,5 +370,5 @@ def test_ids_are_texts() -> None:
 
 
 async def test_what_is_no_directory_has_no_project() -> None:
-    assert await repositories.Projects().of("apollo") == Project()
-    assert await repositories.Projects().of("/a\0b") == Project()
+    assert await Projects().of("apollo") == Project()
+    assert await Projects().of("/a\0b") == Project()

@@ -197,7 +197,9 @@ async def used(path: Path) -> AsyncIterator[Bench]:
     """Handlers whose recalls are counted."""
     async with bench(path) as over, trio.open_nursery() as nursery:
         uses = Uses(over.identities, over._guard)
-        over.reads = ReadHandlers(over.open_stores, lambda: 0.0, over.clock, over.identities.nonce, uses.note)
+        over.reads = ReadHandlers(
+            over.open_stores, lambda: 0.0, over.clock, over.identities.nonce, uses.note, over.projects
+        )
         await nursery.start(uses.run)
         yield over
         nursery.cancel_scope.cancel()

@@ -211,6 +211,7 @@ FIELDS = {
     "user_id": ("ana", "user id: none → ana"),
     "session_id": ("s1", "session id: none → s1"),
     "agent_id": ("a1", "agent id: none → a1"),
+    "project": ("acme", "project: none → acme"),
     "created_at": ("2025-01-01T00:00:00.000000Z", f"created at: {AT} → 2025-01-01T00:00:00.000000Z"),
     "tags": ((), "tags: cache → none"),
     "metadata": ({"a": 1, "b": None}, 'metadata: {} → {"a":1,"b":null}'),
@@ -234,7 +235,7 @@ def test_every_field_that_changed_is_told(field: str) -> None:
 
 
 def test_no_field_of_a_memory_is_left_out_of_its_history() -> None:
-    told = {*_COMPARED, "edges", "id", "updated_at", "effective_importance"}
+    told = {*_COMPARED, "edges", "id", "updated_at", "effective_importance", "project_id", "other_project"}
     assert told == {field.name for field in msgspec.structs.fields(MemoryState)}
 
 

@@ -115,7 +115,7 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
         "--since", "2026-02-01", "--until", "2026-02-28", "--event-since", "2025-01-01", "--event-until", "2025-12-31",
         "--metadata", '{"a":{"in":[1,"x"]}}', "--status", "active", "--as-of", "2026-02-18T09:30:00Z",
         "--include-invalid", "--strict-scope", "--all-sessions", "--user", "u", "--session", "s", "--agent", "g",
-        "--now", "2026-02-17T09:00:00Z",
+        "--now", "2026-02-17T09:00:00Z", "--project", "acme",
     )  # fmt: skip
     assert method == command[0]
     filters = {
@@ -125,9 +125,10 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
         "status": "active", "as_of": "2026-02-18T09:30:00Z", "include_invalid": True, "strict_scope": True,
         "all_sessions": True,
         "user_id": "u", "session_id": "s", "agent_id": "g", "now": "2026-02-17T09:00:00Z",
+        "project": "acme",
     }  # fmt: skip
     assert {name: value for name, value in params.items() if name != "query"} == filters
-    assert {field.name for field in msgspec.structs.fields(FilterParams)} == {"store", *filters}
+    assert {field.name for field in msgspec.structs.fields(FilterParams)} == {"store", "directory", *filters}
     msgspec.convert(params, METHODS[method].params)
 
 

@@ -69,9 +69,24 @@ def test_an_argument_that_is_not_utf8_is_named() -> None:
 
 def test_a_message_that_is_too_long_is_refused_with_its_size() -> None:
     with pytest.raises(
-        fast.InvalidInputError, match=r"longer than 1,048,576 bytes \(1,048,6\d\d as it would be sent\)"
+        fast.InvalidInputError, match=r"longer than 1,048,576 bytes \(1,0[45]\d,\d\d\d as it would be sent\)"
     ):
         fast.encode(["remember", "x" * (1 << 20)])
+
+
+def test_the_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / 'an "apollo" \\ é'
+    place.mkdir()
+    monkeypatch.chdir(place)
+    assert sent(["list"]).directory == str(place)
+    place.rmdir()
+    assert sent(["list"]).directory is None
+    unreadable = tmp_path / os.fsdecode(b"\xff")
+    unreadable.mkdir()
+    monkeypatch.chdir(unreadable)
+    assert sent(["list"]).directory is None
+    monkeypatch.setattr(posix, "getcwd", lambda: "/" + "x" * 5_000)
+    assert sent(["list"]).directory is None
 
 
 @pytest.mark.parametrize(("value", "expected"), [(b"work", "work"), (b"", None), (b"\xff", "\ufffd")])
