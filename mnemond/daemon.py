@@ -178,6 +178,7 @@ class Daemon:
             briefs=self._briefs,
             prompts=self._prompts,
             stores=self.stores,
+            projects=self.projects,
             queue=self.exchanges,
             uses=self.uses,
             sessions=sessions,

@@ -137,6 +137,9 @@ class Relay:
         if number and number not in self.pending:
             self.repeated_handshake = number
             send(connection, self.handshake)
+        hello = directory_notice()
+        if hello:
+            send(connection, hello)
         again = list(self.pending)
         _thread.start_new_thread(self.read_replies, (connection,))
         self.connection = connection
@@ -233,6 +236,17 @@ class Relay:
         else:
             self.settle(number or acknowledged(line))
             write(line)
+
+
+def directory_notice() -> bytes:
+    """Return the notification that tells the daemon the directory of this process, in which the host works: the project
+    of memories without one. b"" if it was removed or is not UTF-8."""
+    try:
+        path = posix.getcwdb().decode()
+    except (OSError, UnicodeDecodeError):
+        return b""
+    quoted = "".join(f"\\u{ord(char):04x}" if char < " " or char in '"\\' else char for char in path)
+    return b'{"jsonrpc":"2.0","method":"hello","params":{"directory":"' + quoted.encode() + b'"}}\n'
 
 
 # ------------------------------------------------------------------ JSON, as far as it is needed

@@ -225,6 +225,8 @@ class DaemonHandlers:
     async def hello(self, call: Call, params: types_admin.HelloParams) -> types_admin.HelloResult:
         """Return the daemon's identity. Raises MnemonError(PROTOCOL_VERSION) for a client of another protocol."""
         check_protocol(params.protocol)
+        if params.directory is not None:
+            call.state.directory = params.directory
         return types_admin.HelloResult(
             name="mnemond",
             version=SERVER_VERSION,

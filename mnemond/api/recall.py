@@ -111,8 +111,7 @@ def within(wanted: Filter, asked: Asked, *, alone: bool = False) -> Filter:
     """Narrow a filter to the project that a request names; `alone`: without memories of no project."""
     if asked.wanted is None:
         return wanted
-    scope = msgspec.structs.replace(wanted.scope, project=asked.wanted)
-    return msgspec.structs.replace(wanted, scope=scope, strict_project=alone)
+    return msgspec.structs.replace(wanted, scope=wanted.scope.in_project(asked.wanted), strict_project=alone)
 
 
 def is_slow(wanted: Filter, snapshot: Snapshot) -> bool:

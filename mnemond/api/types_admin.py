@@ -34,8 +34,13 @@ Protocol = Annotated[int | None, about("number of the protocol that the caller s
 
 
 class HelloParams(Params, frozen=True, kw_only=True):
+    """`directory` holds for the tools of MCP that are called over the same connection."""
+
     client_version: ClientVersion = None
     protocol: Protocol = None
+    directory: Annotated[
+        Annotated[str, Meta(max_length=MAX_DIRECTORY)] | None, about("the directory that the client works in")
+    ] = None
 
 
 class HostSeen(msgspec.Struct, frozen=True):

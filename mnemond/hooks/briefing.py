@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 import trio
@@ -11,9 +10,8 @@ import trio
 from mnemond.api.store_access import OpenStores
 from mnemond.clock import Clock
 from mnemond.hooks.prompt_text import Part
-from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import InsightView, insight_view
-from mnemond.model.memory import Insight
+from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
 from mnemond.text.prompt_escape import inert
@@ -42,12 +40,14 @@ class Briefs:
         self._threads = trio.CapacityLimiter(THREADS)
 
     async def select(self, store: str | None, project: str | None = None) -> Selection:
-        """Return the memories of a store (None: the active one) for a session in a project; None: in any, "": in none.
+        """Return the memories of a store (None: the active one) for a session in a project, by its id: those of the
+        project and general ones; None: of all projects, "": general ones.
 
         Raises MnemonError if the store cannot be opened.
         """
         warm = await self._open_stores.use(store)
-        return await in_thread(_selected, warm.store.snapshot, self._wanted(), project, limiter=self._threads)
+        wanted = self._wanted(project)
+        return await in_thread(select, warm.store.snapshot, wanted, wanted.now_us, limiter=self._threads)
 
     async def core(self, store: str | None) -> Core:
         """Return the memories that matter most; the newest if none is worth telling. Raises MnemonError."""
@@ -57,18 +57,9 @@ class Briefs:
         newest = (await self._open_stores.use(store)).store.snapshot.newest(self._wanted(), CORE)
         return Core([insight_view(it) for it in _by_importance(newest, {})], {})
 
-    def _wanted(self) -> Filter:
+    def _wanted(self, project: str | None = None) -> Filter:
         now_us = self._clock.now_us()
-        return Filter(now_us=now_us, clock_us=now_us)
-
-
-def _selected(snapshot: Snapshot, wanted: Filter, project: str | None) -> Selection:
-    return select(snapshot, wanted, wanted.now_us or 0, partial(_belongs, project=project))
-
-
-def _belongs(decision: Insight, project: str | None) -> bool:
-    """Return True for a decision of this project, or of none."""
-    return project is None or not decision.tags or project in decision.tags
+        return Filter(scope=Scope(project=project), now_us=now_us, clock_us=now_us)
 
 
 def _by_importance(memories: list[Insight], against: Mapping[str, tuple[str, ...]]) -> list[Insight]:

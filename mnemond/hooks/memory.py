@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 import trio
 
+from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.uses import Uses
@@ -25,9 +26,10 @@ from mnemond.memory.extraction import known_in
 from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult
 from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine
-from mnemond.model.memory import format_us
+from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import CONFIDENCES
+from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
@@ -60,6 +62,7 @@ class AgentMemory:
         briefs: Briefs,
         prompts: PromptFiles,
         stores: Stores,
+        projects: Projects,
         queue: ExchangeQueue,
         uses: Uses,
         sessions: AgentSessions,
@@ -76,6 +79,7 @@ class AgentMemory:
         self._briefs = briefs
         self._prompts = prompts
         self._stores = stores
+        self._projects = projects
         self._queue = queue
         self._uses = uses
         self._sessions = sessions
@@ -106,7 +110,7 @@ class AgentMemory:
             case Moment.POST_COMPACT:
                 summed_up = summary(event.text)
                 self._sessions.of(event).set_summary(summed_up)
-                return await self._keep(event, self._session(event)[1], "", summed_up, "summary")
+                return await self._keep(event, (await self._session(event))[1], "", summed_up, "summary")
             case Moment.ASSISTANT_DONE:
                 return await self._assistant_done(event)
             case Moment.SESSION_END:
@@ -114,7 +118,7 @@ class AgentMemory:
         return ""
 
     async def _session_start(self, event: HookEvent, call: Call) -> str:
-        session, place = self._session(event)
+        session, place = await self._session(event)
         if event.source == COMPACTED:
             session.reset_context(again=True)
         session.brief_pending = False
@@ -125,10 +129,11 @@ class AgentMemory:
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
         begun_s = self._stopwatch()
-        selected = await self._briefs.select(place.store, self._project(place))
+        selected = await self._briefs.select(place.store, place.project)
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
         hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
-        parts = briefing.parts(selected, place.tag, [hit.insight for hit in hits])
+        name = project_parts(place.project or "")[0]
+        parts = briefing.parts(selected, name, [hit.insight for hit in hits])
         rendered = brief(self._prompts.opening(), parts, self._nonce(), self._settings.max_characters, selected.against)
         session.brief_pending = not self._is_in_time(begun_s)
         if not session.brief_pending:
@@ -136,12 +141,8 @@ class AgentMemory:
             session.mark_shown((it.id, it.updated_at) for it in rendered.whole)
         return rendered.text
 
-    def _project(self, place: Place) -> str | None:
-        """The project whose decisions a brief has; None for all."""
-        return place.tag if self._settings.project == "tag" else None
-
     async def _prompt(self, event: HookEvent, call: Call) -> str:
-        session, place = self._session(event)
+        session, place = await self._session(event)
         if event.source in NOT_BY_A_PERSON:
             return ""
         prompt = typed(event.text)
@@ -153,7 +154,7 @@ class AgentMemory:
         return await self._about(prompt, place, session, call)
 
     async def _subagent_start(self, event: HookEvent, call: Call) -> str:
-        session, place = self._session(event)
+        session, place = await self._session(event)
         if not (event.takes_context and place.exists):
             return ""
         task = typed(event.text) or session.task
@@ -165,18 +166,20 @@ class AgentMemory:
         session = self._sessions.of(event)
         held = session.take_prompt()
         prompt = "" if event.again else typed(event.prompt) or held
-        return await self._keep(event, self._session(event)[1], prompt, event.text, "exchange")
+        return await self._keep(event, (await self._session(event))[1], prompt, event.text, "exchange")
 
     async def _session_end(self, event: HookEvent) -> str:
-        session, place = self._session(event)
+        session, place = await self._session(event)
         prompt = session.take_prompt()
         self._sessions.end(event)
         return await self._keep(event, place, prompt, "", "exchange") if prompt else ""
 
-    def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
+    async def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
         """The session, and the place of its project's memories. Raises MnemonError."""
         session = self._sessions.of(event)
-        return session, place_of(session.project_for(event.cwd), self._settings, self._stores)
+        if session.project is None and event.cwd:
+            session.project = await self._projects.of(event.cwd)
+        return session, place_of(session.project or Project(), self._settings, self._stores)
 
     # ---------------------------------------------------------------- recall for a prompt, a task or a summary
 
@@ -199,6 +202,7 @@ class AgentMemory:
         for query in questions(without_command(text)) if results else ():
             # It counts no uses: more is found than shown.
             params = {"query": query, "limit": results + SURPLUS, "store": place.store, "touch": False}
+            params |= place.narrowed
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:
@@ -254,8 +258,8 @@ class AgentMemory:
             await in_task(self._stores.create, place.store)
             warm = await self._open_stores.opened(place.store)
         exchange = QueuedExchange(
-            host=event.host, at_us=at_us, conversation_id=event.session, project=place.tag, prompt=prompt, reply=reply,
-            kind=kind,
+            host=event.host, at_us=at_us, conversation_id=event.session, project=place.project or "", prompt=prompt,
+            reply=reply, kind=kind,
         )  # fmt: skip
         await self._queue.keep(warm, exchange)
 

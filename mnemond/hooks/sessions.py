@@ -12,11 +12,10 @@ import msgspec
 
 from mnemond.api.types_admin import HostSeen
 from mnemond.config.settings import HookSettings
-from mnemond.memory.draft import problems_of
 from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
-from mnemond.text.project_name import Project, project_of
+from mnemond.text.project_name import NONE, Project
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 
 MAX_SESSIONS: Final = 128
@@ -52,7 +51,8 @@ class AgentSession:
 
     `prompt` is the prompt that has no answer yet; `summary` that of a compacted conversation, until the next prompt;
     `task` the latest prompt, for a subagent that gets none. `again`: the session began again after a compaction and had
-    no prompt since. `brief_pending`: it got no brief when it began, and gets it with its next prompt.
+    no prompt since. `project` is that of the first directory the session named, since agents change the directory as
+    they work; None before that. `brief_pending`: it got no brief when it began, and gets it with its next prompt.
     """
 
     __slots__ = ("_shown", "again", "brief_pending", "briefed", "project", "prompt", "summary", "task")
@@ -63,12 +63,6 @@ class AgentSession:
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = False
-
-    def project_for(self, directory: str) -> Project:
-        """Return the project of the first directory the session named; agents change the directory as they work."""
-        if self.project is None and directory:
-            self.project = project_of(directory)
-        return self.project or Project()
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""
@@ -204,7 +198,7 @@ class LastSeen:
         return {host.value: HostSeen(format_us(last_us), events) for host, (last_us, events) in latest_first}
 
 
-# ---------------------------------------------------------------- the store and the tag of a project
+# ---------------------------------------------------------------- the store of a project
 
 
 class Stores(Protocol):
@@ -224,20 +218,26 @@ class Stores(Protocol):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The store of a project's memories, and the tag they have in it, or an empty one. `exists`: the store does;
-    reading makes none."""
+    """The store of a project's memories, and the id by which they belong to it there: empty outside of any project,
+    None if projects are not distinguished. `exists`: the store does; reading makes none."""
 
     store: str
-    tag: str
+    project: str | None
     exists: bool
+
+    @property
+    def narrowed(self) -> dict[str, object]:
+        """Parameters of a read that leave out memories of other projects."""
+        return {} if self.project is None else {"project": self.project or NONE, "directory": self.project or None}
 
 
 def place_of(project: Project, settings: HookSettings, stores: Stores) -> Place:
     """Return the place of a project's memories. Raises MnemonError if the active store has an invalid name."""
     own = project.store if settings.project == "store" and project.store else None
+    if own is not None and project.earlier and not stores.exists(own) and stores.exists(project.earlier):
+        own = project.earlier
     store = stores.resolve(own)
-    tag = project.name if settings.project == "tag" and not problems_of({"tags": (project.name,)}) else ""
-    return Place(store, tag, stores.exists(store))
+    return Place(store, project.id if settings.project == "tag" else None, stores.exists(store))
 
 
 # ---------------------------------------------------------------- sessions that began without a daemon

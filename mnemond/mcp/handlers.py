@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 import trio
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from mnemond.api.types_admin import StoreListResult
 from mnemond.config.settings import McpSettings
@@ -31,7 +31,6 @@ from mnemond.mcp.protocol import (
 )
 from mnemond.model.answers import GcResult, GetResult, HistoryResult, ListResult, RecallResult
 from mnemond.model.outcomes import RememberResult
-from mnemond.text.project_name import named_project
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
@@ -116,6 +115,8 @@ class McpHandlers:
         model errors of the protocol."""
         try:
             params = tool.params(decode_params(tool.arguments, arguments))
+            if tool.in_project and call.state.directory:
+                params.setdefault("directory", call.state.directory)
             result = await self._invoke(tool.method, msgspec.json.encode(params), call)
             if isinstance(result, RememberResult):
                 result = render.Remembered(result, await self._texts_of(result, call))
@@ -232,12 +233,14 @@ CHANNEL: Final = "mcp"
 
 
 class _ToolCall(msgspec.Struct, frozen=True):
-    """`params` makes the parameters of `method` of the tool's arguments, `result` the tool's result of the method's."""
+    """`params` makes the parameters of `method` of the tool's arguments, `result` the tool's result of the method's.
+    `in_project`: it matters in which project it is called."""
 
     arguments: type[Params]
     method: str
     params: Callable[[Any], dict[str, object]]
     result: Callable[[Any, str], Json]
+    in_project: bool = False
 
 
 def _given(arguments: Params) -> dict[str, object]:
@@ -247,22 +250,13 @@ def _given(arguments: Params) -> dict[str, object]:
 
 def _recall(arguments: tools.RecallArguments) -> dict[str, object]:
     params = _given(arguments)
-    if (name := _take_project(params)) and name.casefold() not in arguments.query.casefold():
-        params["query"] = f"{arguments.query} {name}"
+    if "project" in params:  # a model always names one, and needs what is known elsewhere
+        params["directory"] = params.pop("project")
     return params
 
 
 def _remember(arguments: tools.RememberArguments) -> dict[str, object]:
-    params = {"source": "agent", "channel": CHANNEL, **_given(arguments)}
-    if name := _take_project(params):
-        tags = () if isinstance(arguments.tags, UnsetType) else arguments.tags
-        params["tags"] = [*tags, name] if name not in tags else list(tags)
-    return params
-
-
-def _take_project(params: dict[str, object]) -> str:
-    project = params.pop("project", "")
-    return named_project(project) if isinstance(project, str) else ""
+    return {"source": "agent", "channel": CHANNEL, **_given(arguments)}
 
 
 def _link(arguments: tools.LinkArguments) -> dict[str, object]:
@@ -285,17 +279,17 @@ def _status(result: Any, _: str) -> Json:  # noqa: ANN401
 
 
 _TOOL_CALLS: Final = {
-    "recall": _ToolCall(tools.RecallArguments, "recall", _recall, _fenced(render.recalled)),
-    "remember": _ToolCall(tools.RememberArguments, "remember", _remember, _fenced(render.remembered)),
+    "recall": _ToolCall(tools.RecallArguments, "recall", _recall, _fenced(render.recalled), in_project=True),
+    "remember": _ToolCall(tools.RememberArguments, "remember", _remember, _fenced(render.remembered), in_project=True),
     "related": _ToolCall(tools.RelatedArguments, "related", _given, _fenced(render.related)),
     "link": _ToolCall(tools.LinkArguments, "link", _link, _plain(render.linked)),
     "forget": _ToolCall(tools.ForgetArguments, "forget", _given, _plain(render.forgotten)),
     "update": _ToolCall(tools.UpdateArguments, "update", _given, _plain(render.updated)),
     "status": _ToolCall(tools.StatusArguments, "status", _given, _status),
     "memory_extract": _ToolCall(tools.ExtractArguments, "extract", _given, _fenced(render.extracted)),
-    "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched)),
+    "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched), in_project=True),
     "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
-    "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed)),
+    "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed), in_project=True),
     "restore": _ToolCall(tools.RestoreArguments, "restore", _given, _plain(render.restored)),
 }
 

@@ -16,6 +16,7 @@ from mnemond.model.answers import (
     GetResult,
     InsightView,
     ListResult,
+    MemoryInProject,
     RecallResult,
     RelatedMemory,
 )
@@ -74,7 +75,7 @@ def related(found: Sequence[RelatedMemory], nonce: str) -> str:
         return "No other memory is linked to this one."
     refs = references([each.id for each in found])
     lines = [
-        f"<ref:{ref} {each.depth} away by {each.via_edge_type} {each.category}> {_shown(each.content)}"
+        f"<ref:{ref} {each.depth} away by {each.via_edge_type} {each.category}{_project(each)}> {_shown(each.content)}"
         for ref, each in zip(refs, found, strict=True)
     ]
     return f"{_memories(found)}, nearest first. {WARNING}\n{fenced(lines, nonce)}"
@@ -176,7 +177,7 @@ def searched(result: RecallResult, nonce: str) -> str:
     if not found:
         return f"{_degraded(result)}No memory has any of these words."
     lines = [
-        f"<ref:{ref} {it.category}> {_shown(it.content)}"
+        f"<ref:{ref} {it.category}{_project(it)}> {_shown(it.content)}"
         for ref, it in zip(references([it.id for it in found]), found, strict=True)
     ]
     return f"{_degraded(result)}{_memories(found)}, best first. {WARNING}\n{fenced(lines, nonce)}"
@@ -270,6 +271,7 @@ def whole(result: GetResult, nonce: str) -> str:
         "importance": str(it.importance),
         "tags": ", ".join(it.tags),
         "entities": ", ".join(it.entities),
+        "project": it.project or "",
         "conversation": it.conversation_id or "",
         "updated": it.updated_at[:10],
         "status": it.status,
@@ -308,8 +310,14 @@ def least(candidates: Sequence[GcCandidate], nonce: str) -> str:
 
 
 def _line(it: InsightView, refs: Mapping[str, str], marks: str, against: Sequence[str]) -> str:
-    words = [f"ref:{refs[it.id]}", it.created_at[:10], marks, _name(it.source), contradiction(against, refs)]
+    name, against_it = f"{_name(it.source)}{_project(it)}", contradiction(against, refs)
+    words = [f"ref:{refs[it.id]}", it.created_at[:10], marks, name, against_it]
     return f"<{' '.join(filter(None, words))}> {_shown(it.content)}"
+
+
+def _project(it: MemoryInProject) -> str:
+    """The label of a memory of another project than the one it is shown in, with a space before it."""
+    return f" project:{_name(it.project)}" if it.other_project and it.project else ""
 
 
 def _shown(content: str, most: int = MAX_SHOWN) -> str:

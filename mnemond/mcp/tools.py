@@ -53,7 +53,9 @@ class RememberArguments(StoreArguments, frozen=True, kw_only=True):
     tags: Annotated[Tags | UnsetType, about("Words to find it by that it lacks.")] = UNSET
     entities: Annotated[Entities | UnsetType, about("Whom and what it is about.")] = UNSET
     source: Annotated[Name | UnsetType, about("Who said so: user, agent, or where you read it.")] = UNSET
-    project: Annotated[Project | UnsetType, about("Name or directory of the project it is about alone.")] = UNSET
+    project: Annotated[
+        Project | UnsetType, about("Name or directory of the one project it is about; none: it holds in all.")
+    ] = UNSET
 
 
 class RelatedArguments(StoreArguments, frozen=True, kw_only=True):

@@ -37,12 +37,13 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import DAY_US, EXTRACTED, MAX_TAG, Insight
+from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import Filter
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
 from mnemond.text import caches
+from mnemond.text.generality import is_general
 from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import without_echoes
@@ -72,7 +73,7 @@ def _extracted(
     waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine, earlier: Sequence[Message]
 ) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
-    context = context_of(snapshot, Provenance().scope, config.extraction, said.at_us)
+    context = context_of(snapshot, Scope(project=said.project or None), config.extraction, said.at_us)
     if said.kind == "summary":
         text = without_echoes(said.reply, known)
         given = HostFact(content=text, intent="event", category="context", attributed_to="assistant")
@@ -104,12 +105,13 @@ def decoded(text: str) -> list[Fact]:
 
 def write_of(fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config) -> FactWrite:
     """Prepare a fact with its provenance, without its vector. It is for every session: the host's session is stored as
-    the conversation."""
+    the conversation. It belongs to the project of the exchange, unless it says that it holds in all."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
+    general = not is_summary and is_general(fact.content)
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
         resolves=config.extraction.auto_resolve_conflicts,
-        tags=(said.project[:MAX_TAG],) if said.project else (),
+        scope=Scope(project=None if general else said.project or None),
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
     )
     known = snapshot.entity_spelling
@@ -152,7 +154,7 @@ def _instead_of_older(reached: ChangeSet, conversation: str, snapshot: Snapshot)
 
 
 def _is_summary_of(conversation: str, it: Insight) -> bool:
-    if it.conversation_id != conversation or it.pinned or it.scope != Provenance().scope:
+    if it.conversation_id != conversation or it.pinned or it.scope.in_project(None) != Scope():
         return False
     return msgspec.json.decode(it.metadata, type=dict[str, object]).get("kind") == SUMMARY
 

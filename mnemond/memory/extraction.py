@@ -57,13 +57,12 @@ Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Origin and scope of facts. `resolves`: they may replace what they contradict. `tags` and `metadata` (plain
-    values) are for each of them."""
+    """Origin and scope of facts. `resolves`: they may replace what they contradict. `metadata` (plain values) is for
+    each of them."""
 
     conversation_id: str | None = None
     scope: Scope = Scope()
     resolves: bool = True
-    tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = {}
 
 
@@ -168,7 +167,7 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
 def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
     """Return the user's name as stored from an earlier exchange; the newest one."""
     for insight in _relationships(snapshot, scope):
-        found = _NAMED.match(insight.content) if insight.scope == scope else None
+        found = _NAMED.match(insight.content) if insight.scope.in_project(scope.project) == scope else None
         if found is not None:
             return found[1].strip()
     return None
@@ -185,7 +184,6 @@ def prepare(
         content=fact.content,
         category=fact.category,
         importance=of_five(fact.importance),
-        tags=provenance.tags,
         entities=tuple(each.name for each in fact.entities),
         source=fact.attributed_to,
         channel=EXTRACTED,

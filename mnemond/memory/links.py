@@ -15,7 +15,7 @@ from mnemond.index.edges import CAUSAL, IN, OUT, Links, logical
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
 from mnemond.memory.history import Find, Present, active_row, metadata_of
-from mnemond.model.answers import LinkView, RelatedMemory
+from mnemond.model.answers import LinkView, RelatedMemory, project_fields
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Scope
 from mnemond.model.outcomes import LinkResult, UnlinkResult
@@ -251,16 +251,16 @@ def related(
     """Return at most `limit` visible memories within `depth` links of a row, in either direction.
 
     Breadth first, through visible rows only; then heavier links, then smaller ids first. The search stops at `limit`,
-    so the neighbours of at most `limit` rows are read.
+    so the neighbours of at most `limit` rows are read. Those of another project than the row are marked.
     """
     mask = snapshot.visible(wanted)
     code = None if edge_type is None else EDGE_TYPES.index(edge_type)
     seen = np.zeros(snapshot.rows, dtype=np.bool_) if mask is None else ~mask
     seen[start] = True
     found: list[RelatedMemory] = []
-    ring = [start]
+    ring, here = [start], snapshot.insight(start).scope.project
     for distance in range(1, depth + 1):
-        step = [_reached(snapshot, *link, distance) for link in _ring(snapshot, ring, code, seen)]
+        step = [_reached(snapshot, *link, distance, here) for link in _ring(snapshot, ring, code, seen)]
         step.sort(key=lambda each: (-each[1].weight, each[1].id))
         found += [each for _, each in step]
         ring = [row for row, _ in step]
@@ -325,10 +325,14 @@ def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> 
     return list(zip(rows.tolist(), best["type"].tolist(), best["weight"].tolist(), strict=True))
 
 
-def _reached(snapshot: Snapshot, row: int, code: int, weight: float, distance: int) -> tuple[int, RelatedMemory]:
+def _reached(
+    snapshot: Snapshot, row: int, code: int, weight: float, distance: int, here: str | None
+) -> tuple[int, RelatedMemory]:
     it = snapshot.insight(row)
     kind, heaviness = EDGE_TYPES[code], round(weight, 6)
-    return row, RelatedMemory(it.id, it.content, it.category, it.importance, distance, kind, heaviness)
+    return row, RelatedMemory(
+        it.id, it.content, it.category, it.importance, distance, kind, heaviness, **project_fields(it, here)
+    )
 
 
 # unlink: remove the links between two memories, made by hand or automatic.

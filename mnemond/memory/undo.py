@@ -122,8 +122,8 @@ def _in_project(then: Insight, now: Insight) -> Insight:
     project = now.scope.project
     if project is None or then.scope.project is not None or project not in then.tags:
         return then
-    scope = msgspec.structs.replace(then.scope, project=project)
-    return msgspec.structs.replace(then, scope=scope, tags=tuple(tag for tag in then.tags if tag != project))
+    tags = tuple(tag for tag in then.tags if tag != project)
+    return msgspec.structs.replace(then, scope=then.scope.in_project(project), tags=tags)
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:

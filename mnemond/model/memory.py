@@ -50,6 +50,10 @@ class Scope(msgspec.Struct, frozen=True):
     agent_id: str | None = None
     project: str | None = None
 
+    def in_project(self, project: str | None) -> Scope:
+        """Return the same scope in another project."""
+        return Scope(self.user_id, self.session_id, self.agent_id, project)
+
 
 MARK: Final = "#"
 """Between the name and the key in the id of a project; no name has one."""

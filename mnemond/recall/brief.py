@@ -7,7 +7,7 @@ contradict each other are beside each other, the newer first, where the first of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,15 +61,14 @@ class Selection(NamedTuple):
         return [*self.instructions, *self.decisions, *self.others]
 
 
-def select(snapshot: Snapshot, wanted: Filter, now_us: int, is_open: Callable[[Insight], bool]) -> Selection:
-    """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds); `is_open` selects
-    among the decisions."""
+def select(snapshot: Snapshot, wanted: Filter, now_us: int) -> Selection:
+    """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds)."""
     mask = snapshot.visible(wanted)
     rows = np.arange(snapshot.rows) if mask is None else np.flatnonzero(mask)
     rows = rows[snapshot.columns.importance[rows] > TRIFLE]
     preferences = _of_category(snapshot, rows, "preference")
     decisions = _of_category(snapshot, rows, "decision")
-    decided = [it for it in _best(snapshot, rows[decisions], MAX_LOOKED) if is_open(it)]
+    decided = _best(snapshot, rows[decisions], MAX_LOOKED)
     rest = rows[(snapshot.columns.importance[rows] >= USUAL) & ~preferences & ~decisions]
     read = _best(snapshot, rest, MAX_READ)
     told = {it.id for it in read if is_instruction(it.content)}

@@ -24,9 +24,11 @@ class PendingRequest(msgspec.Struct):
 
 
 class ConnectionState(msgspec.Struct):
-    """What earlier requests of a connection established. `mcp`: the handshake of MCP up to 2025 was made, after which
-    `ping` is the method of that protocol. `pending`: unanswered requests of other protocols by their ids, as JSON."""
+    """What earlier requests of a connection established. `directory`: where the client works, as its `hello` says.
+    `mcp`: the handshake of MCP up to 2025 was made, after which `ping` is the method of that protocol. `pending`:
+    unanswered requests of other protocols by their ids, as JSON."""
 
+    directory: str = ""
     mcp: bool = False
     pending: dict[bytes, PendingRequest] = msgspec.field(default_factory=dict)
 

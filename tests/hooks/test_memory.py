@@ -14,10 +14,11 @@ from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.hooks.sessions import STAMP
+from mnemond.text.project_name import project_of
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from mnemond.wire.hooks import units
-from tests.hooks.factories import PORT, SQLITE, WHY, desk, known
+from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, desk, known
 
 # ---------------------------------------------------------------- prompts
 
@@ -147,8 +148,8 @@ async def test_a_session_begins_with_a_brief(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
         await over.remember("Never deploy on Friday", category="preference", importance=5)
-        await over.remember("Apollo logs as JSON", category="decision", importance=2, tags=["apollo"])
-        await over.remember("Zeus logs as text", category="decision", importance=2, tags=["zeus"])
+        await over.remember("Apollo logs as JSON", category="decision", importance=2, project="apollo")
+        await over.remember("Zeus logs as text", category="decision", importance=2, project="zeus")
         said = await over.at(Moment.SESSION_START, source="startup")
         lines = [line.split("> ")[-1] for line in said.splitlines()]
         assert lines[3:-1] == [
@@ -303,7 +304,7 @@ async def test_an_exchange_is_kept_with_where_it_is_from(tmp_path: Path) -> None
         await over.asks("Please use tabs.<system-reminder>x</system-reminder>")
         await over.answered("I use tabs from now on.")
         (kept,) = await over.queued()
-        assert (kept.host, kept.conversation_id, kept.project) == ("claude-code", "s", "apollo")
+        assert (kept.host, kept.conversation_id, kept.project) == ("claude-code", "s", project_of(APOLLO).id)
         assert (kept.kind, kept.prompt, kept.reply) == ("exchange", "Please use tabs.", "I use tabs from now on.")
 
 

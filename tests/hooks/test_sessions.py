@@ -104,13 +104,6 @@ def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
     assert all(session.has_shown(str(each), "t") for each in latest[:MAX_SHOWN])
 
 
-def test_a_project_is_that_of_the_first_directory() -> None:
-    session = AgentSession()
-    assert session.project_for("").name == ""
-    assert session.project_for("/home/ada/apollo").name == "apollo"
-    assert session.project_for("/home/ada/other").name == "apollo"
-
-
 def test_a_prompt_is_taken_once() -> None:
     session = AgentSession()
     session.set_prompt("why?")

@@ -215,19 +215,43 @@ async def test_a_long_memory_is_cut_and_can_be_read_whole(tmp_path: Path) -> Non
         assert long.strip() in result["contents"][0]["text"]
 
 
-async def test_a_project_is_a_tag_and_comes_first(tmp_path: Path) -> None:
+async def test_a_project_has_its_memories_and_comes_first(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await over.use("remember", content="The test server runs on port 8001", project="zeus", tags=["ports"])
         await over.use("remember", content="A test server is started by make serve", project="/home/ada/apollo/src/")
         text = await over.use("recall", query="test server", project="/home/ada/apollo")
         assert "make serve" in text.splitlines()[2]
-        assert "8001" in text
-        listed = await over.ask("list", {"tags": ["apollo"]})
+        assert " project:zeus> The test server runs on port 8001" in text
+        assert "project:apollo" not in text
+        listed = await over.ask("list", {"project": "apollo"})
         assert [each["content"] for each in listed["insights"]] == ["A test server is started by make serve"]
         assert listed["insights"][0]["source"] == "agent"
-        both = await over.ask("list", {"tags": ["ports", "zeus"]})
-        assert len(both["insights"]) == 1
-        await over.use("remember", content="Zeus is deployed on Mondays", project="zeus", tags=["zeus"])
+        assert (await over.ask("list", {"tags": ["ports"]}))["insights"][0]["project"] == "zeus"
+
+
+async def test_what_has_no_project_has_that_of_the_directory_of_the_client(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.ask("hello", {"directory": "/home/ada/apollo"})
+        one = "Releases of Apollo are tagged"
+        await over.use("remember", content=one)
+        await over.use("remember", content="Releases of Zeus are branches", project="zeus")
+        await over.use("remember", content="The user releases on Tuesdays in all projects")
+        await over.use("remember", content="Releases need a changelog", project="none")
+        own = await over.ask("list", {"project": "apollo"})
+        assert [each["content"] for each in own["insights"]] == [one]
+        assert len((await over.ask("list", {"project": "none"}))["insights"]) == 2
+        text = await over.use("recall", query="releases of apollo or zeus")
+        assert re.findall(r" project:(\w+)>", text) == ["zeus"]
+        (it,) = own["insights"]
+        whole = await over.ask("resources/read", {"uri": f"mnemon://memory/{it['id']}"}, modern=True)
+        assert "project: apollo" in whole["contents"][0]["text"]
+        core = await over.ask("resources/read", {"uri": "mnemon://store/default/core"}, modern=True)
+        assert " project:zeus> Releases of Zeus" in core["contents"][0]["text"]
+
+
+async def test_a_project_that_is_no_name_is_refused(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        assert "give the name of a project" in await over.fail("remember", content="a b c", project="...")
 
 
 async def test_memories_are_linked_changed_and_forgotten(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ YEAR_AGO = "2025-01-15T12:00:00Z"
 
 async def selected(over: Desk) -> Selection:
     warm = await over.daemon.open_stores.open("default")
-    return select(warm.store.snapshot, Filter(), SystemClock().now_us(), lambda _: True)
+    return select(warm.store.snapshot, Filter(), SystemClock().now_us())
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ async def test_of_other_memories_the_recent_come_first_and_links_do_not_count(tm
         for one, other in ((0, 1), (0, 2)):
             await over.does("link", source_id=ids[one], target_id=ids[other], type="semantic")
         warm = await over.daemon.open_stores.open("default")
-        found = select(warm.store.snapshot, Filter(), parse_rfc3339("2026-03-20T00:00:00Z"), lambda _: True)
+        found = select(warm.store.snapshot, Filter(), parse_rfc3339("2026-03-20T00:00:00Z"))
         assert [it.content for it in found.others] == ["The office is in Bergen", f"Fact 2 of {ages[2]}"]
 
 
