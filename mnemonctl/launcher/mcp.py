@@ -133,13 +133,11 @@ class Relay:
             if self.sends.get(number, 0) >= MAX_SENDS:
                 self.settle(number)
                 write(b'{"jsonrpc":"2.0","id":' + number + ABANDONED)
+        send(connection, directory_notice())
         number = member(self.handshake, b'"id"')
         if number and number not in self.pending:
             self.repeated_handshake = number
             send(connection, self.handshake)
-        hello = directory_notice()
-        if hello:
-            send(connection, hello)
         again = list(self.pending)
         _thread.start_new_thread(self.read_replies, (connection,))
         self.connection = connection

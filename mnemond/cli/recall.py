@@ -255,6 +255,23 @@ RECALL = Command(
 )
 
 
+# context.
+
+
+CONTEXT = Command(
+    "context",
+    Group.RECALL,
+    (
+        "mnemonctl context --text how do we deploy > prompt.txt",
+        "mnemonctl context --budget 600 --project acme which HTTP client do we use",
+    ),
+    method=types_memories.CONTEXT,
+    words=Words("QUERY… | -", ("query",), text=True),
+    details=("The same as `mnemonctl recall --context`, whose help has more.", *_FILTERS),
+    render=lambda result, _: neutralise(result.text),
+)
+
+
 # search.
 
 

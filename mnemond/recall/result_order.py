@@ -197,9 +197,9 @@ def _causes_first(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     return tuple(hits[place] for place in causal_order([hit.score for hit in hits], times, links.effects))
 
 
-AS_GOOD: Final = 0.75
+AS_GOOD: Final = 0.5
 """Share of the evidence for a result of another project from which on one of the own project, or a general one, comes
-before it: the two say much the same, as two answers to one question do."""
+before it. Two answers to one question are seldom further apart; what only shares a word with it has less."""
 
 
 def with_own_project_first(hits: Sequence[Hit], here: str) -> Sequence[Hit]:

@@ -96,3 +96,13 @@ def test_wordings_of_one_statement_are_counted() -> None:
     assert "  (3 wordings)\n" in text
     assert "the same in other words: 9f8e7d6c, 5e5e5e5e" in text
     assert "(2 wordings)  " in shown(replace(COMPACT, results=[replace(COMPACT.results[0], wordings=2)]))
+
+
+def test_what_is_of_another_project_is_labelled() -> None:
+    there = {"project": "apo\x1bllo", "project_id": "apollo", "other_project": True}
+    hit = msgspec.structs.replace(COMPACT.results[0], **there)
+    text = shown(CompactResult(results=[hit], meta=COMPACT.meta), Style(columns=120))
+    assert "project apo" in text
+    assert unsafe_left(text) == []
+    own = msgspec.structs.replace(hit, other_project=False)
+    assert "project" not in shown(CompactResult(results=[own], meta=COMPACT.meta))

@@ -108,7 +108,7 @@ def test_what_one_session_decides_the_next_one_is_told(tmp_path: Path) -> None:
             pass
         assert wire.call("jobs.run", name="extract")["detail"] == "exchanges read: 2"
         decided, summary = sorted(wire.call("list")["insights"], key=lambda it: it["category"], reverse=True)
-        assert (decided["category"], decided["tags"], decided["source"]) == ("decision", ["apollo"], "user")
+        assert (decided["category"], decided["project"], decided["source"]) == ("decision", "apollo", "user")
         assert (summary["category"], summary["content"]) == ("context", "Ada moves billing to another service.")
         brief = json.dumps(claude("SessionStart", "second", source="startup"))
         assert "Kestrelair for the billing service" in brief

@@ -38,7 +38,10 @@ _VARIABLE = (
 
 
 class Terminal:
-    """A person's shell whose commands talk to the daemon of one data directory."""
+    """A person's shell whose commands talk to the daemon of one data directory. It is in `place`, by default in a
+    directory of no project."""
+
+    place: str | Path = "/"
 
     def __init__(self, data_dir: Path, **variables: str) -> None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("MNEMON_")}
@@ -55,6 +58,7 @@ class Terminal:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", line], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
                 env=self._environment,
+                cwd=self.place,
             )  # fmt: skip
             os.close(terminal)
             text = b"".join(_until_hung_up(shown)).decode().replace("\r\n", "\n")

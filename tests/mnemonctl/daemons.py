@@ -22,6 +22,12 @@ def line(exit_code: int = 0, stdout: str = "", stderr: str = "", *, outdated: bo
     return encode_result(msgspec.Raw(b"1"), CliRunResult(exit_code, outdated, stdout, stderr)) + b"\n"
 
 
+def without_directory(message: bytes) -> bytes:
+    """A message without the line in which the launcher of an MCP server tells its directory."""
+    first, ended, rest = message.partition(b"\n")
+    return rest if ended and first.startswith(b'{"jsonrpc":"2.0","method":"hello"') else message
+
+
 class FakeDaemon:
     """Answers one message a connection and keeps what it was sent."""
 
@@ -58,7 +64,7 @@ class FakeDaemon:
             part = connection.recv(65536)
             if not part:
                 break
-            message += part
+            message = without_directory(message + part)
         self.messages.append(message)
         reply = self._behaviour(message)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -70,6 +70,8 @@ class Served:
         self.socket, _ = listener.accept()
         self.socket.settimeout(WAIT_S)
         self.lines = self.socket.makefile("rb")
+        where = {"jsonrpc": "2.0", "method": "hello", "params": {"directory": os.getcwd()}}
+        assert self.read() == where  # before anything that depends on it
 
     def read(self) -> Any:
         return json.loads(self.lines.readline())
@@ -385,3 +387,16 @@ def test_a_member_is_found_as_it_is_written(document: dict[str, Any], indent: in
 @given(st.binary(max_size=60), st.sampled_from([b"", b'{"id":', b'{"a":"', b'{"id":"\\', b"[{"]))
 def test_nothing_makes_the_search_stumble(data: bytes, begin: bytes) -> None:
     assert mcp.member(begin + data, b'"id"') in begin + data
+
+
+def test_the_directory_is_told_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / 'an "apollo" \\ \n é'
+    place.mkdir()
+    monkeypatch.chdir(place)
+    assert json.loads(mcp.directory_notice())["params"] == {"directory": str(place)}
+    place.rmdir()
+    assert mcp.directory_notice() == b""
+    unreadable = tmp_path / os.fsdecode(b"\xff")
+    unreadable.mkdir()
+    monkeypatch.chdir(unreadable)
+    assert mcp.directory_notice() == b""
