@@ -11,7 +11,7 @@ from mnemond.api.types_changes import UndoParams
 from mnemond.jobs.extract import PORTION
 from mnemond.jobs.scheduler import IDLE_S
 from mnemond.model.changes import KEPT_DAYS, ChangeSet, PutInsight
-from mnemond.model.memory import format_us
+from mnemond.model.memory import Scope, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
@@ -38,7 +38,7 @@ async def test_a_fact_says_where_it_comes_from(tmp_path: Path, mock_clock: MockC
         await it.run()
         (fact,) = await it.memories()
         assert (fact.channel, fact.source, fact.conversation_id) == ("extract", "user", "c1")
-        assert (fact.tags, fact.scope.session_id) == (("api",), None)
+        assert (fact.tags, fact.scope) == ((), Scope(project="api"))
         assert msgspec.json.decode(fact.metadata)["host"] == "codex"
         assert fact.created_at == fact.valid_from == format_us(NOW_US - DAY_US)
         ((cause, op_id),) = await it.rows("SELECT triggered_by, op_id FROM memory_operations")
