@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,7 +44,14 @@ from mnemond.errors import MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
 from mnemond.hooks.prompt_files import PromptFiles
-from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
+from mnemond.hooks.sessions import (
+    NO_SESSIONS,
+    AgentSessions,
+    LastSeen,
+    may_have_missed,
+    read_sessions,
+    write_sessions,
+)
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.retention import jobs_of, looks_of
@@ -169,6 +177,7 @@ class Daemon:
         self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities
     ) -> AgentMemory:
         sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
+        sessions.load(read_sessions(data_dir))
         self.open_stores.on_clear_caches.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,
@@ -186,7 +195,16 @@ class Daemon:
             clock=clock,
             stopwatch=monotonic_s,
             nonce=identities.nonce,
+            save=partial(self._save_sessions, data_dir),
         )
+
+    def _save_sessions(self, data_dir: Path, saved: bytes) -> None:
+        """If it cannot be saved, a session that is resumed after a restart is shown some memories again."""
+        if saved != NO_SESSIONS:
+            try:
+                write_sessions(data_dir, saved)
+            except OSError as error:
+                self._warn(f"what agents' sessions were shown was not saved: {error}")
 
     def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
         return self._dispatcher.invoke(name, params, call)
@@ -246,6 +264,7 @@ class Daemon:
 
     async def close(self) -> None:
         """Checkpoint and close every store, within what is left of STOP_S."""
+        self._agents.save()
         with trio.CancelScope(
             shield=True, deadline=min(self.server.stop_requested_at, trio.current_time()) + STOP_S
         ) as scope:

@@ -19,7 +19,18 @@ from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import brief, render_prompt_memories
-from mnemond.hooks.sessions import COMPACTED, AgentSession, AgentSessions, LastSeen, Place, Stores, place_of
+from mnemond.hooks.sessions import (
+    CLEARED,
+    COMPACTED,
+    FORKED,
+    RESUMED,
+    AgentSession,
+    AgentSessions,
+    LastSeen,
+    Place,
+    Stores,
+    place_of,
+)
 from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
@@ -45,9 +56,6 @@ THREADS: Final = 1
 NOT_BY_A_PERSON: Final = frozenset(("system", "poll_event"))
 """Sources of prompts that no person wrote (Claude Code: notices of tasks in the background)."""
 
-RESUMED: Final = "resume"
-"""Source of the start of a session that had begun before."""
-
 
 class AgentMemory:
     """Handles the events of all sessions. For the event loop's thread."""
@@ -70,8 +78,10 @@ class AgentMemory:
         clock: Clock,
         stopwatch: Callable[[], float],
         nonce: Callable[[], str],
+        save: Callable[[bytes], None] = lambda _: None,
     ) -> None:
-        """A hook waits `within_s`; `invoke` runs a method; `nonce` returns a number that no memory can contain."""
+        """A hook waits `within_s`; `invoke` runs a method; `nonce` returns a number that no memory can contain; `save`
+        keeps what sessions were shown for the next daemon, and may block."""
         self._settings = settings
         self._within_s = within_s
         self._invoke = invoke
@@ -87,6 +97,7 @@ class AgentMemory:
         self._clock = clock
         self._stopwatch = stopwatch
         self._nonce = nonce
+        self._save = save
         self._threads = trio.CapacityLimiter(THREADS)
 
     def apply_settings(self, settings: HookSettings, within_s: float) -> None:
@@ -121,8 +132,13 @@ class AgentMemory:
         session, place = await self._session(event)
         if event.source == COMPACTED:
             session.reset_context(again=True)
+        elif event.source in CLEARED:
+            session.reset_context()
+        elif event.source == FORKED and not session.briefed:
+            self._sessions.fork(event)
         session.brief_pending = False
-        if not (event.takes_context and place.exists) or (event.source == RESUMED and session.briefed):
+        stands = session.briefed and event.source in (RESUMED, FORKED)
+        if stands or not (event.takes_context and place.exists):
             return ""
         return await self._brief(place, session, event, call)
 
@@ -172,7 +188,14 @@ class AgentMemory:
         session, place = await self._session(event)
         prompt = session.take_prompt()
         self._sessions.end(event)
-        return await self._keep(event, place, prompt, "", "exchange") if prompt else ""
+        if prompt:
+            await self._keep(event, place, prompt, "", "exchange")
+        await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+        return ""
+
+    def save(self) -> None:
+        """Keep what sessions were shown for the next daemon. Blocks."""
+        self._save(self._sessions.saved())
 
     async def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
         """The session, and the place of its project's memories. Raises MnemonError."""

@@ -1,8 +1,15 @@
-"""State of agents' sessions while the daemon runs: bounded, and of no consequence when it is lost."""
+"""State of agents' sessions: bounded, and of little consequence when it is lost.
+
+What a session was shown outlives its end and the daemon's, since a host may resume it days later with the same context.
+It is kept as hashes, without texts, ids or names.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import stat
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -42,6 +49,26 @@ PROMPT_FACTOR: Final = 2
 COMPACTED: Final = "compact"
 """Source of the start of a session that continues with a summary of itself."""
 
+CLEARED: Final = frozenset(("startup", "clear"))
+"""Sources of the start of a session whose context is empty."""
+
+RESUMED: Final = "resume"
+"""Source of the start of a session that goes on with the context it had."""
+
+FORKED: Final = "fork"
+"""Source of the start of a session that has the context of another, which the host does not name."""
+
+MAX_LEFT: Final = 256
+"""Sessions that ended, of which is kept what they were shown."""
+
+MAX_LEFT_SHOWN: Final = 256
+"""Memories kept as shown for each of them: the last ones."""
+
+MAX_FILE: Final = 8 << 20
+"""Bytes of the file with them that are read: four times what is written at most."""
+
+_HASH_BYTES: Final = 8
+
 _ONCE_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
 """Moments at which a turn has each text once, however long it takes."""
 
@@ -52,14 +79,16 @@ class AgentSession:
     `prompt` is the prompt that has no answer yet; `summary` that of a compacted conversation, until the next prompt;
     `task` the latest prompt, for a subagent that gets none. `again`: the session began again after a compaction and had
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
-    they work; None before that. `brief_pending`: it got no brief when it began, and gets it with its next prompt.
+    they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
+    got no brief when it began, and gets it with its next prompt.
     """
 
-    __slots__ = ("_shown", "again", "brief_pending", "briefed", "project", "prompt", "summary", "task")
+    __slots__ = ("_shown", "again", "brief_pending", "briefed", "place", "project", "prompt", "summary", "task")
 
     def __init__(self, *, brief_pending: bool = False) -> None:
         self.brief_pending = brief_pending
-        self._shown: OrderedDict[str, str] = OrderedDict()
+        self._shown: OrderedDict[str, None] = OrderedDict()
+        self.place = ""
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = False
@@ -80,9 +109,9 @@ class AgentSession:
             self.prompt = prompt
 
     def reset_context(self, *, again: bool = False) -> None:
-        """A compaction removed from the context what was shown. `again`: the session begins again now."""
+        """A compaction removed from the context what was shown, or it is empty. `again`: the session begins again now,
+        after a compaction; the brief is due with that, not with a resumption that Codex reports between the two."""
         self._shown.clear()
-        self.briefed = False
         self.again = again
 
     def set_summary(self, summary: str) -> None:
@@ -97,13 +126,14 @@ class AgentSession:
 
     def has_shown(self, insight_id: str, updated_at: str) -> bool:
         """Return True if the session was shown this version of a memory."""
-        return self._shown.get(insight_id) == updated_at
+        return _hashed(insight_id, updated_at) in self._shown
 
     def mark_shown(self, memories: Iterable[tuple[str, str]]) -> None:
         """Record that the session was shown these memories: (id, time of the last change)."""
         for insight_id, updated_at in memories:
-            self._shown[insight_id] = updated_at
-            self._shown.move_to_end(insight_id)
+            key = _hashed(insight_id, updated_at)
+            self._shown[key] = None
+            self._shown.move_to_end(key)
         while len(self._shown) > MAX_SHOWN:
             self._shown.popitem(last=False)
 
@@ -111,6 +141,23 @@ class AgentSession:
     def shown_count(self) -> int:
         """Number of memories kept as shown."""
         return len(self._shown)
+
+    def left(self) -> Left:
+        """Return what is kept of it when it ends."""
+        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:])
+
+    def resume(self, left: Left) -> None:
+        """Go on with a context in which all that stands."""
+        self.briefed = left.briefed
+        self._shown = OrderedDict.fromkeys(left.shown)
+
+
+class Left(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a session: a hash of its directory, whether it had its brief, and hashes of what it was shown."""
+
+    place: str
+    briefed: bool
+    shown: tuple[str, ...]
 
 
 class AgentSessions:
@@ -122,6 +169,7 @@ class AgentSessions:
         self._missed = missed
         self._stopwatch = stopwatch
         self._sessions: OrderedDict[tuple[str, str], AgentSession] = OrderedDict()
+        self._left: OrderedDict[str, Left] = OrderedDict()
         self._events: OrderedDict[bytes, float] = OrderedDict()
 
     def __len__(self) -> int:
@@ -136,16 +184,55 @@ class AgentSessions:
         session = self._sessions.get(key)
         if session is None:
             session = self._sessions[key] = AgentSession(brief_pending=self._missed)
+            session.place = _hashed(event.cwd)
+            known = None if agent else self._left.pop(_hashed(key[0]), None)
+            if known is not None:
+                session.resume(known)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+            (oldest, of_agent), dropped = self._sessions.popitem(last=False)
+            if not of_agent:
+                self._leave(_hashed(oldest), dropped.left())
         return session
 
+    def fork(self, event: HookEvent) -> None:
+        """Let the session of an event go on with the context of the last other one of its directory."""
+        session, place = self.of(event), _hashed(event.cwd)
+        others = (each for each in reversed(self._sessions.values()) if each is not session and each.place == place)
+        running = next((each.left() for each in others if each.briefed), None)
+        found = running or next((each for each in reversed(self._left.values()) if each.place == place), None)
+        if found is not None:
+            session.resume(found)
+
     def end(self, event: HookEvent) -> None:
-        """Drop the session of an event, and its subagents."""
+        """Drop the session of an event, and its subagents, but for what it was shown."""
         ended = _session_key(event)
         for key in [key for key in self._sessions if key[0] == ended]:
-            del self._sessions[key]
+            session = self._sessions.pop(key)
+            if not key[1]:
+                self._leave(_hashed(ended), session.left())
+
+    def _leave(self, key: str, left: Left) -> None:
+        if not (left.briefed or left.shown):
+            return
+        self._left[key] = left
+        self._left.move_to_end(key)
+        while len(self._left) > MAX_LEFT:
+            self._left.popitem(last=False)
+
+    def saved(self) -> bytes:
+        """Return what is kept of all sessions, for `load`."""
+        kept = {**self._left}
+        for (key, agent), session in self._sessions.items():
+            if not agent:
+                kept[_hashed(key)] = session.left()
+        return msgspec.json.encode(list(kept.items())[-MAX_LEFT:])
+
+    def load(self, saved: bytes) -> None:
+        """Know the sessions of an earlier daemon. Nothing, if they cannot be read."""
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            for key, left in _saved.decode(saved)[-MAX_LEFT:]:
+                self._leave(key, left)
 
     def forget_texts(self) -> None:
         """Drop the texts of every session: after a purge, a prompt that repeats what was purged must not be stored."""
@@ -175,9 +262,16 @@ def _session_key(event: HookEvent) -> str:
 
 def _event_key(event: HookEvent) -> bytes:
     """Hash of an event without its host, since two may call for one event, and without fields that only one sends."""
-    source = event.source if event.source == COMPACTED else ""
+    source = event.source if event.source in (COMPACTED, "clear") else ""
     fields = (_session_key(event), event.moment, source, event.turn, event.agent, event.text, event.prompt)
     return hashlib.blake2b("\0".join(fields).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+_saved: Final = msgspec.json.Decoder(list[tuple[str, Left]])
+
+
+def _hashed(*parts: str) -> str:
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=_HASH_BYTES).hexdigest()
 
 
 class LastSeen:
@@ -238,6 +332,39 @@ def place_of(project: Project, settings: HookSettings, stores: Stores) -> Place:
         own = project.earlier
     store = stores.resolve(own)
     return Place(store, project.id if settings.project == "tag" else None, stores.exists(store))
+
+
+# ---------------------------------------------------------------- the file of what sessions were shown
+
+NO_SESSIONS: Final = b"[]"
+"""What is saved of none."""
+
+FILE: Final = "hook-sessions.json"
+"""File of the data directory with what sessions were shown, as hashes."""
+
+
+def read_sessions(directory: Path) -> bytes:
+    """Return the contents of the file; b"" if there is none, or something else in its place."""
+    try:
+        descriptor = os.open(directory / FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
+        os.close(descriptor)
+        return b""
+    with open(descriptor, "rb") as file:
+        return file.read(MAX_FILE)
+
+
+def write_sessions(directory: Path, saved: bytes) -> None:
+    """Replace the file. Raises OSError."""
+    part = directory / f"{FILE}.part"
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(saved)
+    part.replace(directory / FILE)
 
 
 # ---------------------------------------------------------------- sessions that began without a daemon
