@@ -63,6 +63,7 @@ class Home(msgspec.Struct):
     path: Path
     daemon: Path
     tap: Tap
+    place: str = "apollo"
 
     @property
     def directory(self) -> Path:
@@ -72,7 +73,7 @@ class Home(msgspec.Struct):
     @property
     def work(self) -> Path:
         """The directory that is worked in."""
-        return self.path / "apollo"
+        return self.path / self.place
 
     def environ(self) -> dict[str, str]:
         """All that a host gets of the world."""

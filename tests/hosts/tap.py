@@ -49,7 +49,12 @@ class Tap:
     def methods(self) -> list[str]:
         """The methods of MCP that were called, in the order in which they came."""
         said = [each for talk in list(self.talks) for each in talk.messages()]
-        return [each["method"] for each in said if "jsonrpc" in each and "method" in each]
+        named = [each["method"] for each in said if "jsonrpc" in each and "method" in each]
+        return [name for name in named if name != "hello"]  # by which the launcher tells where it works
+
+    def told(self) -> str:
+        """What hooks were told."""
+        return "".join(talk.told.decode() for talk in list(self.talks) if b'"hook_event_name"' in talk.said)
 
     def close(self) -> None:
         """Once the host has left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import msgspec
 import pytest
 
 from mnemond.hooks.prompt_files import PromptFiles
-from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, Agent
+from mnemond.hooks.sessions import REPEAT_S
+from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, CODEX, FACT, Agent
 from tests.hosts.home import Home, Ran, home
 
 pytestmark = pytest.mark.hosts
@@ -109,3 +111,88 @@ def test_a_session_that_is_compacted_begins_again_with_what_mattered(tmp_path: P
         assert kept == ["PgBouncer stands before Postgres.", FACT]
         briefed = at.tap.talks[begun_talks:]
         assert any(FACT.encode() in talk.told for talk in briefed if b'"source":"compact"' in talk.said)
+
+
+RESUMED: dict[str, Agent] = {
+    "claude-code": msgspec.structs.replace(CLAUDE_CODE, arguments=("--continue", *CLAUDE_CODE.arguments)),
+    "codex": msgspec.structs.replace(CODEX, arguments=(*CODEX.arguments[:-1], "resume", "--last", "{prompt}")),
+}
+"""The agents that resume a session, as they do it: the last one of the directory."""
+
+SUMMED_UP = "The user asked for the day of the releases; it is Tuesday."
+
+
+def outlast(at: Home) -> None:
+    """Until the next start of a session is no repetition of the last one for its quickness alone."""
+    time.sleep(REPEAT_S)
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_what_stands_in_the_context_of_a_resumed_session_is_not_told_again(name: str, tmp_path: Path) -> None:
+    (agent,) = (each for each in AGENTS if each.name == name)
+    with home(tmp_path) as at:
+        agent.prepared(at)
+        at.ask("remember", content=CORE, category="fact", importance=5)
+        at.ask("remember", content=FACT, category="decision", importance=3)
+        assert agent.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        outlast(at)
+        ran = RESUMED[name].converse(at, PROMPT, [{"say": ANSWER}])
+        assert ran.status == 0, ran.everything
+        starts = [each["source"] for each in at.tap.hooks() if each["hook_event_name"] == "SessionStart"]
+        assert starts == ["startup", "resume"]
+        asked = ran.main()[0]
+        assert (asked.count(CORE), asked.count(FACT)) == (1, 1)
+        assert at.tap.told().count("recalled-data") == 2  # both marks, once
+
+
+def test_a_session_of_codex_that_is_compacted_is_told_again_what_left_it(tmp_path: Path) -> None:
+    compacting = ("-c", "model_auto_compact_token_limit=1", *RESUMED["codex"].arguments[-3:])
+    agent = msgspec.structs.replace(CODEX, arguments=(*CODEX.arguments[:-1], *compacting))
+    with home(tmp_path) as at:
+        CODEX.prepared(at)
+        at.ask("remember", content=CORE, category="fact", importance=5)
+        at.ask("remember", content=FACT, category="decision", importance=3)
+        assert CODEX.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        outlast(at)
+        begun = len(at.tap.hooks())
+        ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
+        assert ran.status == 0, ran.everything
+        hooks = [(each["hook_event_name"], each.get("source")) for each in at.tap.hooks()[begun:]]
+        assert hooks[:4] == [
+            ("PostCompact", None), ("SessionStart", "resume"), ("SessionStart", "compact"), ("UserPromptSubmit", None),
+        ]  # fmt: skip
+        asked = ran.main()[0]
+        assert (asked.count(CORE), asked.count(FACT)) == (1, 1)  # they left the context, and are back
+
+
+def test_a_fork_of_claude_code_is_not_told_again(tmp_path: Path) -> None:
+    fork = msgspec.structs.replace(CLAUDE_CODE, arguments=("--continue", "--fork-session", *CLAUDE_CODE.arguments))
+    with home(tmp_path) as at:
+        CLAUDE_CODE.prepared(at)
+        at.ask("remember", content=CORE, category="fact", importance=5)
+        assert CLAUDE_CODE.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        ran = fork.converse(at, PROMPT, [{"say": ANSWER}])
+        assert ran.status == 0, ran.everything
+        assert len({each["session_id"] for each in at.tap.hooks()}) == 2
+        assert ran.main()[0].count(CORE) == 1
+
+
+@pytest.mark.parametrize("agent", [CLAUDE_CODE, CODEX], ids=lambda agent: agent.name)
+def test_a_memory_of_one_project_is_not_told_in_another(agent: Agent, tmp_path: Path) -> None:
+    rule = "Do not use the library requests in this repo, use httpx for HTTP"
+    with home(tmp_path) as at:
+        agent.prepared(at)
+        steps = [agent.use("remember", content=rule, category="preference", importance=5), {"say": ANSWER}]
+        assert agent.converse(at, "Remember our rule.", steps).status == 0
+        (kept,) = at.ask("list")["insights"]
+        assert (kept["content"], kept["project"]) == (rule, "apollo")  # of the directory that the agent works in
+        told = agent.converse(at, "Do we use the library requests or httpx for HTTP?", [{"say": ANSWER}])
+        assert told.main()[0].count(rule) == 1
+        elsewhere = msgspec.structs.replace(at, place="zeus")
+        elsewhere.work.mkdir()
+        steps = [agent.use("recall", query="library for HTTP requests"), {"say": ANSWER}]
+        ran = agent.converse(elsewhere, "Do we use the library requests or httpx for HTTP?", steps)
+        assert ran.status == 0, ran.everything
+        first, last = ran.main()[0], ran.main()[-1]
+        assert rule not in first
+        assert f"project:apollo> {rule}" in last  # it is found, and says where it is from
