@@ -609,8 +609,8 @@ class HookSettings(Section, frozen=True):
     project: Annotated[
         Literal["tag", "store", "none"],
         Meta(
-            description="A project is named after the directory an agent works in. `tag`: memories get its name as a"
-            " tag, in the default store; `store`: it has its own store, named after the directory and its path;"
+            description="How memories of projects are told apart. `tag`: each is marked with the project it was written"
+            " in, and told there alone, in the default store; `store`: a project has its own store, named after it;"
             " `none`: projects are not distinguished."
         ),
     ] = "tag"
