@@ -92,13 +92,14 @@ def recall(
     request = _request(snapshot, query, profile, vector, embedder)
     stages.lap("question")
     rank = measured_hits if profile.fusion == "measured" else literal_hits
-    found = rank(snapshot, _with_spare_results(request, profile, reranking), profile, stages.lap)
+    here = query.here if snapshot.projects else ""
+    found = rank(snapshot, _with_spare_results(request, profile, reranking, here), profile, stages.lap)
     ranked: Sequence[Hit] = found.hits
     if profile.settings.prior.weight > 0.0:
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
         stages.lap("prior")
-    if query.here and snapshot.projects:
-        ranked = with_own_project_first(ranked, query.here)
+    if here:
+        ranked = with_own_project_first(ranked, here)
     reranked = _rerank(snapshot, query, ranked, reranking, stages)
     every = reranked.hits
     reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
@@ -131,12 +132,14 @@ def recall(
     return Recalled(hits, meta, embed_error, query.here)
 
 
-def _with_spare_results(request: RankingRequest, profile: Profile, reranking: RerankSettings) -> RankingRequest:
-    """Raise the limit to the number of results that priors and the reranker consider."""
+def _with_spare_results(
+    request: RankingRequest, profile: Profile, reranking: RerankSettings, here: str
+) -> RankingRequest:
+    """Raise the limit to the number of results that priors, the reranker and the preference for a project consider."""
     query = request.query
     most = max(
         query.limit,
-        CONSIDERED if query.here else 0,
+        CONSIDERED if here else 0,
         reranking.shortlist if query.rerank else 0,
         CONSIDERED if profile.settings.prior.weight > 0.0 else 0,
     )

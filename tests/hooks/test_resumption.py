@@ -10,9 +10,15 @@ import pytest
 
 from mnemond.hooks.sessions import FILE, MAX_LEFT, MAX_LEFT_SHOWN, MAX_SESSIONS, AgentSessions, read_sessions
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
-from tests.hooks.factories import PORT, SQLITE, WHY, Desk, desk, known
+from tests.hooks.factories import PORT, SQLITE, WHY, Desk, desk
 
 ABOUT_PORT = "Which port does the staging server use?"
+
+
+async def known(over: Desk) -> None:
+    """A memory for the brief, and one that a prompt alone brings up."""
+    await over.remember(SQLITE, category="decision", importance=4)
+    await over.remember(PORT, category="fact", importance=2)
 
 
 async def begins(over: Desk, source: str, **fields: str) -> str:

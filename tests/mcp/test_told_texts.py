@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from mnemond.api.types_admin import CliRunParams
-from mnemond.cli import grammar
+from mnemond.cli import grammar, recall
 from mnemond.cli.grammar import Invocation
 from mnemond.hooks.prompt_files import PromptFiles, shipped
 from mnemond.mcp import render, tools
-from mnemond.model.answers import RecallMeta
+from mnemond.model.answers import MemoryInProject, RecallMeta
 from mnemond.text.prompt_escape import quarters, token_count
 
 MAX_TOKENS: Final = 1_500
@@ -28,8 +28,13 @@ DECLARED: dict[str, dict[str, Any]] = {
 }
 PROPERTIES: dict[str, dict[str, Any]] = {name: tool["inputSchema"]["properties"] for name, tool in DECLARED.items()}
 VALUES = {str(each) for found in PROPERTIES.values() for schema in found.values() for each in schema.get("enum", ())}
-OTHERS = {"mnemonctl", "mnemond", *(f"meta.{name}" for name in RecallMeta.__struct_fields__)}
-"""Names in code that are no tools: the command, the server, and members of a result."""
+LABELS = {"project:NAME", "project NAME"}
+"""How a memory of another project is labelled, in MCP and in a shell."""
+
+OTHERS = {
+    "mnemonctl", "mnemond", "--project none", *LABELS, *(f"meta.{name}" for name in RecallMeta.__struct_fields__)
+}  # fmt: skip
+"""Names in code that are no tools: the command, the server, an option, labels, and members of a result."""
 
 
 def texts() -> dict[str, str]:
@@ -61,6 +66,12 @@ def test_the_skill_names_every_parameter_of_every_tool_and_no_other() -> None:
         assert set(re.findall(r"`(\w+)`", cell)) == set(PROPERTIES[tool]) - {"store"}, tool
     assert all("store" in found for found in PROPERTIES.values())
     assert "Each takes `store`" in texts()["skill"]
+
+
+def test_labels_are_those_that_are_shown() -> None:
+    it = MemoryInProject("1", "text", "fact", 3, project="NAME", project_id="NAME", other_project=True)
+    assert {render._project(it).strip(), recall._project(it)} == LABELS
+    assert isinstance(grammar.parse(CliRunParams(argv=["list", "--project", "none"])), Invocation)
 
 
 def test_every_command_of_the_skill_is_understood() -> None:
