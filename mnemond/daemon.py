@@ -125,7 +125,7 @@ class Daemon:
             hosts=self._agents.seen.views,
         )
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
-        self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, identities.nonce)
+        self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
@@ -146,7 +146,7 @@ class Daemon:
             handlers_of(
                 self._daemon_handlers,
                 remembering,
-                ExtractHandlers(self.open_stores, identities, clock),
+                ExtractHandlers(self.open_stores, identities, clock, self.projects),
                 ChangeHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple, cast
 import msgspec
 import trio
 
+from mnemond.api.projects import Projects
 from mnemond.api.remember import similarity_with
 from mnemond.api.requests import Identities, scope_of, submit
 from mnemond.api.store_access import OpenStore, OpenStores
@@ -33,7 +34,7 @@ from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
 from mnemond.model.changes import Vector
-from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
+from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context
@@ -61,8 +62,9 @@ class _Written(NamedTuple):
 class ExtractHandlers:
     """extract. Conversations are analysed in threads."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock, projects: Projects) -> None:
         self._open_stores = open_stores
+        self._projects = projects
         self._identities = identities
         self._clock = clock
 
@@ -73,9 +75,10 @@ class ExtractHandlers:
         if problems := problems_with(params):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
+        scope = scope_of(params, await self._projects.written(params, "", warm))
         if params.show_context:
             return await trio.to_thread.run_sync(
-                _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
+                _context, warm, params, scope, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
             )
         if not warm.config.extraction.enabled:
             raise MnemonError(
@@ -83,7 +86,7 @@ class ExtractHandlers:
             )
         now_us = self._clock.now_us()
         analysis = await trio.to_thread.run_sync(
-            _analyse, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads
+            _analyse, warm, params, scope, now_us, abandon_on_cancel=True, limiter=warm.threads
         )
         written = await (self._dry_run if params.dry_run else self._write)(warm, params, analysis.writes)
         return warm.marked(_result(warm, params, analysis, written))
@@ -189,9 +192,9 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 # Analysis.
 
 
-def _analyse(warm: OpenStore, params: ExtractParams, now_us: int) -> _Analysis:
+def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int) -> _Analysis:
     """Extract and embed the facts (blocking)."""
-    settings, scope = warm.config.extraction, scope_of(params)
+    settings = warm.config.extraction
     observed_us = _observed_us(params, now_us)
     context = extraction.context_of(warm.store.snapshot, scope, settings, observed_us, params.importance_threshold)
     found = _extract(params, context, settings.message_window)
@@ -211,8 +214,8 @@ def _analyse(warm: OpenStore, params: ExtractParams, now_us: int) -> _Analysis:
     return _Analysis(found, embedded(warm.embedder, writes, warm.embed_error))
 
 
-def _context(warm: OpenStore, params: ExtractParams, now_us: int) -> ExtractContext:
-    snapshot, scope = warm.store.snapshot, scope_of(params)
+def _context(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int) -> ExtractContext:
+    snapshot = warm.store.snapshot
     wanted = Filter(scope=scope, now_us=now_us)
     found = exchange_context(_conversation(params), snapshot, wanted, window=warm.config.extraction.message_window)
     return warm.marked(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from mnemond.api.types_memories import Conversation, DryRun
+from mnemond.api.types_memories import Conversation, Directory, DryRun, ToldIn
 from mnemond.model.answers import Dropped, FactRelation
 from mnemond.model.outcomes import (
     EmbedCalibrateResult,
@@ -124,6 +124,8 @@ class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
         Time | None, about("when it was said, RFC 3339, where messages have no time of their own; now unless given")
     ] = None
     conversation_id: Conversation = None
+    project: ToldIn = None
+    directory: Directory = None
     dry_run: DryRun = False
     show_context: Annotated[
         bool, about("show what is needed to find the facts by yourself; read and write nothing")

@@ -67,6 +67,16 @@ Directory = Annotated[
     about("where the request is made: a directory, or the name or id of its project", by_client=True),
 ]
 
+ToldIn = Annotated[
+    ProjectName | None,
+    about(
+        "the project it is told in: a name, an id, or a directory in it; none: in all. Unless given, that of"
+        " `directory`, or none if the text says that it holds in all projects",
+        metavar="NAME|none",
+        cli="the project it is told in, or none: in all; that of this directory unless given",
+    ),
+]
+
 METADATA: Final = "an object of texts, numbers, true, false, null and lists of these, at most 4,096 bytes of JSON"
 
 
@@ -89,15 +99,7 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     entity_mode: EntityMode = "merge"
     source: Annotated[Name, about("who said it")] = "user"
     conversation_id: Conversation = None
-    project: Annotated[
-        ProjectName | None,
-        about(
-            "the project it is told in: a name, an id, or a directory in it; none: in all. Unless given, that of"
-            " `directory`, or none if the text says that it holds in all projects",
-            metavar="NAME|none",
-            cli="the project it is told in, or none: in all; that of this directory unless given",
-        ),
-    ] = None
+    project: ToldIn = None
     directory: Directory = None
     created_at: Annotated[Time | None, about("when it happened, RFC 3339; now unless given")] = None
     metadata: Annotated[

@@ -49,13 +49,17 @@ class Briefs:
         wanted = self._wanted(project)
         return await in_thread(select, warm.store.snapshot, wanted, wanted.now_us, limiter=self._threads)
 
-    async def core(self, store: str | None) -> Core:
-        """Return the memories that matter most; the newest if none is worth telling. Raises MnemonError."""
-        selected = await self.select(store)
+    async def core(self, store: str | None, project: str | None = None) -> Core:
+        """Return the memories that matter most; the newest if none is worth telling; with `project` as in `select`.
+
+        Raises MnemonError.
+        """
+        selected = await self.select(store, project)
         if found := selected.all():
-            return Core([insight_view(it) for it in _by_importance(found, selected.against)[:CORE]], selected.against)
-        newest = (await self._open_stores.use(store)).store.snapshot.newest(self._wanted(), CORE)
-        return Core([insight_view(it) for it in _by_importance(newest, {})], {})
+            best = _by_importance(found, selected.against)[:CORE]
+            return Core([insight_view(it, project) for it in best], selected.against)
+        newest = (await self._open_stores.use(store)).store.snapshot.newest(self._wanted(project), CORE)
+        return Core([insight_view(it, project) for it in _by_importance(newest, {})], {})
 
     def _wanted(self, project: str | None = None) -> Filter:
         now_us = self._clock.now_us()

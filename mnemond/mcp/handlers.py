@@ -10,6 +10,7 @@ import msgspec
 import trio
 from msgspec import UNSET
 
+from mnemond.api.projects import Projects
 from mnemond.api.types_admin import StoreListResult
 from mnemond.config.settings import McpSettings
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
@@ -53,12 +54,19 @@ class McpHandlers:
     """Every method of MCP that is supported."""
 
     def __init__(
-        self, settings: McpSettings, invoke: Invoke, briefs: Briefs, prompts: PromptFiles, nonce: Callable[[], str]
+        self,
+        settings: McpSettings,
+        invoke: Invoke,
+        briefs: Briefs,
+        prompts: PromptFiles,
+        projects: Projects,
+        nonce: Callable[[], str],
     ) -> None:
         """`invoke` runs a method of mnemond; `nonce` returns a number that no memory can contain."""
         self._settings = settings
         self._invoke = invoke
         self._briefs = briefs
+        self._projects = projects
         self._prompts = prompts
         self._nonce = nonce
         self._threads = trio.CapacityLimiter(THREADS)
@@ -160,7 +168,7 @@ class McpHandlers:
         address = protocol.parse_uri(uri)
         try:
             if address.store is not None:
-                text = await self._core(address.store)
+                text = await self._core(address.store, call)
             elif address.memory is None:
                 text = self._prompts.skill() if address.skill else self._prompts.guide()
             else:
@@ -189,7 +197,7 @@ class McpHandlers:
         given = parsed.arguments(tools.PromptArguments).store
         store = given if isinstance(given, str) else None
         if name == "brief":
-            text = protocol.BRIEF + await self._core(store)
+            text = protocol.BRIEF + await self._core(store, call)
         else:
             found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
             assert isinstance(found, GcResult)  # noqa: S101
@@ -219,8 +227,11 @@ class McpHandlers:
             pending.withdrawn = True
         return {}
 
-    async def _core(self, store: str | None) -> str:
-        return await self._rendered(render.core, await self._briefs.core(store))
+    async def _core(self, store: str | None, call: Call) -> str:
+        """The memories that matter most where the client works; all of the store if that is unknown."""
+        directory = call.state.directory
+        project = (await self._projects.of(directory)).id if directory else None
+        return await self._rendered(render.core, await self._briefs.core(store, project))
 
     async def _rendered(self, text_of: Callable[[Any, str], str], result: object) -> str:
         """A long text, rendered in a thread."""
@@ -286,7 +297,7 @@ _TOOL_CALLS: Final = {
     "forget": _ToolCall(tools.ForgetArguments, "forget", _given, _plain(render.forgotten)),
     "update": _ToolCall(tools.UpdateArguments, "update", _given, _plain(render.updated)),
     "status": _ToolCall(tools.StatusArguments, "status", _given, _status),
-    "memory_extract": _ToolCall(tools.ExtractArguments, "extract", _given, _fenced(render.extracted)),
+    "memory_extract": _ToolCall(tools.ExtractArguments, "extract", _given, _fenced(render.extracted), in_project=True),
     "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched), in_project=True),
     "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
     "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed), in_project=True),

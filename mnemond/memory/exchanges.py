@@ -43,7 +43,6 @@ from mnemond.model.query import Filter
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
 from mnemond.text import caches
-from mnemond.text.generality import is_general
 from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import without_echoes
@@ -105,13 +104,12 @@ def decoded(text: str) -> list[Fact]:
 
 def write_of(fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config) -> FactWrite:
     """Prepare a fact with its provenance, without its vector. It is for every session: the host's session is stored as
-    the conversation. It belongs to the project of the exchange, unless it says that it holds in all."""
+    the conversation."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
-    general = not is_summary and is_general(fact.content)
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
         resolves=config.extraction.auto_resolve_conflicts,
-        scope=Scope(project=None if general else said.project or None),
+        scope=Scope(project=said.project or None),
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
     )
     known = snapshot.entity_spelling

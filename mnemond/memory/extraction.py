@@ -38,6 +38,7 @@ from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known, canonical_name
+from mnemond.text.generality import is_general
 from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
@@ -179,7 +180,9 @@ def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
 def prepare(
     fact: Fact, provenance: Provenance, now_us: int, known: Known, config: Config, *, as_it_is: bool = False
 ) -> FactWrite:
-    """Prepare a fact like any memory, without its vector. `as_it_is`: skip substance check and diff."""
+    """Prepare a fact like any memory, without its vector; one that says that it holds in all projects belongs to none.
+    `as_it_is`: skip substance check, diff, and that."""
+    general = not as_it_is and is_general(fact.content)
     draft = Draft(
         content=fact.content,
         category=fact.category,
@@ -188,7 +191,7 @@ def prepare(
         source=fact.attributed_to,
         channel=EXTRACTED,
         conversation_id=provenance.conversation_id,
-        scope=provenance.scope,
+        scope=provenance.scope.in_project(None) if general else provenance.scope,
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
         metadata=provenance.metadata,
         no_diff=as_it_is,

@@ -39,7 +39,7 @@ FACT_KEYS = {
 
 
 async def extract(over: Bench, messages: object = (), **more: object) -> ExtractResult:
-    handlers = ExtractHandlers(over.open_stores, over.identities, over.clock)
+    handlers = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects)
     params = msgspec.convert({"messages": messages, **more}, ExtractParams)
     result = await handlers.extract(CALL, params)
     assert isinstance(result, ExtractResult)
@@ -265,7 +265,7 @@ async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_pat
             {"content": "x" * 400}, {"role": "assistant", "content": f"use {SECRET}"},
             {"content": "Do we deploy on Fridays?", "name": "ana"}, {"role": "assistant", "content": "no"},
         ]  # fmt: skip
-        handlers = ExtractHandlers(over.open_stores, over.identities, over.clock)
+        handlers = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects)
         asked = msgspec.convert({"messages": talk, "show_context": True, "observation_date": THEN}, ExtractParams)
         shown = await handlers.extract(CALL, asked)
         assert isinstance(shown, ExtractContext)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mnemond.api.extract import ExtractHandlers
+from mnemond.api.types_extract import ExtractParams
 from mnemond.api.types_memories import (
     ContextParams,
     DiffParams,
@@ -185,3 +187,12 @@ async def test_what_is_clearly_better_stays_above_its_own_project(tmp_path: Path
         await at.remember("Staging has no backups", directory=at.acme)
         best, *_ = await at.recall("which host runs the staging database PostgreSQL", directory=at.acme)
         assert best == ("The staging database runs PostgreSQL 16 on host stage-db-3", "beta")
+
+
+async def test_facts_of_a_conversation_belong_to_its_project(tmp_path: Path) -> None:
+    said = "I prefer tabs over spaces in this repo. I prefer pytest over unittest in all my projects."
+    async with world(tmp_path) as at:
+        extracting = ExtractHandlers(at.over.open_stores, at.over.identities, at.over.clock, at.over.projects)
+        await extracting.extract(CALL, ExtractParams(messages=said, directory=at.acme))
+        assert ["tabs" in each for each in await at.list(project="acme")] == [True]
+        assert ["pytest" in each for each in await at.list(project="none")] == [True]

@@ -246,6 +246,10 @@ async def test_what_has_no_project_has_that_of_the_directory_of_the_client(tmp_p
         whole = await over.ask("resources/read", {"uri": f"mnemon://memory/{it['id']}"}, modern=True)
         assert "project: apollo" in whole["contents"][0]["text"]
         core = await over.ask("resources/read", {"uri": "mnemon://store/default/core"}, modern=True)
+        assert one in core["contents"][0]["text"]
+        assert "project:" not in core["contents"][0]["text"]
+        over.call.state.directory = ""
+        core = await over.ask("resources/read", {"uri": "mnemon://store/default/core"}, modern=True)
         assert " project:zeus> Releases of Zeus" in core["contents"][0]["text"]
 
 
