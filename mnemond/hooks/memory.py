@@ -136,8 +136,9 @@ class AgentMemory:
             session.reset_context()
         elif event.source == FORKED and not session.briefed:
             self._sessions.fork(event)
-        session.brief_pending = False
-        stands = session.briefed and event.source in (RESUMED, FORKED)
+        goes_on = event.source in (RESUMED, FORKED)
+        session.brief_pending = goes_on and session.compacted  # Codex begins again next, which has the brief
+        stands = goes_on and (session.briefed or session.compacted)
         if stands or not (event.takes_context and place.exists):
             return ""
         return await self._brief(place, session, event, call)

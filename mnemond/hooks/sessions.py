@@ -80,10 +80,13 @@ class AgentSession:
     `task` the latest prompt, for a subagent that gets none. `again`: the session began again after a compaction and had
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
-    got no brief when it began, and gets it with its next prompt.
+    got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
+    the prompt that follow it.
     """
 
-    __slots__ = ("_shown", "again", "brief_pending", "briefed", "place", "project", "prompt", "summary", "task")
+    __slots__ = (
+        "_shown", "again", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "summary", "task",
+    )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
         self.brief_pending = brief_pending
@@ -91,12 +94,12 @@ class AgentSession:
         self.place = ""
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
-        self.briefed = self.again = False
+        self.briefed = self.again = self.compacted = False
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""
         self.prompt = self.task = shortened(prompt, PROMPT_FACTOR * LONGEST_PROMPT)
-        self.summary, self.again = "", False
+        self.summary, self.again, self.compacted = "", False, False
 
     def take_prompt(self) -> str:
         """Remove and return the prompt, which has its answer now."""
@@ -112,13 +115,14 @@ class AgentSession:
         """A compaction removed from the context what was shown, or it is empty. `again`: the session begins again now,
         after a compaction; the brief is due with that, not with a resumption that Codex reports between the two."""
         self._shown.clear()
-        self.again = again
+        self.again, self.compacted = again, False
 
     def set_summary(self, summary: str) -> None:
         """Keep the summary of a compaction. Hosts send it before or after the session has begun again."""
         self.summary = summary[:MAX_SUMMARY] or self.summary
         if not self.again:
             self.reset_context()
+            self.compacted = True
 
     def forget_texts(self) -> None:
         """Drop prompts and summary."""

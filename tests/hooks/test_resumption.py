@@ -85,6 +85,20 @@ async def test_a_session_that_is_compacted_as_it_is_resumed_is_briefed_once(tmp_
         assert await over.asks(WHY) == ""
 
 
+async def test_a_resumption_between_a_compaction_and_its_start_has_no_brief_though_there_was_none(
+    tmp_path: Path,
+) -> None:
+    """The first one may have been too late for its hook."""
+    async with desk(tmp_path) as over:
+        await known(over)
+        for session in ("began again", "did not"):
+            assert await over.at(Moment.POST_COMPACT, source="auto", session=session, takes_context=False) == ""
+            assert await begins(over, "resume", session=session) == ""
+        assert SQLITE in await begins(over, "compact", session="began again")
+        assert await over.asks(WHY, session="began again") == ""
+        assert SQLITE in await over.asks("What is the weather?", session="did not")  # the brief, with its prompt
+
+
 async def test_what_a_compaction_removed_is_shown_again_though_the_session_was_resumed_since(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
