@@ -152,7 +152,7 @@ class AgentMemory:
         name = project_parts(place.project or "")[0]
         parts = briefing.parts(selected, name, [hit.insight for hit in hits])
         rendered = brief(self._prompts.opening(), parts, self._nonce(), self._settings.max_characters, selected.against)
-        session.brief_pending = not self._is_in_time(begun_s)
+        session.brief_pending = not self._is_in_time(begun_s, call)
         if not session.brief_pending:
             session.briefed = True
             session.mark_shown((it.id, it.updated_at) for it in rendered.whole)
@@ -213,7 +213,7 @@ class AgentMemory:
         begun_s = self._stopwatch()
         new = select(await self._search(text, place, call), session, self._settings)
         rendered = render_prompt_memories(new, self._nonce(), self._settings.max_characters)
-        if rendered.text and self._is_in_time(begun_s):
+        if rendered.text and self._is_in_time(begun_s, call):
             session.mark_shown((it.id, it.updated_at) for it in rendered.shown)
             self._count(place, new[: len(rendered.shown)])
         return rendered.text
@@ -235,9 +235,9 @@ class AgentMemory:
             await in_task(trio.lowlevel.checkpoint)
         return sorted(best.values(), key=_rank, reverse=True)
 
-    def _is_in_time(self, begun_s: float) -> bool:
-        """True if a hook that began then still waits for its text."""
-        return self._stopwatch() - begun_s < self._within_s
+    def _is_in_time(self, begun_s: float, call: Call) -> bool:
+        """True if a hook that began then still waits for its text. On a busy machine it may have begun long before."""
+        return self._stopwatch() - begun_s < self._within_s and not call.gone()
 
     def _count(self, place: Place, shown: list[RecallHit]) -> None:
         """Count uses of the memories shown, and log the recall, as the settings of the store define it."""

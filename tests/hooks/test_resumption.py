@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from mnemond.hooks.sessions import FILE, MAX_LEFT, MAX_LEFT_SHOWN, MAX_SESSIONS, AgentSessions, read_sessions
+from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
-from tests.hooks.factories import PORT, SQLITE, WHY, Desk, desk
+from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk
 
 ABOUT_PORT = "Which port does the staging server use?"
 
@@ -172,3 +173,16 @@ def test_so_many_sessions_are_kept_and_no_more() -> None:
     assert again.of(event(last)).has_shown(str(MAX_LEFT_SHOWN), "t")
     assert not again.of(event(last)).has_shown(str(MAX_LEFT_SHOWN), "later")
     assert not again.of(event("0")).has_shown(str(MAX_LEFT_SHOWN), "t")
+
+
+async def test_what_no_process_read_was_not_shown(tmp_path: Path) -> None:
+    """The launcher gives up by itself, on a busy machine before the daemon has begun."""
+    gone = Call(connection=1, peer_pid=2, peer_uid=3, gone=lambda: True)
+    async with desk(tmp_path) as over:
+        await known(over)
+        start = HookEvent(host=Host.CODEX, moment=Moment.SESSION_START, session="s", cwd=APOLLO, source="startup")
+        assert SQLITE in await over.daemon._agents.at(start, gone)
+        prompt = HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", cwd=APOLLO, text=WHY)
+        assert SQLITE in await over.daemon._agents.at(prompt, gone)
+        assert SQLITE in await over.asks(WHY)
+        assert await over.asks(WHY) == ""

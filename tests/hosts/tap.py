@@ -52,10 +52,6 @@ class Tap:
         named = [each["method"] for each in said if "jsonrpc" in each and "method" in each]
         return [name for name in named if name != "hello"]  # by which the launcher tells where it works
 
-    def told(self) -> str:
-        """What hooks were told."""
-        return "".join(talk.told.decode() for talk in list(self.talks) if b'"hook_event_name"' in talk.said)
-
     def close(self) -> None:
         """Once the host has left."""
         self._listener.shutdown(socket.SHUT_RDWR)

@@ -119,7 +119,17 @@ RESUMED: dict[str, Agent] = {
 }
 """The agents that resume a session, as they do it: the last one of the directory."""
 
-SUMMED_UP = "The user asked for the day of the releases; it is Tuesday."
+ATTEMPTS = 3
+
+
+def begin(agent: Agent, at: Home) -> None:
+    """A session with its brief. A hook of a busy machine may be too late for it; then another session."""
+    for _ in range(ATTEMPTS):
+        ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
+        assert ran.status == 0, ran.everything
+        if CORE in ran.main()[0]:
+            return
+    pytest.fail(f"{ATTEMPTS} sessions had no brief")
 
 
 def outlast(at: Home) -> None:
@@ -134,15 +144,16 @@ def test_what_stands_in_the_context_of_a_resumed_session_is_not_told_again(name:
         agent.prepared(at)
         at.ask("remember", content=CORE, category="fact", importance=5)
         at.ask("remember", content=FACT, category="decision", importance=3)
-        assert agent.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        begin(agent, at)
         outlast(at)
+        begun, talked = len(at.tap.hooks()), len(at.tap.talks)
         ran = RESUMED[name].converse(at, PROMPT, [{"say": ANSWER}])
         assert ran.status == 0, ran.everything
-        starts = [each["source"] for each in at.tap.hooks() if each["hook_event_name"] == "SessionStart"]
-        assert starts == ["startup", "resume"]
+        starts = [each["source"] for each in at.tap.hooks()[begun:] if each["hook_event_name"] == "SessionStart"]
+        assert starts == ["resume"]
         asked = ran.main()[0]
         assert (asked.count(CORE), asked.count(FACT)) == (1, 1)
-        assert at.tap.told().count("recalled-data") == 2  # both marks, once
+        assert b"recalled-data" not in b"".join(talk.told for talk in at.tap.talks[talked:])
 
 
 def test_a_session_of_codex_that_is_compacted_is_told_again_what_left_it(tmp_path: Path) -> None:
@@ -152,7 +163,7 @@ def test_a_session_of_codex_that_is_compacted_is_told_again_what_left_it(tmp_pat
         CODEX.prepared(at)
         at.ask("remember", content=CORE, category="fact", importance=5)
         at.ask("remember", content=FACT, category="decision", importance=3)
-        assert CODEX.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        begin(CODEX, at)
         outlast(at)
         begun = len(at.tap.hooks())
         ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
@@ -170,10 +181,11 @@ def test_a_fork_of_claude_code_is_not_told_again(tmp_path: Path) -> None:
     with home(tmp_path) as at:
         CLAUDE_CODE.prepared(at)
         at.ask("remember", content=CORE, category="fact", importance=5)
-        assert CLAUDE_CODE.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        begin(CLAUDE_CODE, at)
+        begun = len(at.tap.hooks())
         ran = fork.converse(at, PROMPT, [{"say": ANSWER}])
         assert ran.status == 0, ran.everything
-        assert len({each["session_id"] for each in at.tap.hooks()}) == 2
+        assert at.tap.hooks()[begun]["source"] == "fork"
         assert ran.main()[0].count(CORE) == 1
 
 
