@@ -13,7 +13,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import project_parts
 from mnemond.text.generality import is_general
 from mnemond.text.project_name import NONE, Project, named_project, project_from
-from mnemond.text.secrets import find_secrets
+from mnemond.text.secrets import kind_in_name
 from mnemond.wire.deferred import in_thread
 
 THREADS: Final = 4
@@ -85,7 +85,7 @@ class Projects:
         if project_parts(given)[1]:
             return project_from(given)
         named = project_from(named_project(given))
-        if not named.name or find_secrets(named.name):
+        if not named.name or kind_in_name(named.name):
             reason = "looks like a secret" if named.name else "is no name"
             raise invalid([FieldProblem("project", f"project {reason}: give the name of a project, or {NONE}")])
         alike = [each for each in (here, *map(project_from, snapshot.projects)) if _is_called(each, named.name)]

@@ -22,7 +22,7 @@ from mnemond.text.project_name import (
     project_of_remote,
 )
 from mnemond.text.resources import regex
-from mnemond.text.secrets import find_secrets
+from mnemond.text.secrets import kind_in_name
 
 MAX_PARENTS: Final = 64
 """Directories above a directory that are looked at."""
@@ -63,7 +63,7 @@ def project_in(directory: str, roots: dict[str, str]) -> Project:
     path. An empty one if it belongs to none. `roots`: first commits that are known, by later ones; it gets more."""
     found = _repository_around(directory)
     project = project_of(directory) if found is None else _project_of(found, directory, roots, MAX_HOPS)
-    return project._replace(name="project") if find_secrets(project.name) else project
+    return project._replace(name="project") if kind_in_name(project.name) else project
 
 
 def _project_of(repository: Repository, directory: str, roots: dict[str, str], hops: int) -> Project:

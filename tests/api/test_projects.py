@@ -137,9 +137,10 @@ async def test_recall_finds_other_projects_labelled_and_after_its_own(tmp_path: 
         assert await at.recall(question, directory=at.acme, project="beta") == [(OTHER, "beta")]
         assert await at.recall(question, project="none") == []
         found = await at.over.search.search(CALL, SearchParams(query="requests", directory=at.acme))
-        assert {hit.content: hit.other_project for hit in found} == {RULE: False, OTHER: True}
+        views = [hit.insight for hit in found.results]
+        assert {it.content: it.other_project for it in views} == {RULE: False, OTHER: True}
         only = await at.over.search.search(CALL, SearchParams(query="requests", project="acme"))
-        assert [hit.content for hit in only] == [RULE]
+        assert [hit.insight.content for hit in only.results] == [RULE]
         context = await at.over.reads.context(CALL, ContextParams(query=question, directory=at.acme))
         assert isinstance(context, ContextResult)
         assert " project:beta> Use the library" in context.text
