@@ -82,8 +82,7 @@ class BackupHandlers:
             raise MnemonError(
                 INVALID_PARAMS,
                 f'this replaces the store "{into}" by what it was at {backup.created_at}; it needs yes (--yes)',
-                hint="what it is now becomes a backup first, or is kept aside if it cannot be read; or name another"
-                " store with into (--into)",
+                hint="what it is now becomes a backup first; or name another store with into (--into)",
                 outcome="rejected",
             )
         done = await self._safekeeping.restore(backup, into)
