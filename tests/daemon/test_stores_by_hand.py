@@ -102,12 +102,12 @@ $ mnemonctl backup restore nothing ; echo $?
 mnemonctl: there is no backup 'nothing'
   `mnemonctl backup list` shows them
 3
-$ mnemonctl backup -o $MNEMON_DATA_DIR/mine.db
+$ mnemonctl backup -o $MNEMON_DATA_DIR-mine.db
 Backed up store "default": 1 memory, SIZE
   NAME-asked
-  DIR/mine.db
-$ mnemonctl backup -o $MNEMON_DATA_DIR/mine.db ; echo $?
-mnemonctl: DIR/mine.db cannot be written: it exists already
+  DIR-mine.db
+$ mnemonctl backup -o $MNEMON_DATA_DIR-mine.db ; echo $?
+mnemonctl: DIR-mine.db cannot be written: it exists already
   name another file
 5
 """
@@ -159,7 +159,7 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
 def test_scenes(scene: str, daemon: DaemonProcess) -> None:
     play(SCENES[scene].replace("DIR", str(daemon.data_dir)), Terminal(daemon.data_dir))
     if scene == "backups":
-        for path in (daemon.data_dir / "mine.db", *daemon.data_dir.glob("backups/default/*")):
+        for path in (Path(f"{daemon.data_dir}-mine.db"), *daemon.data_dir.glob("backups/default/*")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
