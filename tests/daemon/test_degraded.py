@@ -34,7 +34,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "unlink": lambda world: {"source_id": world.one, "target_id": world.other},
     "related": lambda world: {"id": world.one},
     "pin": lambda world: {"id": world.one},
-    "merge": lambda world: {"id": world.one, "other_id": world.other},
+    "merge": lambda world: {"id": world.one, "other_id": world.other, "content": "Both texts"},
     "restore": lambda world: {"id": world.one},
     "log": lambda _: {},
     "receipt": lambda _: {},

@@ -40,12 +40,12 @@ $ cd / && mnemonctl search requests --project beta
 1. 0c0c0c0c  preference/3  project beta  score .56
    Use requests for all HTTP calls
 $ cd clone && mnemonctl recall requests for HTTP -q
-Do not use requests in this repo, use httpx
-Use requests for all HTTP calls
+0a0a0a0a
+0c0c0c0c
 $ cd clone && mnemonctl recall requests for HTTP --compact --text | grep -o 'project beta.*'
 project beta  Use requests for all HTTP calls
 $ cd acme && mnemonctl recall requests for HTTP --project acme -q
-Do not use requests in this repo, use httpx
+0a0a0a0a
 $ cd acme && mnemonctl context requests for HTTP --project none --text | grep -c requests
 0
 $ cd acme && mnemonctl get 0c0c0c0c --text | grep project

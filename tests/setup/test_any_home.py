@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -102,9 +103,15 @@ def edited(name: str, content: bytes, value: object, *, first: bool) -> bytes:
     return f"{text[: len(text) - len(bare)]}{new}".encode("utf-8", "surrogatepass")
 
 
+def number(text: str) -> float:
+    """One object for nan, which is then equal to itself in a container."""
+    value = float(text)
+    return math.nan if math.isnan(value) else value
+
+
 def parsed(name: str, content: bytes) -> Any:
     text = content.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
-    return tomllib.loads(text) if name.endswith(".toml") else parse(text, JSONC).plain()
+    return tomllib.loads(text, parse_float=number) if name.endswith(".toml") else parse(text, JSONC).plain()
 
 
 @few_or_many(60, 2000)

@@ -15,6 +15,7 @@ from mnemond.text.similarity import LongTextCache
 from tests.text.cache_walk import unregistered
 
 WITHOUT_TEXT = {
+    "mnemond.api.requests._digest_form": "of types of parameters, and names of fields",
     "mnemond.hooks.prompt_files.shipped": "of texts of the release",
     "mnemond.memory.draft.write_rules": "of settings and embedders",
     "mnemond.model.memory.parse_rfc3339": "of times",
