@@ -471,14 +471,23 @@ class BackupService:
             async with self._stores.exclusive(into) as closed:
                 before = before or await self._last_backup(into, closed, "replaced")
                 aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
-            if aside is not None:
-                if before is None:
-                    before = await self._backup_of_aside(into, aside, "replaced")
-                if before is not None or not holds_store(aside):
-                    await _run(partial(_take_over, aside, path.parent), abandon=False)
-                    await _run(partial(self._directory.drop_aside, aside), abandon=False)
-                    aside = None
+            before, aside = await self._kept(into, path, before, aside)
         return Restored(into, path, backup, facts.memories, before, aside)
+
+    async def _kept(
+        self, name: str, path: Path, before: Backup | None, aside: Path | None
+    ) -> tuple[Backup | None, Path | None]:
+        """Back up what was moved aside, unless `before` has it, and delete it if there is a backup or nothing to keep.
+        Return the backup, and the place of what was neither backed up nor deleted."""
+        if aside is None:
+            return before, None
+        if before is None:
+            before = await self._backup_of_aside(name, aside, "replaced")
+        if before is None and holds_store(aside):
+            return None, aside
+        await _run(partial(_take_over, aside, path.parent), abandon=False)
+        await _run(partial(self._directory.drop_aside, aside), abandon=False)
+        return before, None
 
     async def _save(self, name: str, kind: Kind) -> Backup | None:
         """Back up an open store whose file is not there any more; None for any other. Raises MnemonError."""

@@ -524,6 +524,21 @@ async def test_a_sound_store_whose_page_breaks_before_its_last_backup_is_kept_as
         assert (done.before, done.aside is None) == (None, False)
 
 
+async def test_a_full_disk_is_no_damage_and_restores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> object:
+        raise apsw.FullError("database or disk is full")
+
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = (await world.keeping.back_up("work")).backup
+        await world.remember("work", 2)
+        monkeypatch.setattr(BackupDirectory, "add", full)
+        with pytest.raises(MnemonError):
+            await world.keeping.restore(made, "work")
+        monkeypatch.undo()
+        assert await world.contents("work") == texts(1, 2)
+
+
 async def test_a_store_that_cannot_be_closed_well_is_kept_with_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,3 +241,18 @@ def test_errors_that_are_no_damage() -> None:
     assert not checksums.is_damage(apsw.exception_for(apsw.SQLITE_FULL))
     assert checksums.is_damage(apsw.exception_for(apsw.SQLITE_CORRUPT))
     assert checksums.is_damage(apsw.exception_for(apsw.SQLITE_IOERR_DATA))
+
+
+def test_an_error_without_a_sentence_of_its_own_is_named_by_its_code(tmp_path: Path) -> None:
+    error = apsw.IOError("not an error")
+    error.extendedresult = apsw.SQLITE_IOERR_FSYNC
+    assert checksums.reason(error) == "the disk refused (SQLITE_IOERR_FSYNC)"
+    del error
+    assert checksums.reason(apsw.FullError("database or disk is full")) == "database or disk is full"
+
+
+def test_a_page_beyond_the_end_is_not_sound(tmp_path: Path) -> None:
+    path = tmp_path / "mnemon.db"
+    engine_at(path).close()
+    assert checksums.is_sound(path, 1)
+    assert not checksums.is_sound(path, 10_000)

@@ -282,6 +282,26 @@ def test_the_history_of_a_lost_memory_may_be_damaged_as_well(path: Path) -> None
     assert texts_of(salvaged(path).path) == {"memory number 1"}
 
 
+def test_a_forgotten_memory_whose_row_is_lost_does_not_come_back(path: Path) -> None:
+    tagged(path)
+    forgotten = "status = 'forgotten', deleted_at = '2026-02-03T00:00:00.000000Z'"
+    change(path, f"UPDATE insights SET content = 'another', {forgotten} WHERE id = '{insight_id(2)}'")
+    assert texts_of(salvaged(path).path) == {"memory number 1", "memory number 3"}
+
+
+def test_a_memory_from_the_history_with_an_impossible_time_comes_back_without_it(path: Path) -> None:
+    tagged(path)
+    change(
+        path,
+        f"UPDATE insights SET content = 'another' WHERE id = '{insight_id(3)}'",
+        """UPDATE memory_operations SET after_state = replace(after_state, 'updated_at":"2026', 'updated_at":"2926')""",
+    )
+    done = salvaged(path)
+    assert "memory number 3" in texts_of(done.path)
+    times = {row[0] for row in apsw.Connection(str(done.path)).execute("SELECT substr(updated_at, 1, 4) FROM insights")}
+    assert "2926" not in times
+
+
 def test_a_file_without_checksums_is_read_as_it_is(path: Path) -> None:
     made(path, 60)
     make_plain(path)
