@@ -25,7 +25,7 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
-from mnemond.api import types_admin, types_changes, types_extract, types_memories
+from mnemond.api import types_admin, types_changes, types_extract, types_memories, types_sessions
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.model import answers
@@ -123,6 +123,18 @@ class JobMethods(_Methods):
     run = remote(types_admin.JOBS_RUN)
 
 
+class SessionMethods(_Methods):
+    """`session.…`: sessions of agents."""
+
+    show = remote(types_sessions.SESSION_SHOW)
+
+
+class HookMethods(_Methods):
+    """`hook.…`: what agents are told unasked."""
+
+    preview = remote(types_sessions.HOOK_PREVIEW)
+
+
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
@@ -173,6 +185,8 @@ class Client:
         self.stores = StoreMethods(self)
         self.embed = EmbedMethods(self)
         self.jobs = JobMethods(self)
+        self.session = SessionMethods(self)
+        self.hook = HookMethods(self)
         self.backups = BackupMethods(self)
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
@@ -198,6 +212,7 @@ class Client:
     unlink = remote(types_changes.UNLINK)
     history = remote(types_changes.HISTORY)
     undo = remote(types_changes.UNDO)
+    feedback = remote(types_sessions.FEEDBACK)
     log = remote(types_changes.LOG)
     receipt = remote(types_changes.RECEIPT)
     gc = remote(types_admin.GC)

@@ -29,6 +29,7 @@ from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities
+from mnemond.api.sessions import SessionHandlers
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
@@ -151,6 +152,8 @@ class Daemon:
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 HistoryHandlers(self.open_stores, identities, clock),
+                SessionHandlers(self.open_stores, identities),
+                self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
                 StoreHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),

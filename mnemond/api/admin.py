@@ -394,6 +394,10 @@ def _stats_result(
         index_total_bytes=sum(index.values()),
         rows=snapshot.rows,
         refused=refused,
+        judged={
+            "useful": sum(insight.useful for insight in insights),
+            "misled": sum(insight.misled for insight in insights),
+        },
     )
 
 

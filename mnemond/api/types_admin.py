@@ -684,7 +684,8 @@ class StatsResult(StoreCounts, frozen=True, kw_only=True):
     most frequent. `embedded_share` in [0, 1]. Quantiles are null for an empty store: days since memories were made and
     last used, and effective importance; `importance_bands` counts memories by it. `*_bytes` of the database, its
     write-ahead log, free pages in it, and the index in memory by part; `rows` are those of the index, dead ones
-    included. `refused`: texts that the substance filter refused, by day (UTC, newest first, at most 30) and reason."""
+    included. `judged`: judgements of active memories (`feedback`). `refused`: texts that the substance filter refused,
+    by day (UTC, newest first, at most 30) and reason."""
 
     by_type: dict[str, int]
     by_source: dict[str, int]
@@ -700,6 +701,7 @@ class StatsResult(StoreCounts, frozen=True, kw_only=True):
     index_total_bytes: int
     rows: int
     refused: dict[str, dict[str, int]]
+    judged: dict[str, int]
 
 
 STATS = method(

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 
@@ -17,9 +17,10 @@ from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
-from mnemond.model.changes import RecallLine
+from mnemond.model.changes import RecallLine, Showing
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import MAX_RECALLS
+from mnemond.store.showings import MAX_SHOWINGS
 from mnemond.store.store import OnResult
 
 GATHER_S: Final = 1.0
@@ -33,9 +34,11 @@ AT_ONCE: Final = 50
 pending: 16 ms in one write, 40 to 110 ms under that load, which delayed every concurrent remember."""
 
 LINES_AT_ONCE: Final = 100
-"""Lines of the log of recalls per write: some tenths of a millisecond."""
+"""Lines of the log of recalls, and showings, per write: some tenths of a millisecond."""
 
 CAUSE: Final = "system:recall"
+
+T = TypeVar("T")
 
 Guard = Callable[[], AbstractContextManager[object]]
 """Context that logs unexpected exceptions, so that they end one task only."""
@@ -66,9 +69,16 @@ class Uses:
                         pass
             self._waiting.clear()
 
-    def note(self, warm: OpenStore, insight_ids: Sequence[str], line: RecallLine | None = None) -> None:
-        """Schedule the counting of recalled memories, and a line of the log about their recall."""
-        if not (insight_ids or line) or self._nursery is None:
+    def note(
+        self,
+        warm: OpenStore,
+        insight_ids: Sequence[str],
+        line: RecallLine | None = None,
+        showings: Sequence[Showing] = (),
+    ) -> None:
+        """Schedule the counting of recalled memories, a line of the log about their recall, and what a session was
+        shown."""
+        if not (insight_ids or line or showings) or self._nursery is None:
             return
         name = warm.store.name
         waiting = self._waiting.get(name)
@@ -80,6 +90,7 @@ class Uses:
             times.update(insight_ids)
         if line is not None:
             waiting.lines.append(line)
+        waiting.showings.extend(showings)
 
     async def _count_soon(self, name: str) -> None:
         await trio.sleep(GATHER_S)
@@ -99,29 +110,35 @@ class Uses:
     def _submit(self, gathered: _Gathered, done: OnResult) -> bool:
         """Submit the next batch; return False if there is none, or if the store is busy or closing, which is reported
         elsewhere and matters more than these counts."""
-        times, lines = gathered.next_batch()
-        if not (times or lines):
+        times, lines, showings = gathered.next_batch()
+        if not (times or lines or showings):
             return False
         store = gathered.warm.store
         try:
-            store.submit(propose(times, self._identities.own(store.name, CAUSE), lines), done)
+            store.submit(propose(times, self._identities.own(store.name, CAUSE), lines, showings), done)
         except MnemonError:
             return False
         return True
 
 
 class _Gathered:
-    """Pending counts and log lines of a store. Of more lines than are kept, the oldest go."""
+    """Pending counts, log lines and showings of a store. Of more than are kept, the oldest go."""
 
     def __init__(self, warm: OpenStore) -> None:
         self.warm = warm
         self.times: Counter[str] = Counter()
         self.lines: deque[RecallLine] = deque(maxlen=MAX_RECALLS)
+        self.showings: deque[Showing] = deque(maxlen=MAX_SHOWINGS)
 
-    def next_batch(self) -> tuple[dict[str, int], list[RecallLine]]:
+    def next_batch(self) -> tuple[dict[str, int], list[RecallLine], list[Showing]]:
         """Remove and return the next batch."""
         times = {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
-        return times, [self.lines.popleft() for _ in range(min(len(self.lines), LINES_AT_ONCE))]
+        return times, _taken(self.lines), _taken(self.showings)
+
+
+def _taken(waiting: deque[T]) -> list[T]:
+    """Remove and return the oldest lines, as many as one write takes."""
+    return [waiting.popleft() for _ in range(min(len(waiting), LINES_AT_ONCE))]
 
 
 def _setter(event: trio.Event) -> OnResult:

@@ -112,6 +112,7 @@ def _stats(result: StatsResult, style: Style) -> str:
         f"              {_some(result.importance_bands)}",
         f"  file        {size(result.database_bytes)}{free}, log {size(result.log_bytes)}",
         f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}{index}",
+        f"  judged      {_some(result.judged)}" if any(result.judged.values()) else None,
         *_refusals(result.refused),
     )
 

@@ -334,6 +334,8 @@ def _get(result: GetResult, style: Style) -> str:
     if result.retired is not None:
         back = one_line(result.retired.next).replace(insight.id, short_id(insight.id))
         fields = {"status": "", "to have it again": back} | fields | {"status": _retirement(result.retired)}
+    if insight.useful or insight.misled:
+        fields["judged"] = counts({"useful": insight.useful, "misled": insight.misled})
     if result.edges_by_type:
         fields["links"] = f"{total:,}: {counts(result.edges_by_type)}"
     unshown = total - min(len(result.links), MAX_LINKS)

@@ -536,6 +536,15 @@ class RetrievalSettings(Section, frozen=True):
     rerank_enabled: Annotated[bool, Meta(description="Rerank the results. Overridden by `rerank` of a request.")] = (
         False
     )
+    feedback_weight: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.5,
+            description="Maximum part of a score by which `useful` and `misled` raise or lower it; one judgement"
+            " moves a third of that. 0 = not at all.",
+        ),
+    ] = 0.0
     log_recalls: Annotated[
         bool,
         Meta(
@@ -632,6 +641,16 @@ class HookSettings(Section, frozen=True):
             " most of these are irrelevant."
         ),
     ] = "high"
+    session_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="Maximum of tokens, as estimated, of all that one session is shown until its context is"
+            " compacted. Two thirds are for what it begins with; the less of it is left, the surer a memory must be."
+            " 0 = no limit.",
+        ),
+    ] = 1_500
     keep: Annotated[
         bool, Meta(description="Keep prompts with their answers, and summaries, to extract facts from them.")
     ] = True
@@ -644,7 +663,7 @@ class McpSettings(Section, frozen=True):
         Literal["core", "full"],
         Meta(
             description="`core`: recall, remember, related, link, forget, update, status; `full`: memory_extract,"
-            " search, get, list and restore as well, for some 500 tokens more in every session."
+            " search, get, list, restore and feedback as well, for some 700 tokens more in every session."
         ),
     ] = "core"
 

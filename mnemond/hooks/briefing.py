@@ -84,3 +84,13 @@ def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> li
         Part(decisions, list(map(insight_view, selected.decisions))),
         Part("What else matters:", list(map(insight_view, selected.others))),
     ]
+
+
+REASONS: Final = ("an instruction or a preference", "about what is being done", "a decision in force", "worth knowing")
+"""Why a memory is in a brief, by its part, in the order of `parts`."""
+
+
+def reasons(parts: Sequence[Part]) -> dict[str, str]:
+    """Return for the id of each memory of `parts` why it is there: by the first part that has it."""
+    by_part = list(zip(parts, REASONS, strict=True))
+    return {it.id: reason for part, reason in reversed(by_part) for it in part.memories}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import trio
@@ -11,14 +11,16 @@ import trio
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.types_sessions import HookPreviewParams, HookPreviewResult, PreviewMemory
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
-from mnemond.errors import MnemonError
+from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
+from mnemond.hooks.budget import NOTHING, fit, fit_brief, worth
 from mnemond.hooks.prompt_files import PromptFiles
-from mnemond.hooks.prompt_text import brief, render_prompt_memories
+from mnemond.hooks.prompt_text import PromptText, brief, render_prompt_memories
 from mnemond.hooks.sessions import (
     CLEARED,
     COMPACTED,
@@ -34,9 +36,10 @@ from mnemond.hooks.sessions import (
 from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
+from mnemond.memory.history import first_words
 from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult
-from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine
+from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Showing, ShownAt
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import CONFIDENCES
@@ -44,7 +47,7 @@ from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
-from mnemond.wire.dispatch import Call, Invoke
+from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
 
 SURPLUS: Final = 15
@@ -55,6 +58,20 @@ THREADS: Final = 1
 
 NOT_BY_A_PERSON: Final = frozenset(("system", "poll_event"))
 """Sources of prompts that no person wrote (Claude Code: notices of tasks in the background)."""
+
+
+class Offer(NamedTuple):
+    """What a session gets at one moment: its text and size, for each memory in `rendered.shown` the reason, the hits
+    among them, and those that are left out, with the reason."""
+
+    rendered: PromptText
+    tokens: int
+    reasons: list[str]
+    hits: list[RecallHit]
+    left_out: list[tuple[RecallHit, str]]
+
+
+NO_OFFER: Final = Offer(NOTHING, 0, [], [], [])
 
 
 class AgentMemory:
@@ -146,17 +163,27 @@ class AgentMemory:
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
         begun_s = self._stopwatch()
-        selected = await self._briefs.select(place.store, place.project)
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
-        hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
-        name = project_parts(place.project or "")[0]
-        parts = briefing.parts(selected, name, [hit.insight for hit in hits])
-        rendered = brief(self._prompts.opening(), parts, self._nonce(), self._settings.max_characters, selected.against)
+        offer = await self.offer_brief(about, place, session, call)
         session.brief_pending = not self._is_in_time(begun_s, call)
         if not session.brief_pending:
             session.briefed = True
-            session.mark_shown((it.id, it.updated_at) for it in rendered.whole)
-        return rendered.text
+            session.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
+            self._note(event, "brief", place, offer)
+        return offer.rendered.text
+
+    async def offer_brief(self, about: str, place: Place, session: AgentSession, call: Call) -> Offer:
+        """Return what a session begins with; `about`: what is being done, empty if nothing is known of it."""
+        selected = await self._briefs.select(place.store, place.project)
+        hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
+        name = project_parts(place.project or "")[0]
+        parts = briefing.parts(selected, name, [hit.insight for hit in hits[: self._settings.prompt_results]])
+        opening, nonce = self._prompts.opening(), self._nonce()
+        fitted = fit_brief(
+            lambda most: brief(opening, parts, nonce, most, selected.against), self._settings, session.spent
+        )
+        why = briefing.reasons(parts)
+        return Offer(fitted.rendered, fitted.tokens, [why[it.id] for it in fitted.rendered.shown], [], [])
 
     async def _prompt(self, event: HookEvent, call: Call) -> str:
         session, place = await self._session(event)
@@ -168,14 +195,14 @@ class AgentMemory:
             return ""
         if session.brief_pending:
             return await self._brief(place, session, event, call)
-        return await self._about(prompt, place, session, call)
+        return await self._about(event, "prompt", prompt, place, session, call)
 
     async def _subagent_start(self, event: HookEvent, call: Call) -> str:
         session, place = await self._session(event)
         if not (event.takes_context and place.exists):
             return ""
         task = typed(event.text) or session.task
-        return await self._about(task, place, self._sessions.of(event, event.agent), call)
+        return await self._about(event, "task", task, place, self._sessions.of(event, event.agent), call)
 
     async def _assistant_done(self, event: HookEvent) -> str:
         """Keep a prompt with its answer. Never a context: it would start another turn. After a hook kept the turn
@@ -184,6 +211,33 @@ class AgentMemory:
         held = session.take_prompt()
         prompt = "" if event.again else typed(event.prompt) or held
         return await self._keep(event, (await self._session(event))[1], prompt, event.text, "exchange")
+
+    @handles("hook.preview")
+    async def preview(self, call: Call, params: HookPreviewParams) -> HookPreviewResult:
+        """Return what a new session would be shown. Nothing is counted as shown. Raises MnemonError."""
+        if params.directory is not None and not params.directory.startswith("/"):
+            raise invalid([FieldProblem("directory", "directory must be an absolute path, as /home/ada/apollo")])
+        project = await self._projects.of(params.directory) if params.directory else Project()
+        place = place_of(project, self._settings, self._stores)
+        if params.store is not None:
+            name = self._stores.resolve(params.store)
+            place = msgspec.structs.replace(place, store=name, exists=self._stores.exists(name))
+        about, offer = typed(params.text), NO_OFFER
+        if place.exists:
+            take = self.offer_brief if params.moment == "session" else self.offer_for
+            offer = await take(about, place, AgentSession(), call)
+        shown = zip(offer.rendered.shown, offer.reasons, strict=True)
+        return HookPreviewResult(
+            text=offer.rendered.text,
+            tokens=offer.tokens,
+            budget=self._settings.session_tokens,
+            store=place.store,
+            shown=[PreviewMemory(it.id, reason, first_words(it.content)) for it, reason in shown],
+            left_out=[
+                PreviewMemory(hit.insight.id, reason, first_words(hit.insight.content))
+                for hit, reason in offer.left_out
+            ],
+        )
 
     async def _session_end(self, event: HookEvent) -> str:
         session, place = await self._session(event)
@@ -207,16 +261,32 @@ class AgentMemory:
 
     # ---------------------------------------------------------------- recall for a prompt, a task or a summary
 
-    async def _about(self, text: str, place: Place, session: AgentSession, call: Call) -> str:
+    async def _about(
+        self, event: HookEvent, moment: ShownAt, text: str, place: Place, session: AgentSession, call: Call
+    ) -> str:
         """Memories about a text (as `typed` returns it) for a session, without those it was shown; empty if none is
         surely relevant."""
         begun_s = self._stopwatch()
-        new = select(await self._search(text, place, call), session, self._settings)
-        rendered = render_prompt_memories(new, self._nonce(), self._settings.max_characters)
-        if rendered.text and self._is_in_time(begun_s, call):
-            session.mark_shown((it.id, it.updated_at) for it in rendered.shown)
-            self._count(place, new[: len(rendered.shown)])
-        return rendered.text
+        offer = await self.offer_for(text, place, session, call)
+        if offer.rendered.text and self._is_in_time(begun_s, call):
+            session.mark_shown(((it.id, it.content) for it in offer.rendered.shown), offer.tokens)
+            self._note(event, moment, place, offer)
+        return offer.rendered.text
+
+    async def offer_for(self, text: str, place: Place, session: AgentSession, call: Call) -> Offer:
+        """Return what a session would be shown about a text."""
+        found = await self._search(text, place, call)
+        nonce, most = self._nonce(), self._settings.max_characters
+        new = select(found, session, self._settings)
+        fitted = fit(new, lambda hits: render_prompt_memories(hits, nonce, most), self._settings, session.spent)
+        refused = {hit.insight.id: reason for hit, reason in fitted.refused}
+        shown = {hit.insight.id for hit in fitted.hits}
+        left_out = [
+            (hit, refused.get(hit.insight.id) or _why_not(hit, session, self._settings))
+            for hit in found
+            if hit.insight.id not in shown
+        ]
+        return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.hits)), fitted.hits, left_out)
 
     async def _search(self, text: str, place: Place, call: Call) -> list[RecallHit]:
         """The results for the sentences of a text, each memory once, best first. Other tasks have their turn between
@@ -239,18 +309,24 @@ class AgentMemory:
         """True if a hook that began then still waits for its text. On a busy machine it may have begun long before."""
         return self._stopwatch() - begun_s < self._within_s and not call.gone()
 
-    def _count(self, place: Place, shown: list[RecallHit]) -> None:
-        """Count uses of the memories shown, and log the recall, as the settings of the store define it."""
+    def _note(self, event: HookEvent, moment: ShownAt, place: Place, offer: Offer) -> None:
+        """Schedule a note of what a session was shown, the counting of uses and a line of the log, as the settings of
+        the store define them. The hook does not wait for these writes."""
         warm = self._open_stores.warm(place.store)
-        if warm is not None:
-            retrieval = warm.config.retrieval
-            used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
-            line = None
-            if shown and retrieval.log_recalls:
-                best = shown[0]
-                detail = f"hook results={len(shown)} confidence={best.confidence}"
-                line = RecallLine(format_us(self._clock.now_us()), best.insight.id, detail)
-            self._uses.note(warm, [hit.insight.id for hit in used], line)
+        if warm is None:
+            return
+        at, retrieval = format_us(self._clock.now_us()), warm.config.retrieval
+        used = [hit for hit in offer.hits if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
+        line = None
+        if offer.hits and retrieval.log_recalls:
+            best = offer.hits[0]
+            line = RecallLine(at, best.insight.id, f"hook results={len(offer.hits)} confidence={best.confidence}")
+        agent = event.agent if moment == "task" else ""
+        showings = [
+            Showing(at, event.session or event.host, event.host, agent, moment, offer.tokens, it.id, reason)
+            for it, reason in zip(offer.rendered.shown, offer.reasons, strict=True)
+        ]
+        self._uses.note(warm, [hit.insight.id for hit in used], line, showings)
 
     # ---------------------------------------------------------------- what is kept of a session
 
@@ -293,11 +369,27 @@ def _rank(hit: RecallHit) -> tuple[int, float]:
 
 
 def select(hits: list[RecallHit], session: AgentSession, settings: HookSettings) -> list[RecallHit]:
-    """Return the hits that are confident enough and new to the session, best first, as many as a prompt may get."""
-    least = CONFIDENCES.index(settings.min_confidence)
-    sure = (hit for hit in hits if CONFIDENCES.index(hit.confidence) >= least)
-    new = [hit for hit in sure if not session.has_shown(hit.insight.id, hit.insight.updated_at)]
-    return new[: settings.prompt_results]
+    """Return the hits that are confident enough and new to the session, best first."""
+    return [
+        hit for hit in hits if _is_sure(hit, settings) and not session.has_shown(hit.insight.id, hit.insight.content)
+    ]
+
+
+def _is_sure(hit: RecallHit, settings: HookSettings) -> bool:
+    return CONFIDENCES.index(hit.confidence) >= CONFIDENCES.index(settings.min_confidence)
+
+
+def _why(hit: RecallHit) -> str:
+    """Return why a memory is shown, without a word of it or of the prompt."""
+    return f"confidence {hit.confidence}, worth {worth(hit):.2f}, found by {' and '.join(hit.via_all)}"
+
+
+def _why_not(hit: RecallHit, session: AgentSession, settings: HookSettings) -> str:
+    """Return why `select` leaves out a memory."""
+    if not _is_sure(hit, settings):
+        return f"confidence {hit.confidence}, less than {settings.min_confidence}; worth {worth(hit):.2f}"
+    assert session.has_shown(hit.insight.id, hit.insight.content), "there is no other reason"  # noqa: S101
+    return "this session was shown it before"
 
 
 def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:

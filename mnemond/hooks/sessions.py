@@ -81,11 +81,12 @@ class AgentSession:
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
     got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
-    the prompt that follow it.
+    the prompt that follow it. `spent`: the estimated tokens of what it was shown.
     """
 
     __slots__ = (
-        "_shown", "again", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "summary", "task",
+        "_shown", "again", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "spent", "summary",
+        "task",
     )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
@@ -95,6 +96,7 @@ class AgentSession:
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
+        self.spent = 0
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""
@@ -115,6 +117,7 @@ class AgentSession:
         """A compaction removed from the context what was shown, or it is empty. `again`: the session begins again now,
         after a compaction; the brief is due with that, not with a resumption that Codex reports between the two."""
         self._shown.clear()
+        self.spent = 0
         self.again, self.compacted = again, False
 
     def set_summary(self, summary: str) -> None:
@@ -128,14 +131,16 @@ class AgentSession:
         """Drop prompts and summary."""
         self.prompt = self.task = self.summary = ""
 
-    def has_shown(self, insight_id: str, updated_at: str) -> bool:
-        """Return True if the session was shown this version of a memory."""
-        return _hashed(insight_id, updated_at) in self._shown
+    def has_shown(self, insight_id: str, text: str) -> bool:
+        """Return True if the session was shown this text of a memory. Other fields may have changed since: saying it
+        again moves the time of its last change."""
+        return _version(insight_id, text) in self._shown
 
-    def mark_shown(self, memories: Iterable[tuple[str, str]]) -> None:
-        """Record that the session was shown these memories: (id, time of the last change)."""
-        for insight_id, updated_at in memories:
-            key = _hashed(insight_id, updated_at)
+    def mark_shown(self, memories: Iterable[tuple[str, str]], tokens: int = 0) -> None:
+        """Record that the session was shown these memories, (id, text), in so many tokens."""
+        self.spent += tokens
+        for insight_id, text in memories:
+            key = _version(insight_id, text)
             self._shown[key] = None
             self._shown.move_to_end(key)
         while len(self._shown) > MAX_SHOWN:
@@ -148,20 +153,22 @@ class AgentSession:
 
     def left(self) -> Left:
         """Return what is kept of it when it ends."""
-        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:])
+        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:], self.spent)
 
     def resume(self, left: Left) -> None:
         """Go on with a context in which all that stands."""
-        self.briefed = left.briefed
+        self.briefed, self.spent = left.briefed, left.spent
         self._shown = OrderedDict.fromkeys(left.shown)
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a session: a hash of its directory, whether it had its brief, and hashes of what it was shown."""
+    """What is kept of a session: a hash of its directory, whether it had its brief, hashes of what it was shown, and
+    the estimated tokens of that."""
 
     place: str
     briefed: bool
     shown: tuple[str, ...]
+    spent: int = 0
 
 
 class AgentSessions:
@@ -272,6 +279,16 @@ def _event_key(event: HookEvent) -> bytes:
 
 
 _saved: Final = msgspec.json.Decoder(list[tuple[str, Left]])
+
+
+_VERSION_CHARACTERS: Final = 4
+"""Hexadecimal digits of the hash of a text: a change is noticed but once in 65,536 times, and a text that is purged
+cannot be told by them from many others."""
+
+
+def _version(insight_id: str, text: str) -> str:
+    """Hash of a memory as it is."""
+    return _hashed(insight_id, _hashed(text)[:_VERSION_CHARACTERS])
 
 
 def _hashed(*parts: str) -> str:

@@ -301,6 +301,7 @@ _TOOL_CALLS: Final = {
     "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched), in_project=True),
     "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
     "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed), in_project=True),
+    "feedback": _ToolCall(tools.FeedbackArguments, "feedback", _given, _plain(render.judged)),
     "restore": _ToolCall(tools.RestoreArguments, "restore", _given, _plain(render.restored)),
 }
 

@@ -22,6 +22,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.outcomes import (
     CausalCandidate,
+    FeedbackResult,
     ForgetResult,
     LinkResult,
     RememberResult,
@@ -339,3 +340,8 @@ def _reason(result: Result) -> str | None:
 def _degraded(result: Result) -> str:
     reason = _reason(result)
     return "" if reason is None else f"Note: {inert(reason)}.\n"
+
+
+def judged(result: FeedbackResult) -> str:
+    """Return the judgements of a memory."""
+    return f"Counted: useful {result.useful}, misled {result.misled}."

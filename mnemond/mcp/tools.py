@@ -131,6 +131,11 @@ class RestoreArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
 
 
+class FeedbackArguments(StoreArguments, frozen=True, kw_only=True):
+    id: Identifier
+    verdict: Annotated[Literal["useful", "misled"], about("misled: it was wrong or beside the point.")]
+
+
 class PromptArguments(StoreArguments, frozen=True, kw_only=True):
     """Arguments of the prompts: texts alone (MCP, prompts/get)."""
 
@@ -203,9 +208,11 @@ def _shown(schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) ->
     return {**found, "items": _shown(found["items"], definitions)} if "items" in found else found
 
 
-def _tool(kind: type[Params], name: str, description: str, *, writes: str = "", meta: bool = False) -> Tool:
-    """`writes`: nothing, "adds" or "changes"."""
-    hints = Annotations(not writes, writes == "changes", True)
+def _tool(
+    kind: type[Params], name: str, description: str, *, writes: str = "", again: bool = True, meta: bool = False
+) -> Tool:
+    """`writes`: nothing, "adds" or "changes". `again`: a repeated call changes nothing more."""
+    hints = Annotations(not writes, writes == "changes", again)
     return Tool(name, description, schema_of(kind), hints, ALWAYS_LOADED if meta else None)
 
 
@@ -245,5 +252,9 @@ def _every() -> Mapping[str, Tool]:
         _tool(GetArguments, "get", "All of one memory, with its links."),
         _tool(ListArguments, "list", "Memories, newest first."),
         _tool(RestoreArguments, "restore", "Bring a memory back that left recall.", writes="adds"),
+        _tool(
+            FeedbackArguments, "feedback", "Say that a memory helped you, or that it misled you.", writes="adds",
+            again=False,
+        ),
     )  # fmt: skip
     return {tool.name: tool for tool in every}

@@ -28,6 +28,7 @@ from mnemond.model.changes import (
     RecallLine,
     RetireInsight,
     SetImportance,
+    Showing,
 )
 from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import GcDone, GcKept, Used
@@ -492,10 +493,15 @@ def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: T
     return touch.policy == "any" or (via != RECENCY and confidence != "low")
 
 
-def propose(times: Mapping[str, int], identity: WriteContext, recalls: Sequence[RecallLine] = ()) -> ChangeSet:
-    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs `recalls`."""
+def propose(
+    times: Mapping[str, int],
+    identity: WriteContext,
+    recalls: Sequence[RecallLine] = (),
+    showings: Sequence[Showing] = (),
+) -> ChangeSet:
+    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs the rest."""
     changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
     write = identity.change_set(
         method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
     )
-    return msgspec.structs.replace(write, recalls=tuple(recalls))
+    return msgspec.structs.replace(write, recalls=tuple(recalls), showings=tuple(showings))

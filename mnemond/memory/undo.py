@@ -45,10 +45,11 @@ BOOST = ("boost_days", "last_boosted_at")
 """Fields that pairing changes."""
 
 ELSEWHERE = (
-    "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", *BOOST
+    "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", "useful",
+    "misled", *BOOST
 )  # fmt: skip
-"""Fields that change without a revision of the memory: by recall, links, pairing, or changes of other memories. They do
-not prevent an undo. Corroboration does: the undo would remove a statement that was made twice."""
+"""Fields that change without a revision of the memory: by recall, links, pairing, judgements, or changes of other
+memories. They do not prevent an undo. Corroboration does: the undo would remove a statement that was made twice."""
 
 
 class Memory(msgspec.Struct):
@@ -127,8 +128,8 @@ def _in_project(then: Insight, now: Insight) -> Insight:
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:
-    """Return the former value of a memory, with changes from elsewhere since: later uses, boosts and partner stay; the
-    partner may be paired otherwise by now (see `compare.mutual`)."""
+    """Return the former value of a memory, with changes from elsewhere since: later uses, judgements, boosts and
+    partner stay; the partner may be paired otherwise by now (see `compare.mutual`)."""
     before, after = memory.before, memory.after
     assert before is not None, "it was made by the operation: there is no value to go back to"  # noqa: S101
     gained = after.access_count - before.access_count
@@ -138,6 +139,8 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
     return msgspec.structs.replace(
         _in_project(before, current),
         access_count=max(0, current.access_count - gained),
+        useful=max(0, current.useful - (after.useful - before.useful)),
+        misled=max(0, current.misled - (after.misled - before.misled)),
         last_accessed_at=used.last_accessed_at,
         boost_days=boosted.boost_days,
         last_boosted_at=boosted.last_boosted_at,

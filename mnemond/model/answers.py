@@ -46,7 +46,7 @@ class InsightView(MemoryInProject, frozen=True, gc=False):
 
 
 class InsightDetail(InsightView, frozen=True):
-    """A memory with everything known about it."""
+    """A memory with everything known about it. `useful` and `misled`: how often it was judged so (`feedback`)."""
 
     channel: str
     conversation_id: str | None
@@ -57,6 +57,8 @@ class InsightDetail(InsightView, frozen=True):
     metadata: dict[str, object]
     pinned: bool = False
     paired_with: str | None = None
+    useful: int = 0
+    misled: int = 0
 
 
 D = TypeVar("D", bound=InsightDetail)

@@ -240,6 +240,24 @@ class RecallLine(msgspec.Struct, frozen=True):
     detail: str
 
 
+ShownAt = Literal["brief", "prompt", "task"]
+"""What an agent was shown a memory with: the beginning of a session, a prompt, or the task of a subagent."""
+
+
+class Showing(msgspec.Struct, frozen=True):
+    """A memory that a session was shown, without a word of either. `tokens`: the estimated size of all that was shown
+    `at` that time (RFC 3339). `agent`: the subagent, if it is one."""
+
+    at: str
+    session: str
+    host: str
+    agent: str
+    moment: ShownAt
+    tokens: int
+    insight_id: str
+    reason: str
+
+
 class ChangeSet(msgspec.Struct, frozen=True):
     """One atomic operation.
 
@@ -250,7 +268,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     an empty operation leaves no line). `undoes` is the op_id of the operation that this one reverses. `facts` are rows
     (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
-    neither in the index nor in the history. `recalls` are lines for the log of recalls.
+    neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
+    that sessions were shown.
     """
 
     op_id: str
@@ -269,3 +288,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     refused: str = ""
     queue: tuple[QueueExchange | SettleFact, ...] = ()
     recalls: tuple[RecallLine, ...] = ()
+    showings: tuple[Showing, ...] = ()

@@ -86,7 +86,8 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     `effective_importance` is the stored value of the function of that name (not capped at 1). `metadata` is the text of
     a JSON object. `keywords` distinguish it from the others of its store; `event_start` and `event_end` are the dates
     of the event it describes; at `expires_at` it leaves recall; `intent` is that of the extracted fact; `quarantined`
-    ones are never shown. `gc=False`: an insight holds no reference cycle, so the collector can skip 100,000 of them.
+    ones are never shown. `useful` and `misled` count judgements of it (`feedback`).
+    `gc=False`: an insight holds no reference cycle, so the collector can skip 100,000 of them.
     """
 
     id: str
@@ -123,6 +124,8 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     intent: str | None = None
     expires_at: str | None = None
     quarantined: bool = False
+    useful: int = 0
+    misled: int = 0
 
 
 # Ageing: decay, pruning and expiry use a limited clock, so that a wall clock that jumps does not age memories by years.

@@ -312,6 +312,15 @@ class PinResult(WriteResult, frozen=True):
     changed: bool
 
 
+class FeedbackResult(WriteResult, frozen=True):
+    """A judgement was counted: how often the memory was `useful` and how often it `misled`, this time included."""
+
+    id: str
+    verdict: Literal["useful", "misled"]
+    useful: int
+    misled: int
+
+
 PIN_MESSAGES: Final = {
     (True, True): "kept until it is unpinned: never pruned, never replaced by a new memory",
     (True, False): "it was pinned already",
@@ -491,6 +500,7 @@ Outcome = (
     | LinkResult
     | UnlinkResult
     | PinResult
+    | FeedbackResult
     | UpdateResult
     | SupersedeResult
     | MergeResult

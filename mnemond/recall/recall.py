@@ -18,6 +18,7 @@ from mnemond.config.settings import RerankSettings, RetrievalSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.index.bm25 import Bm25
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.feedback import with_feedback
 from mnemond.model.answers import (
     RecallMeta,
     RerankMeta,
@@ -98,6 +99,8 @@ def recall(
     if profile.settings.prior.weight > 0.0:
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
         stages.lap("prior")
+    if profile.settings.feedback_weight > 0.0:
+        ranked = with_feedback(ranked, profile.settings.feedback_weight)
     if here:
         ranked = with_own_project_first(ranked, here)
     reranked = _rerank(snapshot, query, ranked, reranking, stages)
@@ -141,7 +144,7 @@ def _with_spare_results(
         query.limit,
         CONSIDERED if here else 0,
         reranking.shortlist if query.rerank else 0,
-        CONSIDERED if profile.settings.prior.weight > 0.0 else 0,
+        CONSIDERED if max(profile.settings.prior.weight, profile.settings.feedback_weight) > 0.0 else 0,
     )
     return request if most == query.limit else request._replace(query=msgspec.structs.replace(query, limit=most))
 
@@ -163,9 +166,10 @@ def _is_confident(hit: Hit, least: Confidence) -> bool:
 
 
 def _explained(query: Query, reranked: Reranked, profile: Profile) -> Sequence[Hit]:
-    """Compare each result with the next, if the parts sum up to the final scores: not after reranking, nor with priors
-    in the default ranking."""
-    complete = not reranked.applied and (profile.fusion != "measured" or profile.settings.prior.weight <= 0.0)
+    """Compare each result with the next, if the parts sum up to the final scores: not after reranking, with feedback,
+    nor with priors in the default ranking."""
+    changed = reranked.applied or profile.settings.feedback_weight > 0.0
+    complete = not changed and (profile.fusion != "measured" or profile.settings.prior.weight <= 0.0)
     return compared(reranked.hits) if query.explain and complete else reranked.hits
 
 

@@ -25,7 +25,7 @@ COLUMNS = (
     "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
     "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
-    "project",
+    "project", "useful", "misled",
 )  # fmt: skip
 """Columns of an insight, in the order of `values_of` and `from_row`."""
 
@@ -337,6 +337,12 @@ def beginnings(connection: Connection, insight_ids: Collection[str], length: int
     return [(row[0], row[1]) for row in connection.rows(sql, (length, _json.encode(sorted(insight_ids)).decode()))]
 
 
+def judgements(connection: Connection, insight_ids: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return how often each of these memories, of any status, was judged (useful, misleading)."""
+    sql = "SELECT id, useful, misled FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+    return {row[0]: (row[1], row[2]) for row in connection.rows(sql, (_json.encode(sorted(insight_ids)).decode(),))}
+
+
 def count_by_status(connection: Connection) -> dict[str, int]:
     return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
 
@@ -368,7 +374,7 @@ def values_of(it: Insight) -> tuple[Value, ...]:
         it.event_start, it.event_end, _json.encode(it.keywords.split()).decode(), it.trigger, it.trigger_type,
         it.boost_days, it.last_boosted_at, it.paired_with, it.corroboration_count, it.last_corroborated_at,
         int(it.pinned), it.metadata, it.intent, it.expires_at, int(it.quarantined),
-        scope.project,
+        scope.project, it.useful, it.misled,
     )  # fmt: skip
 
 
@@ -389,7 +395,7 @@ def from_row(row: Sequence[Any]) -> Insight:
         keywords=" ".join(_names.decode(row[23])) if row[23] else "", trigger=row[24], trigger_type=row[25],
         boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
         last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
-        intent=row[33], expires_at=row[34], quarantined=row[35] == 1,
+        intent=row[33], expires_at=row[34], quarantined=row[35] == 1, useful=row[37], misled=row[38],
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.memory import Edge
-from mnemond.store import edges, exchanges, history, insights, meta, operations
+from mnemond.store import edges, exchanges, history, insights, meta, operations, showings
 from mnemond.store.connection import Connection
 
 MIN_INDEXED = 6
@@ -67,6 +67,7 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
         history.purge_undone_merges(connection, each)
     history.purge(connection, insight_ids)
     operations.purge_log(connection, insight_ids)
+    showings.purge(connection, insight_ids)
     edges.purge_entities(connection)
     meta.note(connection, [(_NOTE, "1")])
 

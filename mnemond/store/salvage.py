@@ -477,6 +477,7 @@ _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "memory_operations": {"before_state": None, "after_state": None, "created_at": UNKNOWN_TIME},
     "oplog": {"created_at": UNKNOWN_TIME},
     "recalls": {"created_at": UNKNOWN_TIME},
+    "showings": {"created_at": UNKNOWN_TIME},
     "entities": {"created_at": UNKNOWN_TIME},
     "relationships": {"created_at": UNKNOWN_TIME, "valid_from": None, "invalid_at": None},
     "messages": {"created_at": UNKNOWN_TIME},
@@ -492,7 +493,7 @@ def _bare(named: Mapping[str, Any]) -> dict[str, Any]:
     return {name: named[name] if name in _ESSENTIAL else None for name in named} | {
         "category": "general", "importance": 3, "tags": "[]", "entities": "[]", "source": "user", "access_count": 0,
         "effective_importance": 0.5, "memory_type": "memory", "boost_days": 0.0, "corroboration_count": 0, "pinned": 0,
-        "trust": "user", "quarantined": 0, "status": "active" if active else "forgotten",
+        "useful": 0, "misled": 0, "trust": "user", "quarantined": 0, "status": "active" if active else "forgotten",
     }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ CREATE TABLE "insights"(
   superseded_by TEXT,
   consolidated_at TEXT,
   trust TEXT NOT NULL DEFAULT 'user' CHECK(trust = 'user' OR trust = 'agent' OR trust = 'tool' OR trust = 'web'),
-  quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)), project TEXT,
+  quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)), project TEXT, useful INTEGER NOT NULL DEFAULT 0 CHECK(useful >= 0), misled INTEGER NOT NULL DEFAULT 0 CHECK(misled >= 0),
   CHECK((status = 'active') = (deleted_at IS NULL))
 ) STRICT;
 CREATE INDEX insights_by_successor ON insights(superseded_by) WHERE superseded_by IS NOT NULL;
@@ -104,6 +104,17 @@ CREATE TABLE recalls(
   id INTEGER PRIMARY KEY,
   insight_id TEXT,
   detail TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE TABLE showings(
+  id INTEGER PRIMARY KEY,
+  session TEXT NOT NULL,
+  host TEXT NOT NULL,
+  agent TEXT NOT NULL DEFAULT '',
+  moment TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  insight_id TEXT NOT NULL,
+  reason TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 ) STRICT;
 

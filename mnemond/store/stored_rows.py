@@ -22,6 +22,7 @@ BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
+    "showings": "id",
 }  # fmt: skip
 """Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
 

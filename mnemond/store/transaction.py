@@ -39,7 +39,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.store import edges, exchanges, history, insights, meta, operations, purge
+from mnemond.store import edges, exchanges, history, insights, meta, operations, purge, showings
 from mnemond.store.connection import Connection, NoSavepointError
 from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
@@ -133,6 +133,8 @@ def run(
         operations.count_refusal(connection, change_set.refused, change_set.now)
     if change_set.recalls:
         operations.log_recalls(connection, change_set.recalls)
+    if change_set.showings:
+        showings.add(connection, change_set.showings)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     return Written(outcome, purged=applied.purged)

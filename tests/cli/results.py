@@ -42,6 +42,7 @@ from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.job_results import JOB_RESULTS
 from tests.cli.revision_results import REVISION_RESULTS
+from tests.cli.session_results import SESSION_RESULTS
 from tests.cli.stats_results import STATS
 from tests.cli.store_results import STORE_RESULTS
 
@@ -265,6 +266,7 @@ BY_METHOD: dict[str, object] = {
     "pin": PINNED,
     **AUDIT_RESULTS,
     **REVISION_RESULTS,
+    **SESSION_RESULTS,
     **STORE_RESULTS,
     **JOB_RESULTS,
     "stats": STATS,

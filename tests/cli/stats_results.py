@@ -13,6 +13,7 @@ STATS = StatsResult(
     importance=Quantiles(0.05, 0.12, 0.5, 0.91, 1.3), importance_bands={"0-0.1": 2, "0.1-0.25": 0, "1+": 85},
     database_bytes=1_258_291, log_bytes=4_096, free_bytes=8_192,
     index_bytes={"vectors": 131_072, "codes": 0, "words": 20_480}, index_total_bytes=151_552, rows=90,
+    judged={"useful": 12, "misled": 1},
     refused={"2026-05-12": {"courtesy": 5, "question": 2}, "2026-05-11": {"short": 1}},
 )  # fmt: skip
 
@@ -31,6 +32,7 @@ Store "default"
               0-0.1 2, 1+ 85
   file        1.2 MiB, 8.0 KiB of it free, log 4.0 KiB
   index       148.0 KiB in 90 rows: vectors 128.0 KiB, words 20.0 KiB
+  judged      useful 12, misled 1
   refused     2026-05-12  courtesy 5, question 2
               2026-05-11  short 1
 """,

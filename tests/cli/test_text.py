@@ -17,6 +17,7 @@ from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
 from tests.cli.job_results import JOB_TRANSCRIPTS
 from tests.cli.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.cli.revision_results import REVISION_TRANSCRIPTS
+from tests.cli.session_results import SESSION_TRANSCRIPTS
 from tests.cli.stats_results import STATS_TRANSCRIPTS
 from tests.cli.store_results import STORE_TRANSCRIPTS
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
@@ -32,6 +33,7 @@ TRANSCRIPTS = {
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
+    **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
@@ -273,4 +275,4 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
-    assert commands - {"backup", "embed"} <= set(METHODS)  # these are one command for several methods
+    assert commands - {"backup", "embed", "hook", "useful", "misled"} <= set(METHODS)  # these have names of their own

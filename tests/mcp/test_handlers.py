@@ -151,7 +151,7 @@ async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
         assert len((await over.ask("tools/list"))["tools"]) == 7
         assert (await over.error("tools/call", {"name": "search", "arguments": {"query": "x"}}))["code"] == -32602
         over.daemon.apply_settings(Config(mcp=McpSettings(tools="full"), embedding=EmbeddingSettings(provider="none")))
-        assert len((await over.ask("tools/list"))["tools"]) == 12
+        assert len((await over.ask("tools/list"))["tools"]) == 13
         turns = [{"content": "I prefer tabs over spaces in every file."}, {"role": "assistant", "content": "Noted."}]
         told = await over.use("memory_extract", messages=turns, user_id="ada", auto_resolve_conflicts=True)
         assert re.search(r"<ref:\w{8} CREATE> User prefers tabs over spaces", told)
@@ -161,6 +161,10 @@ async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
         listed = await over.use("list", limit=1)
         assert listed.startswith("1 memory, newest first. What stands")
         assert await over.use("list", category="decision") == "There is no such memory."
+        ref = re.search(r"ref:(\w{8})", told)
+        assert ref is not None
+        assert await over.use("feedback", id=ref[1], verdict="useful") == "Counted: useful 1, misled 0."
+        assert await over.use("feedback", id=ref[1], verdict="misled") == "Counted: useful 1, misled 1."
         found = re.search(r"<ref:(\w{8}) ", listed)
         assert found is not None
         assert "importance: " in await over.use("get", id=found[1])

@@ -33,7 +33,7 @@ def keywords(schema: dict[str, Any]) -> Iterator[str]:
 
 def test_there_are_seven_always_in_the_same_order() -> None:
     assert list(tools.tools()) == ["recall", "remember", "related", "link", "forget", "update", "status"]
-    assert list(tools.tools("full")) == [*tools.CORE, "memory_extract", "search", "get", "list", "restore"]
+    assert list(tools.tools("full")) == [*tools.CORE, "memory_extract", "search", "get", "list", "restore", "feedback"]
     assert [json.loads(msgspec.json.encode(tool)) for tool in tools.tools("full").values()] == list(DECLARED.values())
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", name) and tool["name"] == name for name, tool in DECLARED.items())
 

@@ -1,0 +1,129 @@
+"""What sessions of agents were shown, what they would be shown, and judgements of it: parameters and results."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from mnemond.api.types_memories import Id
+from mnemond.model.changes import ShownAt
+from mnemond.model.outcomes import FeedbackResult, Result
+from mnemond.wire.params import Access, Limit, Name, ScopedWriteParams, StoreParams, about, method
+
+# session.show.
+
+
+class SessionShowParams(StoreParams, frozen=True, kw_only=True):
+    """The newest 2,000 memories that were shown are kept."""
+
+    id: Annotated[Name | None, about("a session by its host's id or the beginning of it; the newest unless given")] = (
+        None
+    )
+    limit: Annotated[Limit, about("at most so many sessions", "-n")] = 5
+
+
+class ShownMemory(msgspec.Struct, frozen=True):
+    """A memory that was shown, and why. `words`: its first words as they are now, null if it was `purged`. `useful` and
+    `misled`: how often it was judged so, in any session."""
+
+    id: str
+    reason: str
+    words: str | None
+    purged: bool
+    useful: int
+    misled: int
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What a session was shown at once: with what it began (brief), with a prompt, or as the task of a subagent, whose
+    id is `agent`. `tokens`: the estimated size of the whole text."""
+
+    at: str
+    moment: ShownAt
+    agent: str
+    tokens: int
+    memories: list[ShownMemory]
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    """One session, by the id of its host, or the name of a host that sends none. `shown`: the oldest first."""
+
+    id: str
+    host: str
+    tokens: int
+    shown: list[Shown]
+
+
+class SessionShowResult(Result, frozen=True, kw_only=True):
+    """Sessions, that with the newest event first. Memories are looked up for this answer: no text of them is kept with
+    a session, and none of its prompts."""
+
+    sessions: list[SessionView]
+
+
+SESSION_SHOW = method(
+    "session.show", SessionShowParams, SessionShowResult, Access.READ,
+    "Show what sessions of agents were shown: when, which memories and why.", positional=("id",),
+)  # fmt: skip
+
+
+# hook.preview.
+
+Preview = Literal["prompt", "session"]
+
+
+class HookPreviewParams(StoreParams, frozen=True, kw_only=True):
+    """As in a new session. `store`: another one than that which hooks use for the project."""
+
+    moment: Annotated[Preview, about("the beginning of a session, or a prompt")]
+    text: Annotated[
+        Annotated[str, Meta(max_length=64_000)], about("the prompt; at the beginning of a session what is being done")
+    ] = ""
+    directory: Annotated[
+        Annotated[str, Meta(max_length=4_096)] | None,
+        about("where the agent works (an absolute path)", option="--cwd", metavar="DIR"),
+    ] = None
+
+
+class PreviewMemory(msgspec.Struct, frozen=True):
+    """A memory, and why it would be shown or not. `words`: its first words."""
+
+    id: str
+    reason: str
+    words: str
+
+
+class HookPreviewResult(Result, frozen=True, kw_only=True):
+    """The text that a hook would return, with its estimated size, and the memories in it. `left_out`: what was found
+    and would not be shown. `budget`: what a session may have, 0 for no limit."""
+
+    text: str
+    tokens: int
+    budget: int
+    store: str
+    shown: list[PreviewMemory]
+    left_out: list[PreviewMemory]
+
+
+HOOK_PREVIEW = method(
+    "hook.preview", HookPreviewParams, HookPreviewResult, Access.READ,
+    "Show what a hook would tell an agent and why, without counting it as shown.", positional=("moment", "text"),
+)  # fmt: skip
+
+
+# feedback.
+
+
+class FeedbackParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """Judgements are counted, and change the order of results only with `retrieval.feedback_weight`."""
+
+    id: Id
+    verdict: Annotated[Literal["useful", "misled"], about("if the memory helped, or was wrong or beside the point")]
+
+
+FEEDBACK = method(
+    "feedback", FeedbackParams, FeedbackResult, Access.WRITE,
+    "Say that a memory was useful, or that it misled.", positional=("id", "verdict"),
+)  # fmt: skip

@@ -1,0 +1,188 @@
+"""`mnemonctl session show`, `hook --dry-run`, `useful` and `misled`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from mnemond.api import types_sessions
+from mnemond.api.types_sessions import (
+    HookPreviewResult,
+    PreviewMemory,
+    SessionShowResult,
+    SessionView,
+    Shown,
+    ShownMemory,
+)
+from mnemond.cli.output import (
+    Style,
+    counts,
+    lines,
+    neutralise,
+    one_line,
+    repeated,
+    row,
+    second,
+    short_id,
+    undo_hint,
+)
+from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words, standard_input
+from mnemond.model.outcomes import FeedbackResult
+from mnemond.wire.params import about, plural
+
+# session show.
+
+
+def _session_show(result: SessionShowResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*(one_line(each.id) for each in result.sessions))
+    if not result.sessions:
+        return lines("no session was shown a memory of this store")
+    return "\n".join(_session(each, style) for each in result.sessions)
+
+
+def _session(session: SessionView, style: Style) -> str:
+    return lines(
+        f"{style.strong(one_line(session.id))}  {one_line(session.host)}, {plural(session.tokens, 'token')} in all",
+        *(line for shown in session.shown for line in _shown(shown, style)),
+    )
+
+
+def _shown(shown: Shown, style: Style) -> list[str]:
+    agent = f" of agent {one_line(shown.agent)}" if shown.agent else ""
+    head = f"  {second(shown.at)}  {one_line(shown.moment)}{agent}, {plural(shown.tokens, 'token')}"
+    return [head, *(line for it in shown.memories for line in _memory(it, style))]
+
+
+def _memory(it: ShownMemory, style: Style) -> list[str]:
+    judged = {name: count for name, count in (("useful", it.useful), ("misled", it.misled)) if count}
+    why = "; ".join(filter(None, [one_line(it.reason), f"judged {counts(judged)}" if judged else ""]))
+    words = "purged" if it.purged else it.words or ""
+    return [row(f"    {short_id(it.id)}  ", words, style), *([style.faint(f"              {why}")] if why else [])]
+
+
+SESSION_SHOW = Command(
+    "session show",
+    Group.AGENTS,
+    ("mnemonctl session show", "mnemonctl session show 3f2a91", "mnemonctl session show --json --pretty"),
+    method=types_sessions.SESSION_SHOW,
+    words=Words("[ID]", ("id",), optional=True, what="the id of a session"),
+    details=(
+        "A session is named by its host: Claude Code shows the id in /status, Codex in the name of its file.",
+        "The texts are looked up when they are shown: with a session neither prompts nor memories are kept.",
+        "The newest 2,000 memories that were shown are listed, a second after they were.",
+    ),
+    render=_session_show,
+)
+
+
+# hook --dry-run.
+
+
+class HookOptions(msgspec.Struct, frozen=True):
+    dry_run: Annotated[bool, about("show what a hook would tell an agent; nothing counts as shown")] = False
+
+
+MOMENTS: Final = ("prompt", "session")
+
+MAX_LEFT_OUT: Final = 8
+"""Memories that are not shown and that people are told about."""
+
+
+def _hook_request(arguments: Arguments) -> Request:
+    options = {name: value for name, value in arguments.options.items() if name != "dry_run"}
+    see = "See: mnemonctl hook --help"
+    if not arguments.options.get("dry_run"):
+        raise UsageError("hook needs --dry-run: agents call hooks by what `mnemonctl setup` installs", see)
+    moment, *words = arguments.words or [""]
+    if moment not in MOMENTS:
+        raise UsageError(f"hook --dry-run needs {' or '.join(MOMENTS)}, then the text", see)
+    text = standard_input("hook", arguments.stdin) if words == ["-"] else " ".join(words)
+    if moment == "prompt" and not text.strip():
+        raise UsageError("hook --dry-run prompt needs the text of a prompt", see)
+    return Request(types_sessions.HOOK_PREVIEW.name, {**options, "moment": moment, "text": text})
+
+
+def _hook(result: HookPreviewResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*(one_line(it.id) for it in result.shown))
+    budget = f" of {result.budget:,}" if result.budget else ""
+    head = f'store "{one_line(result.store)}", {result.tokens:,}{budget} tokens of a session'
+    unshown = len(result.left_out) - MAX_LEFT_OUT
+    return lines(
+        neutralise(result.text) if result.text else "nothing would be shown",
+        "",
+        style.strong(head),
+        *_reasons("shown:", result.shown, style),
+        *_reasons("not shown:", result.left_out[:MAX_LEFT_OUT], style),
+        f"  and {unshown:,} more, see --json" if unshown > 0 else None,
+    )
+
+
+def _reasons(heading: str, memories: list[PreviewMemory], style: Style) -> list[str]:
+    found = [heading] if memories else []
+    for it in memories:
+        found += [row(f"  {short_id(it.id)}  ", it.words, style), style.faint(f"            {one_line(it.reason)}")]
+    return found
+
+
+HOOK = Command(
+    "hook",
+    Group.AGENTS,
+    (
+        "mnemonctl hook --dry-run session",
+        "mnemonctl hook --dry-run prompt Which port has the staging server?",
+        "mnemonctl hook --dry-run --cwd /home/ada/apollo session",
+    ),
+    method=types_sessions.HOOK_PREVIEW,
+    words=Words("prompt|session [TEXT]", ("moment", "text"), text=True),
+    details=(
+        "What a new session would begin with, or be shown with a prompt, with the reason for each memory.",
+        "Without --cwd the agent works in this directory. TEXT may be - for standard input.",
+    ),
+    options=HookOptions,
+    request=_hook_request,
+    render=_hook,
+)
+
+
+# useful and misled.
+
+
+def _judgement(verdict: str) -> Command:
+    example = {"useful": "helped", "misled": "was wrong, or beside the point"}[verdict]
+
+    def request(arguments: Arguments) -> Request:
+        (insight_id,) = arguments.identifiers(1)
+        params = {**arguments.options, "id": insight_id, "verdict": verdict}
+        return Request(types_sessions.FEEDBACK.name, params)
+
+    return Command(
+        verdict,
+        Group.CHANGE,
+        (f"mnemonctl {verdict} 1a2b3c4d", "mnemonctl get 1a2b3c4d", "mnemonctl session show"),
+        method=types_sessions.FEEDBACK,
+        summary=f"Say that a memory {example}.",
+        words=Words(ID.usage, ("id", "verdict")),
+        details=(
+            "It is counted, shown by `get`, `stats` and `session show`, and taken back by `undo`.",
+            "With the setting retrieval.feedback_weight it moves the memory in results.",
+        ),
+        request=request,
+        render=_judged,
+    )
+
+
+def _judged(result: FeedbackResult, style: Style) -> str:
+    if style.quiet:
+        return lines(one_line(result.id))
+    return lines(
+        f"{style.strong(short_id(result.id))} was judged useful {plural(result.useful, 'time')}, misleading"
+        f" {plural(result.misled, 'time')}{repeated(result)}",
+        undo_hint(result.op_id, style),
+    )
+
+
+USEFUL = _judgement("useful")
+MISLED = _judgement("misled")

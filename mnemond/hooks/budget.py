@@ -1,0 +1,111 @@
+"""Divide the budget of a session among what it is shown, so that the best memories win it.
+
+Prompts come one after another, and no later one is known yet: an online knapsack. The rule is the threshold of Zhou,
+Chakrabarty and Lukose (Budget constrained bidding in keyword auctions and online knapsack problems, 2008): where values
+lie between L and 1, show what has at least the value (e/L)^z · L/e with the share z of the budget used. Up to
+z = 1/(1 + ln(1/L)) everything passes, then the bar rises, to 1 at the end; whatever comes, at least 1/(1 + ln(1/L)) of
+the greatest value possible is shown, and no rule guarantees more. See docs/decisions/0045.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from mnemond.config.settings import HookSettings
+from mnemond.hooks.prompt_text import PromptText
+from mnemond.model.answers import RecallHit
+from mnemond.recall.profiles import MNEMOND
+from mnemond.text.prompt_escape import quarters, token_count
+
+BRIEF_SHARE: Final = 2 / 3
+"""Share of the budget for what a session begins with; prompts have what it leaves. 1,000 of 1,500 tokens are 4,000
+Latin letters, the default of `hooks.max_characters`."""
+
+WEAKEST: Final = 0.1
+"""L: a memory that the settings just admit counts a tenth of the surest one, so that it may use three tenths of the
+budget (1/(1 + ln 10)). Chosen by hand: with a half, the first prompts of fifty took two thirds whatever they were."""
+
+BRIEF_TRIES: Final = 4
+"""Times a brief is rendered: a text of one script fits at the second."""
+
+MARGIN: Final = 0.97
+"""Part of the room for a brief that the next try aims at, as scripts are mixed unevenly."""
+
+NOTHING: Final = PromptText("", [], [])
+
+
+class Fitted(NamedTuple):
+    """What is shown, its estimated size, and why each other memory is not."""
+
+    rendered: PromptText
+    hits: list[RecallHit]
+    tokens: int
+    refused: list[tuple[RecallHit, str]]
+
+
+def worth(hit: RecallHit) -> float:
+    """Return the worth of a memory for a prompt, in [0, 1]: the evidence by which its confidence is labelled."""
+    similarity = hit.signals.similarity or hit.signals.keyword  # without vectors words decide alone
+    return min(1.0, math.sqrt(0.5 * (hit.signals.keyword + similarity)))
+
+
+def least_worth(settings: HookSettings) -> float:
+    """Return the worth from which on memories are shown with a prompt."""
+    bounds = MNEMOND.confidence
+    return {"low": 0.0, "medium": bounds.medium, "high": bounds.high}[settings.min_confidence]
+
+
+def bar(used: float, least: float) -> float:
+    """Return the worth that a memory needs where the share `used` of the budget is used, in [`least`, 1]. Values are
+    worths from `least` to 1, stretched to L to 1."""
+    value: float = WEAKEST / math.e * (math.e / WEAKEST) ** used
+    return least + (1.0 - least) * max(0.0, value - WEAKEST) / (1.0 - WEAKEST)
+
+
+def fit(
+    hits: Sequence[RecallHit],
+    render: Callable[[Sequence[RecallHit]], PromptText],
+    settings: HookSettings,
+    spent: int,
+) -> Fitted:
+    """Choose memories for a prompt, of `hits` in their order, in a session that used `spent` tokens of its budget."""
+    limit, least = settings.session_tokens, least_worth(settings)
+    fitted = Fitted(NOTHING, [], 0, [])
+    for hit in hits:
+        if len(fitted.hits) == settings.prompt_results:
+            fitted.refused.append((hit, f"{settings.prompt_results} others come first"))
+            continue
+        needed = bar(min(1.0, spent / limit), least) if limit else least
+        if limit and worth(hit) < needed and needed > least:
+            reason = f"worth {worth(hit):.2f}; what is left of the session's budget is for {needed:.2f} and more"
+            fitted.refused.append((hit, reason))
+            continue
+        rendered = render([*fitted.hits, hit])
+        tokens = size(rendered)
+        if len(rendered.shown) <= len(fitted.hits):
+            fitted.refused.append((hit, "no room in hooks.max_characters"))
+        elif limit and spent + tokens > limit:
+            fitted.refused.append((hit, "no room in the session's budget"))
+        else:
+            fitted = fitted._replace(rendered=rendered, hits=[*fitted.hits, hit], tokens=tokens)
+    return fitted
+
+
+def fit_brief(render: Callable[[int], PromptText], settings: HookSettings, spent: int) -> Fitted:
+    """Render what a session begins with within its share of the budget; `render` takes the most characters."""
+    most, limit = settings.max_characters, settings.session_tokens
+    room = min(int(limit * BRIEF_SHARE), limit - spent) if limit else 0
+    for _ in range(BRIEF_TRIES):
+        rendered = render(most)
+        tokens = size(rendered)
+        if not limit or tokens <= room:
+            return Fitted(rendered, [], tokens, [])
+        most = max(0, int(most * MARGIN * room / tokens))
+    return Fitted(NOTHING, [], 0, [])
+
+
+def size(rendered: PromptText) -> int:
+    """Return the estimated tokens of a text."""
+    return token_count(quarters(rendered.text))

@@ -1,0 +1,93 @@
+"""Results of session show, hook --dry-run, useful and misled, and what people read of them."""
+
+from __future__ import annotations
+
+from mnemond.api.types_sessions import (
+    HookPreviewResult,
+    PreviewMemory,
+    SessionShowResult,
+    SessionView,
+    Shown,
+    ShownMemory,
+)
+from mnemond.model.outcomes import FeedbackResult
+
+ID = "1a2b3c4d-0000-4000-8000-000000000001"
+OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
+GONE = "7c7c7c7c-0000-4000-8000-000000000004"
+
+SESSION = SessionView(
+    "3f2a91c0", "claude-code", 424,
+    [
+        Shown("2026-02-18T09:00:00.000000Z", "brief", "", 360, [
+            ShownMemory(ID, "an instruction or a preference", "Never push to main without a review", False, 2, 1),
+            ShownMemory(GONE, "", None, True, 0, 0),
+        ]),
+        Shown("2026-02-18T09:12:30.000000Z", "task", "agent-1", 64, [
+            ShownMemory(OTHER, "confidence high, worth 0.75, found by keyword and vector",
+                        "The staging server runs on port 8443 behind Caddy", False, 0, 0),
+        ]),
+    ],
+)  # fmt: skip
+
+SESSION_RESULTS: dict[str, object] = {
+    "session.show": SessionShowResult(sessions=[SESSION]),
+    "hook": HookPreviewResult(
+        text="mnemond remembers this.\n<recalled-data 12>\n<ref:9f8e7d6c> Port 8443\n</recalled-data 12>",
+        tokens=64, budget=1_500, store="default",
+        shown=[PreviewMemory(OTHER, "confidence high, worth 0.75, found by keyword and vector", "Port 8443")],
+        left_out=[PreviewMemory(f"{n}{ID[1:]}", f"confidence low; worth 0.{n}", "Tea") for n in range(9)],
+    ),
+    "useful": FeedbackResult(id=ID, verdict="useful", useful=1, misled=0, op_id="op-8", replayed=False),
+    "misled": FeedbackResult(id=ID, verdict="misled", useful=1, misled=2, op_id="op-9", replayed=True),
+}  # fmt: skip
+
+SESSION_TRANSCRIPTS = {
+    "session.show": """\
+3f2a91c0  claude-code, 424 tokens in all
+  2026-02-18 09:00:00  brief, 360 tokens
+    1a2b3c4d  Never push to main without a review
+              an instruction or a preference; judged useful 2, misled 1
+    7c7c7c7c  purged
+  2026-02-18 09:12:30  task of agent agent-1, 64 tokens
+    9f8e7d6c  The staging server runs on port 8443 behind Caddy
+              confidence high, worth 0.75, found by keyword and vector
+""",
+    "hook": """\
+mnemond remembers this.
+<recalled-data 12>
+<ref:9f8e7d6c> Port 8443
+</recalled-data 12>
+
+store "default", 64 of 1,500 tokens of a session
+shown:
+  9f8e7d6c  Port 8443
+            confidence high, worth 0.75, found by keyword and vector
+not shown:
+  0a2b3c4d  Tea
+            confidence low; worth 0.0
+  1a2b3c4d  Tea
+            confidence low; worth 0.1
+  2a2b3c4d  Tea
+            confidence low; worth 0.2
+  3a2b3c4d  Tea
+            confidence low; worth 0.3
+  4a2b3c4d  Tea
+            confidence low; worth 0.4
+  5a2b3c4d  Tea
+            confidence low; worth 0.5
+  6a2b3c4d  Tea
+            confidence low; worth 0.6
+  7a2b3c4d  Tea
+            confidence low; worth 0.7
+  and 1 more, see --json
+""",
+    "useful": """\
+1a2b3c4d was judged useful 1 time, misleading 0 times
+  undo: mnemonctl undo op-8
+""",
+    "misled": """\
+1a2b3c4d was judged useful 1 time, misleading 2 times (done before, with the same op_id)
+  undo: mnemonctl undo op-9
+""",
+}
