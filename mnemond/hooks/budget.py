@@ -2,7 +2,7 @@
 
 Prompts come one after another, and no later one is known yet: an online knapsack. The rule is the threshold of Zhou,
 Chakrabarty and Lukose (Budget constrained bidding in keyword auctions and online knapsack problems, 2008): where values
-lie between L and 1, show what has at least the value (e/L)^z · L/e with the share z of the budget used. Up to
+lie between L and 1, show what has at least the value (e/L)^z · L/e where it makes the share z of the room for prompts used. Up to
 z = 1/(1 + ln(1/L)) everything passes, then the bar rises, to 1 at the end; whatever comes, at least 1/(1 + ln(1/L)) of
 the greatest value possible is shown, and no rule guarantees more. See docs/decisions/0045.
 """
@@ -25,13 +25,16 @@ Latin letters, the default of `hooks.max_characters`."""
 
 WEAKEST: Final = 0.1
 """L: a memory that the settings just admit counts a tenth of the surest one, so that it may use three tenths of the
-budget (1/(1 + ln 10)). Chosen by hand: with a half, the first prompts of fifty took two thirds whatever they were."""
+room for prompts (1/(1 + ln 10)). Chosen by hand: with a half, the first prompts of fifty took two thirds whatever they were."""
 
 BRIEF_TRIES: Final = 4
 """Times a brief is rendered: a text of one script fits at the second."""
 
 MARGIN: Final = 0.97
 """Part of the room for a brief that the next try aims at, as scripts are mixed unevenly."""
+
+TRIED: Final = 2
+"""Results that are tried for each that may be shown: rendering a hostile one takes .5 ms."""
 
 NOTHING: Final = PromptText("", [], [])
 
@@ -58,7 +61,7 @@ def least_worth(settings: HookSettings) -> float:
 
 
 def bar(used: float, least: float) -> float:
-    """Return the worth that a memory needs where the share `used` of the budget is used, in [`least`, 1]. Values are
+    """Return the worth that a memory needs where the share `used` of the room is used, in [`least`, 1]. Values are
     worths from `least` to 1, stretched to L to 1."""
     value: float = WEAKEST / math.e * (math.e / WEAKEST) ** used
     return least + (1.0 - least) * max(0.0, value - WEAKEST) / (1.0 - WEAKEST)
@@ -69,25 +72,26 @@ def fit(
     render: Callable[[Sequence[RecallHit]], PromptText],
     settings: HookSettings,
     spent: int,
+    begun: int = 0,
 ) -> Fitted:
-    """Choose memories for a prompt, of `hits` in their order, in a session that used `spent` tokens of its budget."""
+    """Choose memories for a prompt, of `hits` in their order, in a session that used `spent` tokens of its budget,
+    `begun` of them for what it began with."""
     limit, least = settings.session_tokens, least_worth(settings)
     fitted = Fitted(NOTHING, [], 0, [])
-    for hit in hits:
-        if len(fitted.hits) == settings.prompt_results:
+    for place, hit in enumerate(hits):
+        if len(fitted.hits) == settings.prompt_results or place >= TRIED * settings.prompt_results:
             fitted.refused.append((hit, f"{settings.prompt_results} others come first"))
-            continue
-        needed = bar(min(1.0, spent / limit), least) if limit else least
-        if limit and worth(hit) < needed and needed > least:
-            reason = f"worth {worth(hit):.2f}; what is left of the session's budget is for {needed:.2f} and more"
-            fitted.refused.append((hit, reason))
             continue
         rendered = render([*fitted.hits, hit])
         tokens = size(rendered)
+        needed = bar((spent + tokens - begun) / max(1, limit - begun), least) if limit else least
         if len(rendered.shown) <= len(fitted.hits):
             fitted.refused.append((hit, "no room in hooks.max_characters"))
         elif limit and spent + tokens > limit:
             fitted.refused.append((hit, "no room in the session's budget"))
+        elif worth(hit) < needed and needed > least:
+            reason = f"worth {worth(hit):.2f}; what is left of the session's budget is for {needed:.2f} and more"
+            fitted.refused.append((hit, reason))
         else:
             fitted = fitted._replace(rendered=rendered, hits=[*fitted.hits, hit], tokens=tokens)
     return fitted

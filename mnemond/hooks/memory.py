@@ -169,6 +169,7 @@ class AgentMemory:
         if not session.brief_pending:
             session.briefed = True
             session.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
+            session.begun += offer.tokens
             self._note(event, "brief", place, offer)
         return offer.rendered.text
 
@@ -278,7 +279,13 @@ class AgentMemory:
         found = await self._search(text, place, call)
         nonce, most = self._nonce(), self._settings.max_characters
         new = select(found, session, self._settings)
-        fitted = fit(new, lambda hits: render_prompt_memories(hits, nonce, most), self._settings, session.spent)
+        fitted = fit(
+            new,
+            lambda hits: render_prompt_memories(hits, nonce, most),
+            self._settings,
+            session.spent,
+            session.begun,
+        )
         refused = {hit.insight.id: reason for hit, reason in fitted.refused}
         shown = {hit.insight.id for hit in fitted.hits}
         left_out = [

@@ -81,12 +81,13 @@ class AgentSession:
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
     got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
-    the prompt that follow it. `spent`: the estimated tokens of what it was shown.
+    the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its
+    brief.
     """
 
     __slots__ = (
-        "_shown", "again", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "spent", "summary",
-        "task",
+        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "spent",
+        "summary", "task",
     )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
@@ -96,7 +97,7 @@ class AgentSession:
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
-        self.spent = 0
+        self.spent = self.begun = 0
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""
@@ -117,7 +118,7 @@ class AgentSession:
         """A compaction removed from the context what was shown, or it is empty. `again`: the session begins again now,
         after a compaction; the brief is due with that, not with a resumption that Codex reports between the two."""
         self._shown.clear()
-        self.spent = 0
+        self.spent = self.begun = 0
         self.again, self.compacted = again, False
 
     def set_summary(self, summary: str) -> None:
@@ -153,22 +154,23 @@ class AgentSession:
 
     def left(self) -> Left:
         """Return what is kept of it when it ends."""
-        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:], self.spent)
+        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:], self.spent, self.begun)
 
     def resume(self, left: Left) -> None:
         """Go on with a context in which all that stands."""
-        self.briefed, self.spent = left.briefed, left.spent
+        self.briefed, self.spent, self.begun = left.briefed, left.spent, left.begun
         self._shown = OrderedDict.fromkeys(left.shown)
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of a session: a hash of its directory, whether it had its brief, hashes of what it was shown, and
-    the estimated tokens of that."""
+    the estimated tokens of that and of its brief."""
 
     place: str
     briefed: bool
     shown: tuple[str, ...]
     spent: int = 0
+    begun: int = 0
 
 
 class AgentSessions:

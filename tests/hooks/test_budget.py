@@ -51,6 +51,7 @@ class Session:
             lambda most: PromptText("x" * min(characters, most), [], []), self.settings, self.session.spent
         )
         self.session.mark_shown([], fitted.tokens)
+        self.session.begun = fitted.tokens
         self.texts.append(fitted.rendered.text)
 
     def asks(self, *hits: RecallHit) -> list[RecallHit]:
@@ -60,6 +61,7 @@ class Session:
             lambda them: render_prompt_memories(them, "0123456789abcdef", self.settings.max_characters),
             self.settings,
             self.session.spent,
+            self.session.begun,
         )
         self.session.mark_shown([(it.id, it.content) for it in fitted.rendered.shown], fitted.tokens)
         self.shown += fitted.hits
@@ -216,7 +218,7 @@ def test_reasons_of_what_is_not_shown() -> None:
         ]
 
     assert refused(0, hit(1, 0.9), hit(2, 0.8)) == ["1 others come first"]
-    assert refused(180, hit(1, 0.7)) == ["worth 0.70; what is left of the session's budget is for 0.88 and more"]
+    assert refused(120, hit(1, 0.7)) == ["worth 0.70; what is left of the session's budget is for 0.97 and more"]
     assert refused(180, hit(1, 1.0)) == ["no room in the session's budget"]
     assert refused(0, hit(1, 0.9), most=100) == ["no room in hooks.max_characters"]
 
