@@ -124,7 +124,7 @@ DIGESTS: list[tuple[str, dict[str, object], str]] = [
     ),
     ("unlink", {"source_id": "abcdef", "target_id": "bcdefg"}, "3a1291ba1a46c175fb815d620f85d1e4"),
     ("pin", {"id": "abcdef", "user_id": "u"}, "45fc22c7ea5a9f1a8f0a44d0406e1218"),
-    ("feedback", {"id": "abcdef", "verdict": "useful"}, ""),
+    ("feedback", {"id": "abcdef", "verdict": "useful"}, "57f4f65e9ff1a070078d2c2b78521a7d"),
     (
         "update",
         {"id": "abcdef", "tags": ["a"], "conversation_id": None, "user_id": "u"},

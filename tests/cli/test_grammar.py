@@ -101,10 +101,41 @@ def test_every_option_of_recall() -> None:
         ),
         (["get", "1a2b3c4d", "--user", "ana"], ("get", {"id": "1a2b3c4d", "user_id": "ana"})),
         (["config", "show", "--user", "someone"], ("config.show", {})),
+        (["session", "show"], ("session.show", {})),
+        (["session", "show", "3f2a", "-n", "2"], ("session.show", {"id": "3f2a", "limit": 2})),
+        (["useful", "1a2b3c4d", "--op-id", "o"], ("feedback", {"id": "1a2b3c4d", "verdict": "useful", "op_id": "o"})),
+        (["misled", "1a2b3c4d"], ("feedback", {"id": "1a2b3c4d", "verdict": "misled"})),
+        (["hook", "--dry-run", "session"], ("hook.preview", {"moment": "session", "text": ""})),
+        (
+            ["hook", "--dry-run", "prompt", "Which", "port?", "--cwd", "/home/ada/apollo"],
+            ("hook.preview", {"moment": "prompt", "text": "Which port?", "directory": "/home/ada/apollo"}),
+        ),
     ],
 )
 def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> None:
     assert request(*argv) == expected
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["hook"], "hook needs --dry-run: agents call hooks by what `mnemonctl setup` installs"),
+        (["hook", "--dry-run"], "hook --dry-run needs prompt or session, then the text"),
+        (["hook", "--dry-run", "stop", "x"], "hook --dry-run needs prompt or session, then the text"),
+        (["hook", "--dry-run", "prompt"], "hook --dry-run prompt needs the text of a prompt"),
+        (["useful"], "useful needs the id of a memory"),
+        (["misled", "1a"], "the id has 2 characters; it needs 6"),
+    ],
+)
+def test_what_is_missing_is_named(argv: list[str], sentence: str) -> None:
+    result = answered(*argv)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+def test_a_prompt_may_come_from_standard_input() -> None:
+    found = request("hook", "--dry-run", "prompt", "-", stdin="Which port?\n")
+    assert found == ("hook.preview", {"moment": "prompt", "text": "Which port?"})
 
 
 @pytest.mark.parametrize("command", [["recall", "tea"], ["search", "tea"], ["list"]])
