@@ -228,7 +228,7 @@ class AgentMemory:
             take = self.offer_brief if params.moment == "session" else self.offer_for
             offer = await take(about, place, AgentSession(), call)
         shown = zip(offer.rendered.shown, offer.reasons, strict=True)
-        return HookPreviewResult(
+        result = HookPreviewResult(
             text=offer.rendered.text,
             tokens=offer.tokens,
             budget=self._settings.session_tokens,
@@ -239,6 +239,8 @@ class AgentMemory:
                 for hit, reason in offer.left_out
             ],
         )
+        warm = self._open_stores.warm(place.store)
+        return result if warm is None else warm.marked(result)
 
     async def _session_end(self, event: HookEvent) -> str:
         session, place = await self._session(event)

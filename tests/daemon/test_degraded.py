@@ -42,6 +42,9 @@ MORE: dict[str, Callable[[World], Params]] = {
     "jobs.run": lambda _: {"name": "expire", "dry_run": True},
     "verify": lambda _: {},
     "stats": lambda _: {},
+    "feedback": lambda world: {"id": world.one, "verdict": "useful"},
+    "session.show": lambda _: {},
+    "hook.preview": lambda _: {"moment": "session"},
 }
 
 ARRAYS = {"log", "related"}
