@@ -65,6 +65,7 @@ from mnemond.text.frame_words import (
     CHANGE,
     HAN,
     HAVE,
+    IDENTIFIER,
     LOCATE,
     NAME,
     NAMES,
@@ -132,6 +133,8 @@ class _Pair(Topic):
         gone = self._gone - self._lists.weak
         matched = gone & known
         special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS)}
+        if self._ends_another(matched, gone, value):
+            return SUBJECT
         if not matched or len(matched) * 2 < len(gone) or (special and not special & known):
             return None
         ended = {unit.key for unit in old.subject if unit.kind != PRONOUN}
@@ -147,6 +150,20 @@ class _Pair(Topic):
         if purposes and new_purposes and purposes.isdisjoint(new_purposes):
             return QUALIFIER
         return REPLACES, "the new text says that it is no longer so"
+
+    def _ends_another(self, matched: frozenset[str], gone: frozenset[str], value: frozenset[str]) -> bool:
+        """Return True if what the newer clause ends is another thing than the older one says: a name that it has not
+        ("switched from Jira"), another letter ("Service B"), or one word exchanged ("builds the Android app")."""
+        letters, new_letters = (
+            {unit.key for unit in frame.units if unit.kind == IDENTIFIER} for frame in (self.old, self.new)
+        )
+        if letters and new_letters and letters.isdisjoint(new_letters):
+            return True
+        named = {unit.key for unit in self.new.gone if unit.kind in NAMES}
+        if not matched:
+            return bool(named) and self.new.changes and named.isdisjoint(keys_of(self.old.units))
+        exchanged = bool(gone - keys_of(self.old.units)) and bool(value - gone)
+        return exchanged and self.old.verb == self.new.verb
 
     def _of_others(self, lacked: list[Unit]) -> bool:
         """Return True if the older clause is about a person, `lacked` in the newer one, which is about another: "Ana

@@ -128,3 +128,16 @@ def test_no_clause_contradicts_itself_without_a_change(text: str) -> None:
 
 def test_nothing_is_said_of_texts_without_clauses() -> None:
     assert judged("", "") == judged("…", "!") == SILENT
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Service A depends on Kafka", "Service B no longer depends on Kafka"),
+        ("Jenkins builds the iOS app", "Jenkins no longer builds the Android app"),
+        ("The team uses Slack", "The team switched from Jira to Linear"),
+        ("We use Postgres for orders", "We switched from Sentry to Datadog"),
+    ],
+)
+def test_what_ends_another_thing_replaces_nothing(old: str, new: str) -> None:
+    assert judged(old, new).relation not in (REPLACES, CONTRADICTS)
