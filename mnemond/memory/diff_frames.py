@@ -57,8 +57,9 @@ class Opposed(NamedTuple):
 def opposed(older: str, newer: str) -> Opposed | None:
     """Return the first two clauses of the texts that contradict each other, or of which the newer takes the older
     back."""
+    later = _all_frames(newer)
     for one in _all_frames(older):
-        for other in _all_frames(newer):
+        for other in later:
             if related(one, other)[0] in AGAINST:
                 return Opposed(one.text, other.text)
     return None
@@ -70,12 +71,6 @@ def _all_frames(text: str) -> list[Frame]:
         return list(frames(text))
     parts = islice(clauses(text), MAX_PARTS)
     return [frame for part in parts for frame in frames(part)][:MAX_PARTS]
-
-
-def clause_pairs(old: str, new: str) -> list[ClausePair]:
-    """Return the clauses of `new` that replace or contradict clauses of `old`, in order. Linear in each text; at most
-    `MAX_CLAUSES` squared pairs are compared."""
-    return [each for each in _pairs(old, new, corrects=False) if each.relation in AGAINST]
 
 
 _FORMER: Final = {
@@ -108,12 +103,14 @@ def former_terms(text: str) -> frozenset[str]:
 
 
 def _pairs(old: str, new: str, *, corrects: bool) -> Iterable[ClausePair]:
+    later = frames(new)
+    if corrects:
+        later = tuple(msgspec.structs.replace(each, changes=True, strong=True) for each in later)
     for one in frames(old):
-        for other in frames(new):
-            said = msgspec.structs.replace(other, changes=True, strong=True) if corrects else other
-            relation, because = related(one, said)
+        for other in later:
+            relation, because = related(one, other)
             if relation:
-                yield ClausePair(one.text, other.text, relation, because, corrects or _announces(other))
+                yield ClausePair(one.text, other.text, relation, because, _announces(other))
 
 
 def _announces(new: Frame) -> bool:

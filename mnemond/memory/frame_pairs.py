@@ -43,15 +43,18 @@ from mnemond.memory.frame_sides import (
     parts_of,
     persons_of,
     purposes_of,
+    subject_keys,
     value_units,
     without,
 )
 from mnemond.memory.frame_topics import (
     ADDS,
     ATTRIBUTE,
+    CHANGED,
     CONTRADICTS,
     NOTHING,
     NUMBERED,
+    OTHER_VALUE,
     QUALIFIER,
     REPLACES,
     SUBJECT,
@@ -89,6 +92,7 @@ from mnemond.text.frames import Frame
 
 
 def related(old: Frame, new: Frame) -> Verdict:
+    """Return how the newer clause relates to the older one, and why, in words without any of their content."""
     if old.asks or new.asks or old.supposed or new.supposed:
         return NOTHING, ""
     if old.past != new.past and all(unit.raw not in NEVER for frame in (old, new) for unit in frame.words):
@@ -110,7 +114,8 @@ def related(old: Frame, new: Frame) -> Verdict:
     opposites = pair.opposites()
     if old.denies != new.denies and not opposites and not pair.measured():
         other = pair.other_subject()
-        return pair.denied() if other is None or pair.denied()[0] == CONTRADICTS else other
+        denied = pair.denied()
+        return denied if other is None or denied[0] == CONTRADICTS else other
     if new.additive:
         return ADDS
     if opposites and (verdict := pair.opposed(opposites))[0]:
@@ -137,7 +142,7 @@ class _Pair(Topic):
             return SUBJECT
         if not matched or len(matched) * 2 < len(gone) or (special and not special & known):
             return None
-        ended = {unit.key for unit in old.subject if unit.kind != PRONOUN}
+        ended = subject_keys(old)
         if not matched & value and (not gone <= known or len(ended - gone) * 2 > len(ended)):
             return None
         if not may_be_one(persons_of(old), persons_of(new)) and persons_of(old) | persons_of(new) > {"i", "we"}:
@@ -221,11 +226,11 @@ class _Pair(Topic):
         new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
         moved = new.verb in MOVING and old.relation in (LOCATE, BE) and not (self.lacked or self.added)
         if moved and self.shared & keys_of(old.subject):
-            return REPLACES, "the new text says that it changed"
+            return CHANGED
         if (rest and new_rest) or (rest and self.added) or (new_rest and self.lacked) or self._other_case(spent):
             return QUALIFIER
         if new.changes:
-            return REPLACES, "the new text says that it changed"
+            return CHANGED
         if len(one) > 1 or len(other) > 1 or rest or new_rest or self.lacked or self.added:
             return CONTRADICTS, "the numbers differ"
         if one[0].kind in AMOUNTS and other[0].kind in AMOUNTS:
@@ -263,30 +268,29 @@ class _Pair(Topic):
     def _changed(self, values: list[Unit], new_values: list[Unit]) -> Verdict:
         """Return the verdict where the newer clause announces a change and gives no amount."""
         old, new = self.old, self.new
-        said: Verdict = REPLACES, "the new text says that it changed"
         if new.verb in TAKEN and self._taken_over():
-            return said
+            return CHANGED
         if not new_values or old.indefinite or new.indefinite:
             return NOTHING, ""
         if not values:
             value = keys_of(value_units(old)) - {new.verb}
             if new.verb in HANDING and any(role == "to" for role, _ in self.new_values) and self.shared:
-                return said
+                return CHANGED
             named = bool(value) and value <= keys_of(new.subject) and old.relation in (CALL, BE) and not old.exchanged
             direct = {role for role, _ in self.new_values} <= {"", "to", "for"} and new.verb not in MOVING
             renamed = named and (direct or new.verb in RENAMING)
-            return said if renamed else (NOTHING, "")
+            return CHANGED if renamed else (NOTHING, "")
         again = self.same_verb and self.same_person()
         if not self._in_one_place() or not (again or compatible(values[0], new_values[0])):
             return NOTHING, ""
         if again and old.verb not in self._lists.several and {role for role, _ in self.values} == {"in"}:
-            return said  # "I train at the barn now"
+            return CHANGED  # "I train at the barn now"
         if old.relation == LOCATE and new.relation == CHANGE and not self._moved_on():
             return NOTHING, ""
         if not self._may_end(values[0], new_values[0]):
             return NOTHING, ""
         if old.relation in PERSONAL and new.relation in (old.relation, CHANGE) and self.same_person():
-            return said
+            return CHANGED
         persons = old.relation != new.relation and {old.relation, new.relation} <= set(PERSONAL)
         if persons or not (self.shared or self.same_verb):
             return NOTHING, ""
@@ -296,10 +300,10 @@ class _Pair(Topic):
         alike = old.relation == new.relation not in (BE, OTHER)
         instead = new.verb != old.verb and any(unit.raw in INSTEAD for unit in new.words)
         if self._same_predicate() or new.relation == CHANGE or unread or alike or instead:
-            return said
+            return CHANGED
         if BE in (old.relation, new.relation):
             return self._now_is()
-        return said if old.relation == new.relation and old.verb == new.verb else (NOTHING, "")
+        return CHANGED if old.relation == new.relation and old.verb == new.verb else (NOTHING, "")
 
     def _now_is(self) -> Verdict:
         """Return the verdict on "is now …" where no word beside the subject is shared: it may be another attribute."""
@@ -307,17 +311,16 @@ class _Pair(Topic):
         roles, new_roles = ({role for role, _ in each} for each in (self.values, self.new_values))
         if roles != new_roles and "" in roles | new_roles:
             return NOTHING, ""
-        said: Verdict = REPLACES, "the new text says that it changed"
         one, other = self.values[0][1], self.new_values[0][1]
         if "" not in roles or self.shared & self._lists.single:
-            return said
+            return CHANGED
         if old.relation != new.relation or len(self.values) > MAX_VALUE:
             return NOTHING, ""
         named = all(unit.kind in NAMES or is_noun(frame, unit) for frame, unit in ((old, one), (new, other)))
         if named or one.kind == other.kind != WORD or one.raw[-SUFFIX:] == other.raw[-SUFFIX:]:
-            return said
+            return CHANGED
         alone = len(self.values) == len(self.new_values) == 1 and len(old.segments) == len(new.segments)
-        return (CONTRADICTS, "they give different values") if alone else (NOTHING, "")
+        return OTHER_VALUE if alone else (NOTHING, "")
 
     def _only_of_person(self) -> bool:
         """Return True if all that the clauses share is their subject, and that may be a person."""
@@ -388,7 +391,6 @@ class _Pair(Topic):
     def _exclusive(self) -> Verdict:
         """Return the verdict where no change is announced: a contradiction if the thing has one such value."""
         old, new = self.old, self.new
-        said: Verdict = CONTRADICTS, "they give different values"
         if not self._lists.many.isdisjoint(unit.raw for unit in (*old.words, *new.words)):
             return NOTHING, ""
         if old.indefinite or new.indefinite or self.lacked or self.added or old.relation != new.relation:
@@ -404,25 +406,25 @@ class _Pair(Topic):
         if roles != new_roles and "" in roles | new_roles and old.relation == BE and not self._reordered():
             return NOTHING, ""
         if old.exchanged or (self._has_one() and old.relation in (BE, USE, "", OTHER, HAVE, PREFER)):
-            return said
+            return OTHER_VALUE
         if old.relation not in (BE, LOCATE, WORK, CALL, REPORT) and old.verb != new.verb:
             return NOTHING, ""
         if one[0].kind == other[0].kind == "language" and any(word in old.text.lower() for word in ANSWERING):
-            return said
+            return OTHER_VALUE
         if old.relation == BE and len(one) == len(other) == 1 and WORD not in (one[0].kind, other[0].kind):
-            subject = keys_of(unit for unit in old.subject if unit.kind != PRONOUN)
-            if subject and subject == keys_of(unit for unit in new.subject if unit.kind != PRONOUN):
-                return said
+            subject = subject_keys(old)
+            if subject and subject == subject_keys(new):
+                return OTHER_VALUE
         verb = {old.verb, *(unit.key for unit in old.segments[0].units[:1])}
         direct = {role for role, _ in self.values} <= {"", "to"}
         if old.relation == USE and self._for_one_end():
-            return said
+            return OTHER_VALUE
         if direct and (not verb.isdisjoint(self._lists.several) or self._behind_several()):
             return NOTHING, ""
         if old.relation == PREFER:
-            return said if self.shared - {old.verb} else (NOTHING, "")
+            return OTHER_VALUE if self.shared - {old.verb} else (NOTHING, "")
         if old.relation in (WORK, CALL, REPORT, LOCATE):
-            return said
+            return OTHER_VALUE
         reordered = self._reordered()
         if (self._parallel() is None and not reordered) or not (self.shared or persons_of(old)):
             return NOTHING, ""
@@ -434,11 +436,11 @@ class _Pair(Topic):
         if apart and not placed:
             return QUALIFIER
         if roles != {role for role, _ in self.new_values}:
-            return said if reordered else (NOTHING, "")
+            return OTHER_VALUE if reordered else (NOTHING, "")
         if old.relation == BE and "" in roles:
             alike = one[0].kind == other[0].kind != WORD or one[0].raw[-SUFFIX:] == other[0].raw[-SUFFIX:]
-            return said if alike else (NOTHING, "")
-        return said
+            return OTHER_VALUE if alike else (NOTHING, "")
+        return OTHER_VALUE
 
     def _alike(self, one: Unit, other: Unit) -> bool:
         """Return True if one value may stand for the other: a name for a name, and a time of day for another."""

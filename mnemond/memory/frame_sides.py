@@ -73,6 +73,9 @@ RENAMING: Final = words_of("renamed rebranded umbenannt 改名 更名 改叫")
 RESIGNING: Final = words_of("resigned hired 离职 辞职 跳槽到")
 """Verbs of a job alone."""
 
+LEAVING: Final = RESIGNING | words_of("left leaves quit joined joins gekündigt verlassen gewechselt 离开 加入")
+"""Verbs of leaving or entering what may be a job."""
+
 SWITCHING: Final = words_of("switched changed moved transferred wechselte wechselt 换到 转到 改到 调到")
 """Verbs of another employer."""
 
@@ -144,6 +147,11 @@ def sides_of(unit: Unit, table: dict[str, tuple[tuple[int, int], ...]]) -> tuple
 
 def keys_of(units: Iterable[Unit]) -> frozenset[str]:
     return frozenset(unit.key for unit in units)
+
+
+def subject_keys(frame: Frame) -> frozenset[str]:
+    """Return the keys of the subject, without pronouns."""
+    return keys_of(unit for unit in frame.subject if unit.kind != PRONOUN)
 
 
 def without(units: Iterable[Unit], keys: frozenset[str]) -> list[Unit]:
@@ -272,8 +280,3 @@ def comparable(one: Unit, other: Unit) -> bool:
     if one.kind in TIMES or other.kind in TIMES:
         return {one.kind, other.kind} <= {NUMBER, *TIMES} and not one.dimension and not other.dimension
     return not one.dimension or not other.dimension or one.dimension == other.dimension
-
-
-LEAVING: Final = words_of(
-    "left leaves quit joined joins resigned hired gekündigt verlassen gewechselt 离职 离开 加入 跳槽到 辞职"
-)

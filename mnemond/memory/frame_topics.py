@@ -27,6 +27,7 @@ from mnemond.memory.frame_sides import (
     persons_of,
     pronouns_of,
     sides_of,
+    subject_keys,
     value_units,
     values_of,
     without,
@@ -50,6 +51,8 @@ SUBJECT: Final[Verdict] = (ANOTHER, "they are about different things")
 NUMBERED: Final[Verdict] = (ANOTHER, "they are about things with different numbers")
 QUALIFIER: Final[Verdict] = (ANOTHER, "they hold in different cases")
 ATTRIBUTE: Final[Verdict] = (ANOTHER, "they are about different attributes")
+CHANGED: Final[Verdict] = (REPLACES, "the new text says that it changed")
+OTHER_VALUE: Final[Verdict] = (CONTRADICTS, "they give different values")
 
 
 class Topic:
@@ -144,8 +147,7 @@ class Topic:
         if self.of_one_person(spent):
             return True
         one, other = facts_of(self.old) - spent, facts_of(self.new) - spent
-        subject = keys_of(unit for unit in self.old.subject if unit.kind != PRONOUN) - spent
-        new_subject = keys_of(unit for unit in self.new.subject if unit.kind != PRONOUN) - spent
+        subject, new_subject = subject_keys(self.old) - spent, subject_keys(self.new) - spent
         if pronouns_of(self.old) & pronouns_of(self.new) & {"i", "user"} and in_common(one, other):
             return True
         if not subject and not new_subject:
@@ -253,12 +255,8 @@ class Topic:
         if self._parallel() is not None or self._template():
             return False
         weak = self._lists.weak
-        subject = keys_of(unit for unit in self.old.subject if unit.kind != PRONOUN) - weak
-        if (
-            by_subject
-            and subject
-            and subject == keys_of(unit for unit in self.new.subject if unit.kind != PRONOUN) - weak
-        ):
+        subject = subject_keys(self.old) - weak
+        if by_subject and subject and subject == subject_keys(self.new) - weak:
             return True
         one, other = facts_of(self.old) - weak, facts_of(self.new) - weak
         shared = in_common(one, other)
@@ -311,9 +309,8 @@ class Topic:
         new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
         if ((rest or self.lacked) and (new_rest or self.added)) and not self._about_one(by_subject=True):
             return NOTHING, ""
-        subject = keys_of(unit for unit in old.subject if unit.kind != PRONOUN)
-        if new.changes and (not (rest and new_rest) or (subject and not self.lacked)):
-            return REPLACES, "the new text says that it changed"
+        if new.changes and (not (rest and new_rest) or (subject_keys(old) and not self.lacked)):
+            return CHANGED
         return CONTRADICTS, "each says the opposite of the other"
 
     def negative(self) -> bool:

@@ -162,7 +162,7 @@ class Lists(msgspec.Struct, frozen=True):
             word = self.same[bare]
         if word.endswith("erin") and len(word) > MIN_FEMALE:
             word = word.removesuffix("in")
-        return self.apart.get(word) or (word if HAN.search(word) else index_term(word)) or word
+        return self.apart.get(word) or _stem(word)
 
 
 @on_first_use
@@ -252,9 +252,14 @@ def _sides(pairs: tuple[str, ...]) -> dict[str, tuple[tuple[int, int], ...]]:
     return {word: tuple(each) for word, each in found.items()}
 
 
-def _forms(word: str) -> tuple[str, ...]:
+def _stem(word: str) -> str:
+    """Return the stem of a folded word; a Chinese word as it is."""
+    return (word if HAN.search(word) else index_term(word)) or word
+
+
+def _forms(word: str) -> tuple[str, str]:
     """Return a word and its stem."""
-    return word, (word if HAN.search(word) else index_term(word)) or word
+    return word, _stem(word)
 
 
 def _folded(words: str) -> list[str]:
