@@ -45,13 +45,13 @@ from mnemond.errors import MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
 from mnemond.hooks.prompt_files import PromptFiles
+from mnemond.hooks.sessions import FILE as SESSIONS_FILE
 from mnemond.hooks.sessions import (
     NO_SESSIONS,
     AgentSessions,
     LastSeen,
     may_have_missed,
     read_sessions,
-    write_sessions,
 )
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
@@ -65,6 +65,7 @@ from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervisio
 from mnemond.store import connection, gc_tuning, legacy
 from mnemond.store.backups import BackupDirectory, BackupService, remove_leftovers
 from mnemond.store.connection import check_sqlite_version
+from mnemond.store.files import replace_file
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
 from mnemond.text import resources
@@ -205,7 +206,7 @@ class Daemon:
         """If it cannot be saved, a session that is resumed after a restart is shown some memories again."""
         if saved != NO_SESSIONS:
             try:
-                write_sessions(data_dir, saved)
+                replace_file(data_dir / SESSIONS_FILE, saved)
             except OSError as error:
                 self._warn(f"what agents' sessions were shown was not saved: {error}")
 

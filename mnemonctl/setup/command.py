@@ -23,6 +23,7 @@ from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
+from mnemond.config import prompt_texts
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
 
 LOCK: Final = "setup.lock"
@@ -185,7 +186,7 @@ class _Command:
             state: FileState = "unchanged" if file.is_there() else "changed" if file.path.exists() else "created"
             reports.append(FileReport(str(file.path), state, diff=diff_of_own(file) or None))
         for each in own_files.planned(self._directory, self._record.prompts):
-            text = own_files.shipped(each.path.name)
+            text = prompt_texts.shipped(each.path.name)
             diff = None if each.state == "kept" else diff_of_own(OwnFile(each.path, text)) or None
             reports.append(FileReport(str(each.path), _STATES[each.state], diff=diff))
             if each.state == "kept" and not each.new.is_there():

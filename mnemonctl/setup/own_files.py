@@ -13,7 +13,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from types import ModuleType
 from typing import Final, Literal
@@ -24,6 +23,8 @@ from mnemonctl import fast
 from mnemonctl.files import unusable
 from mnemonctl.launcher import hook, mcp
 from mnemonctl.setup.files import OwnFile, digest
+from mnemond.config import prompt_texts
+from mnemond.config.prompt_texts import FOLDER, NAMES, Name, edited
 
 Kind = Literal["hook", "mcp"]
 
@@ -79,9 +80,7 @@ def start_command(directory: Path) -> Sequence[str]:
 # that was changed is kept, and this release's is written beside it as `.new`.
 
 
-SKILL: Final = "skill.md"
-NAMES: Final = ("guide.md", SKILL)
-FOLDER: Final = "prompt"
+SKILL: Final[Name] = "skill.md"
 
 State = Literal["created", "unchanged", "updated", "kept"]
 """kept: the user changed it, and ours is beside it as `.new`."""
@@ -96,23 +95,17 @@ class PromptFile(msgspec.Struct, frozen=True):
     @property
     def new(self) -> OwnFile:
         """Ours, beside a changed one."""
-        return OwnFile(self.path.with_name(f"{self.path.name}.new"), shipped(self.path.name))
-
-
-def shipped(name: str) -> str:
-    """Return the text of this release, which the daemon uses if the user has none."""
-    return (resources.files("mnemond") / "prompts" / name).read_text("utf-8")
+        return OwnFile(self.path.with_name(f"{self.path.name}.new"), prompt_texts.shipped(self.path.name))
 
 
 def current(directory: Path, name: str) -> str:
     """Return the user's text if there is one, else ours. Raises MnemonError."""
-    path = directory / FOLDER / name
     try:
-        return path.read_text("utf-8", "replace")
+        return edited(directory, name).decode("utf-8", "replace")
     except FileNotFoundError:
-        return shipped(name)
+        return prompt_texts.shipped(name)
     except OSError as error:
-        raise unusable(path, error) from None
+        raise unusable(directory / FOLDER / name, error) from None
 
 
 def planned(directory: Path, written: Mapping[str, str]) -> list[PromptFile]:
@@ -124,7 +117,7 @@ def _state(directory: Path, name: str, written: str | None) -> State:
     if not (directory / FOLDER / name).exists():
         return "created"
     there = digest(current(directory, name).encode())
-    if there == digest(shipped(name).encode()):
+    if there == digest(prompt_texts.shipped(name).encode()):
         return "unchanged"
     return "updated" if there == written else "kept"
 
@@ -140,7 +133,7 @@ def is_pending(directory: Path, written: Mapping[str, str]) -> bool:
 def install(directory: Path, written: dict[str, str]) -> None:
     """Write both, without touching what the user changed, and note them in `written`. Raises MnemonError."""
     for file in planned(directory, written):
-        own = OwnFile(file.path, shipped(file.path.name))
+        own = OwnFile(file.path, prompt_texts.shipped(file.path.name))
         if file.state in ("created", "updated"):
             own.write()
         if file.state != "kept":

@@ -37,7 +37,8 @@ def open_regular(path: Path | str, flags: int, dir_fd: int | None = None) -> int
     return descriptor
 
 
-def read_regular(path: Path, most: int) -> bytes:
-    """Return the content of a regular file, at most so many bytes and one more. Raises NotAFileError and OSError."""
-    with open(open_regular(path, os.O_RDONLY), "rb") as file:
+def read_regular(path: Path, most: int, flags: int = 0) -> bytes:
+    """Return the content of a regular file, at most so many bytes and one more; `flags` as of os.open. Raises
+    NotAFileError and OSError."""
+    with open(open_regular(path, os.O_RDONLY | flags), "rb") as file:
         return file.read(most + 1)

@@ -7,19 +7,13 @@ instructions.
 
 from __future__ import annotations
 
-import functools
 import os
-import stat
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
+from mnemond.config.prompt_texts import FOLDER, Name, edited, shipped
 from mnemond.wire.hooks import first_units
-
-FOLDER: Final = "prompt"
-MAX_BYTES: Final = 1 << 16
-"""Size of the largest file that is read: 16,000 tokens are more than any host passes on."""
 
 MAX_GUIDE: Final = 9_000
 """Characters of the guide in MCP's instructions; Claude Code passes on 2,048."""
@@ -27,9 +21,7 @@ MAX_GUIDE: Final = 9_000
 MAX_OPENING: Final = 1_000
 """Characters of the first paragraph: a brief is for memories."""
 
-Name = Literal["guide.md", "skill.md"]
 _Identity = tuple[int, int, int]
-_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe in the place of a file must not stop the daemon
 
 
 class _Read(NamedTuple):
@@ -42,7 +34,7 @@ class PromptFiles:
 
     def __init__(self, data_dir: Path, warn: Callable[[str], None] = lambda _: None) -> None:
         """`warn` is called with a sentence about a file that cannot be used, once for each edit of it."""
-        self._folder = data_dir / FOLDER
+        self._data_dir = data_dir
         self._warn = warn
         self._read: dict[Name, _Read] = {}
 
@@ -60,9 +52,8 @@ class PromptFiles:
         return self._text("skill.md")
 
     def _text(self, name: Name) -> str:
-        path = self._folder / name
         try:
-            found = os.stat(path)
+            found = os.stat(self._data_dir / FOLDER / name)
         except FileNotFoundError:
             return shipped(name)
         except OSError as error:
@@ -72,7 +63,7 @@ class PromptFiles:
         if known is not None and known.identity == identity:
             return known.text
         try:
-            text = _contents(path)
+            text = edited(self._data_dir, name).decode("utf-8-sig", "replace")
         except OSError as error:
             return self._unusable(name, identity, error.strerror or str(error))
         self._read[name] = _Read(identity, text)
@@ -80,29 +71,11 @@ class PromptFiles:
 
     def _unusable(self, name: Name, identity: _Identity | None, reason: str) -> str:
         if name not in self._read or self._read[name].identity != identity:
-            self._warn(f"{self._folder / name} cannot be used ({reason}); this release's text is used instead")
+            self._warn(
+                f"{self._data_dir / FOLDER / name} cannot be used ({reason}); this release's text is used instead"
+            )
         self._read[name] = _Read(identity, shipped(name))
         return self._read[name].text
-
-
-@functools.cache
-def shipped(name: Name) -> str:
-    """Return the text of this release."""
-    return (resources.files("mnemond") / "prompts" / name).read_text("utf-8")
-
-
-def _contents(path: Path) -> str:
-    """Raises OSError for what is no file, and for one that is too large."""
-    descriptor = os.open(path, _FLAGS)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "it is not a file")
-        if found.st_size > MAX_BYTES:
-            raise OSError(0, f"it is larger than {MAX_BYTES:,} bytes")
-        return os.read(descriptor, MAX_BYTES).decode("utf-8-sig", "replace")
-    finally:
-        os.close(descriptor)
 
 
 def _without_title(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Final, Protocol
 import msgspec
 
 from mnemond.api.types_admin import HostSeen
+from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import HookSettings
 from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
@@ -369,25 +369,10 @@ FILE: Final = "hook-sessions.json"
 def read_sessions(directory: Path) -> bytes:
     """Return the contents of the file; b"" if there is none, or something else in its place."""
     try:
-        descriptor = os.open(directory / FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = read_regular(directory / FILE, MAX_FILE, os.O_NOFOLLOW)
     except OSError:
         return b""
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
-        os.close(descriptor)
-        return b""
-    with open(descriptor, "rb") as file:
-        return file.read(MAX_FILE)
-
-
-def write_sessions(directory: Path, saved: bytes) -> None:
-    """Replace the file. Raises OSError."""
-    part = directory / f"{FILE}.part"
-    part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(saved)
-    part.replace(directory / FILE)
+    return found if len(found) <= MAX_FILE else b""
 
 
 # ---------------------------------------------------------------- sessions that began without a daemon

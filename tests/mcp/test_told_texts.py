@@ -15,7 +15,8 @@ import pytest
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli import grammar, recall
 from mnemond.cli.grammar import Invocation
-from mnemond.hooks.prompt_files import PromptFiles, shipped
+from mnemond.config.prompt_texts import shipped
+from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.mcp import render, tools
 from mnemond.model.answers import MemoryInProject, RecallMeta
 from mnemond.text.prompt_escape import quarters, token_count

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from mnemonctl import files as mnemonctl_files
-from mnemonctl.setup import command, own_files
+from mnemonctl.setup import command
 from mnemonctl.setup import files as setup_files
 from mnemonctl.setup.files import digest
 from mnemonctl.setup.host import SetupEnvironment
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
+from mnemond.config import prompt_texts
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 
@@ -309,36 +310,45 @@ def test_another_data_directory_keeps_its_entries(place: SetupEnvironment) -> No
 def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: SetupEnvironment) -> None:
     _, said = run(place)
     guide = place.directory / "prompt" / "guide.md"
-    assert guide.read_text("utf-8") == own_files.shipped("guide.md")
+    assert guide.read_text("utf-8") == prompt_texts.shipped("guide.md")
     guide.write_text("My own.\n", "utf-8")
     _, said = run(place)
     assert {each["path"]: each["state"] for each in said["own"]}[str(guide)] == "kept"
     assert guide.read_text("utf-8") == "My own.\n"
-    assert guide.with_name("guide.md.new").read_text("utf-8") == own_files.shipped("guide.md")
+    assert guide.with_name("guide.md.new").read_text("utf-8") == prompt_texts.shipped("guide.md")
     run(place, eject=True)
     assert [path.name for path in guide.parent.iterdir()] == ["guide.md"]
 
 
 def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place)
-    real = own_files.shipped
-    monkeypatch.setattr(own_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
+    real = prompt_texts.shipped
+    monkeypatch.setattr(prompt_texts, "shipped", lambda name: real(name) + "\nOf a later release.\n")
     run(place)
     guide = place.directory / "prompt" / "guide.md"
     assert guide.read_text("utf-8").endswith("Of a later release.\n")
     assert not guide.with_name("guide.md.new").exists()
 
 
+@pytest.mark.parametrize("name", prompt_texts.NAMES)
+def test_a_pipe_in_the_place_of_one_is_an_error_and_does_not_hold_setup_up(name: str, place: SetupEnvironment) -> None:
+    path = place.directory / "prompt" / name
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(MnemonError, match="a named pipe, not a file"):
+        run(place, dry_run=True)
+
+
 def test_they_speak_of_tools_and_commands_that_there_are() -> None:
     from mnemond.cli.help import BY_NAME
 
-    skill = own_files.shipped("skill.md")
+    skill = prompt_texts.shipped("skill.md")
     lines = [line.split() for line in skill.splitlines() if line.startswith("mnemonctl ")]
     assert lines
     for _, name, *rest in lines:
         if name != "COMMAND":
             options = {word for word in rest if word.startswith("--")}
             assert options <= set(BY_NAME[name].parser.option_names()), name
-    for text in (skill, own_files.shipped("guide.md")):
+    for text in (skill, prompt_texts.shipped("guide.md")):
         assert "never" in text
         assert len(text) < 4500

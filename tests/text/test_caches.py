@@ -16,7 +16,7 @@ from tests.text.cache_walk import unregistered
 
 WITHOUT_TEXT = {
     "mnemond.api.requests._digest_form": "of types of parameters, and names of fields",
-    "mnemond.hooks.prompt_files.shipped": "of texts of the release",
+    "mnemond.config.prompt_texts.shipped": "of texts of the release",
     "mnemond.memory.draft.write_rules": "of settings and embedders",
     "mnemond.model.memory.parse_rfc3339": "of times",
     "mnemond.recall.profiles._prominence": "of a snapshot, and dropped with it; a purge makes a new one",
