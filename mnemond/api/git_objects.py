@@ -11,6 +11,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mnemond.config.regular_files import open_regular
 from mnemond.text.resources import regex
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Objects:
 
     @staticmethod
     def _alternates(path: str) -> list[str]:
-        with _opened(path) as descriptor:
-            text = b"" if descriptor is None else os.pread(descriptor, MAX_COMMIT, 0)
+        with opened(path) as descriptor:
+            text = b"" if descriptor is None else read_at(descriptor, MAX_COMMIT, 0)
         lines = (line for line in text.decode("utf-8", "replace").splitlines() if line and line[0] != "#")
         return [line for _, line in zip(range(MAX_ALTERNATES), lines, strict=False) if "\0" not in line]
 
@@ -84,18 +85,18 @@ class Objects:
             name = found[1]
         return ""
 
-    def _commit(self, name: str, most: int) -> bytes | None:
-        """The first `most` bytes of a commit."""
+    def _commit(self, name: str, most: int, deltas: int = MAX_DELTAS) -> bytes | None:
+        """The first `most` bytes of a commit; up to `deltas` differences are followed, whatever names their base."""
         if not is_object_name(name):
             return None
         for place in self._places:
-            with _opened(f"{place}/{name[:2]}/{name[2:]}") as descriptor:
+            with opened(f"{place}/{name[:2]}/{name[2:]}") as descriptor:
                 if descriptor is not None:
                     whole = self._inflated(descriptor, 0, most + 32)
                     return whole.partition(b"\0")[2][:most] if whole and whole.startswith(b"commit ") else None
         packs = self._indices()
         for number, index in enumerate(packs):
-            found = self._packed(index, bytes.fromhex(name), most)
+            found = self._packed(index, bytes.fromhex(name), most, deltas)
             if found is not None:
                 packs.insert(0, packs.pop(number))  # its parents are probably there, too
                 return found
@@ -113,16 +114,16 @@ class Objects:
                 self._packs += sorted(each for each in names if each.endswith(".idx"))[:MAX_PACKS]
         return self._packs
 
-    def _packed(self, index: str, name: bytes, most: int) -> bytes | None:
+    def _packed(self, index: str, name: bytes, most: int, deltas: int) -> bytes | None:
         self._left -= PROBE
         if self._left <= 0:
             return None
-        with _opened(index) as descriptor:
+        with opened(index) as descriptor:
             at = None if descriptor is None else _offset_of(descriptor, name)
         if at is None:
             return None
-        with _opened(f"{index[:-4]}.pack") as descriptor:
-            return None if descriptor is None else self._entry(descriptor, at, len(name), most, MAX_DELTAS)
+        with opened(f"{index[:-4]}.pack") as descriptor:
+            return None if descriptor is None else self._entry(descriptor, at, len(name), most, deltas)
 
     def _entry(self, pack: int, at: int, width: int, most: int, deltas: int) -> bytes | None:
         """The first `most` bytes of a commit that a pack has at an offset."""
@@ -134,7 +135,7 @@ class Objects:
         if entry.kind == _OFFSET_DELTA:
             base = self._entry(pack, entry.base_at, width, MAX_COMMIT, deltas - 1) if entry.base_at > 0 else None
         elif entry.kind == _NAMED_DELTA:
-            base = self._commit(entry.base, MAX_COMMIT)
+            base = self._commit(entry.base, MAX_COMMIT, deltas - 1)
         else:
             return None
         delta = self._inflated(pack, entry.data, MAX_COMMIT)
@@ -145,8 +146,8 @@ class Objects:
         if self._left <= 0:
             return None
         try:
-            found = zlib.decompressobj().decompress(os.pread(descriptor, most + 256, at), most)
-        except (zlib.error, OSError):
+            found = zlib.decompressobj().decompress(read_at(descriptor, most + 256, at), most)
+        except zlib.error:
             return None
         self._left -= most if most <= HEAD + 32 else len(found)
         return found
@@ -162,7 +163,7 @@ class _Entry(NamedTuple):
 
     @staticmethod
     def read(pack: int, at: int, width: int) -> _Entry | None:
-        head = os.pread(pack, 32 + width, at)
+        head = read_at(pack, 32 + width, at)
         if not head:
             return None
         kind, used = head[0] >> 4 & 7, 1
@@ -217,14 +218,14 @@ def applied(base: bytes, delta: bytes, most: int) -> bytes | None:
 def _offset_of(index: int, name: bytes) -> int | None:
     """The offset of an object in the pack of an index of version 2."""
     width = len(name)
-    if os.pread(index, 8, 0) != b"\xfftOc\0\0\0\2":
+    if read_at(index, 8, 0) != b"\xfftOc\0\0\0\2":
         return None
     low = _number(index, 8 + 4 * (name[0] - 1), 4) if name[0] else 0
     high, total = _number(index, 8 + 4 * name[0], 4), _number(index, 8 + 4 * 255, 4)
     names, high = 8 + 4 * 256, min(high, total)
     while low < high:
         middle = (low + high) // 2
-        found = os.pread(index, width, names + width * middle)
+        found = read_at(index, width, names + width * middle)
         if found == name:
             offsets = names + (width + 4) * total
             offset = _number(index, offsets + 4 * middle, 4)
@@ -239,19 +240,16 @@ def _offset_of(index: int, name: bytes) -> int | None:
 
 
 def _number(descriptor: int, at: int, size: int) -> int:
-    return int.from_bytes(os.pread(descriptor, size, at), "big")
+    return int.from_bytes(read_at(descriptor, size, at), "big")
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[int | None]:
-    """A descriptor of a regular file; None for anything else."""
+def opened(path: str) -> Iterator[int | None]:
+    """A descriptor of a regular file; None for anything else, a symbolic link included."""
     descriptor = None
     try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                descriptor = None
+        if stat.S_ISREG(os.lstat(path).st_mode):  # before it is opened: opening a device may have an effect
+            descriptor = open_regular(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NOCTTY)
     except (OSError, ValueError):
         descriptor = None
     try:
@@ -259,3 +257,11 @@ def _opened(path: str) -> Iterator[int | None]:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def read_at(descriptor: int, size: int, at: int) -> bytes:
+    """Return up to `size` bytes at an offset; none where a damaged file names one that no file has."""
+    try:
+        return os.pread(descriptor, size, at)
+    except (OSError, OverflowError):
+        return b""

@@ -8,11 +8,12 @@ regular files; a symbolic link, a FIFO or a device in the place of a file is no 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from mnemond.api.git_objects import Objects, is_object_name
+from mnemond.api.git_objects import Objects, is_object_name, opened
 from mnemond.text.project_name import (
     Project,
     is_common,
@@ -152,9 +153,9 @@ def _is_repository(path: str) -> bool:
 
 # ---------------------------------------------------------------- the configuration
 
-_REMOTE: Final = regex(r'\s*\[\s*remote\s+"((?:[^"\\\n]|\\.){1,200})"\s*\](.*)', 2)  # re.IGNORECASE
+_REMOTE: Final = regex(r'\s*\[\s*remote\s+"((?:[^"\\\n]|\\.){1,200})"\s*\](.*)', re.IGNORECASE)
 _SECTION: Final = regex(r"\s*\[")
-_URL: Final = regex(r"\s*url\s*=(.*)", 2)
+_URL: Final = regex(r"\s*url\s*=(.*)", re.IGNORECASE)
 
 
 def _remote_urls(config: bytes) -> Iterator[str]:
@@ -255,22 +256,14 @@ def _line(path: str) -> str:
 
 def _read(path: str, most: int) -> bytes | None:
     """The bytes of a regular file of at most `most` bytes; None for anything else."""
-    if not stat.S_ISREG(_mode(path)):  # before it is opened: opening a device may have an effect
-        return None
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+    with opened(path) as descriptor:
+        if descriptor is None or os.fstat(descriptor).st_size > most:
             return None
-        parts, size = [], 0
-        while size <= most and (part := os.read(descriptor, most + 1 - size)):
-            parts.append(part)
-            size += len(part)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+        try:
+            parts, size = [], 0
+            while size <= most and (part := os.read(descriptor, most + 1 - size)):
+                parts.append(part)
+                size += len(part)
+        except OSError:
+            return None
     return b"".join(parts) if size <= most else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -28,10 +29,13 @@ def _phrases() -> str:
     words = _words()
     phrases = "|".join(fill(each, words.nouns) for group in words.phrases.values() for each in group)
     openings = "|".join(each for group in words.openings.values() for each in group)
-    return rf"(?P<negated>\b(?:not|never|nicht|kein\w{{0,2}}|不是|并非)\s?)?(?:\b|(?<=[\u4e00-\u9fff])|(?=[\u4e00-\u9fff]))(?:{phrases})(?!\w*[a-zäöü])|(?:\A|(?<=[.!?]\s))(?:{openings})\s?[,:，：]"  # noqa: E501
+    negated = r"(?P<negated>\b(?:not|never|nicht|kein\w{0,2}|不是|并非)\s?)?"
+    begins = r"(?:\b|(?<=[\u4e00-\u9fff])|(?=[\u4e00-\u9fff]))"
+    opens = r"(?:\A|(?<=[.!?]\s))"
+    return rf"{negated}{begins}(?:{phrases})(?!\w*[a-zäöü])|{opens}(?:{openings})\s?[,:，：]"
 
 
-_GENERAL: Final = regex(_phrases, 2)  # re.IGNORECASE
+_GENERAL: Final = regex(_phrases, re.IGNORECASE)
 
 
 def is_general(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import zlib
 from pathlib import Path
@@ -343,6 +344,33 @@ def test_damaged_indices_and_packs(damage: bytes, tmp_path: Path) -> None:
     pack.chmod(0o600)
     pack.write_bytes(damage)
     assert repositories._first_commit(f"{one}/.git", {}) == ""
+
+
+def packed(repository: Path, name: str, offset: int, pack: bytes, far: int = 0) -> None:
+    """Give a repository one pack with this content, and an index that has one object, at `offset`, or `far` away."""
+    first = int(name[:2], 16)
+    counts = [int(number >= first) for number in range(256)]
+    index = b"\xfftOc\0\0\0\2" + struct.pack(">256I", *counts) + bytes.fromhex(name) + bytes(4)
+    index += struct.pack(">IQ", offset, far) + bytes(40)
+    place = repository / ".git/objects/pack"
+    place.mkdir(parents=True)
+    (place / "pack-a.idx").write_bytes(index)
+    (place / "pack-a.pack").write_bytes(pack)
+    (repository / ".git/HEAD").write_text(f"{name}\n")
+
+
+def test_an_object_that_is_a_difference_to_itself_is_missing(tmp_path: Path) -> None:
+    name, root = "ab" * 20, fake(tmp_path / "mine")
+    delta = bytes([0x75]) + bytes.fromhex(name) + zlib.compress(b"\5\5\5hello")
+    packed(root, name, 12, b"PACK" + bytes(8) + delta)
+    assert repositories._first_commit(f"{root}/.git", {}) == ""
+
+
+@pytest.mark.parametrize("far", [2**64 - 1, 2**63 - 1, 2**63 - 60, 1 << 40])
+def test_an_object_beyond_the_end_of_every_file_is_missing(far: int, tmp_path: Path) -> None:
+    root = fake(tmp_path / "mine")
+    packed(root, "ab" * 20, 1 << 31, b"PACK", far)
+    assert repositories._first_commit(f"{root}/.git", {}) == ""
 
 
 def test_differences() -> None:
