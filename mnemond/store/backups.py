@@ -446,13 +446,7 @@ class BackupService:
     async def _remove(self, name: str, closed: Closed, last: Backup | None) -> Removed:
         last = last or await self._last_backup(name, closed, "removed")
         aside = await _run(partial(self._directory.put_aside, name, self._now_us()), abandon=False)
-        if aside is None:
-            return Removed(last, None)
-        last = last or await self._backup_of_aside(name, aside, "removed")
-        if last is None and holds_store(aside):
-            return Removed(None, aside)
-        await _run(partial(self._directory.drop_aside, aside), abandon=False)
-        return Removed(last, None)
+        return Removed(*await self._kept(name, "removed", last, aside))
 
     async def restore(self, backup: Backup, into: str) -> Restored:
         """Replace a store by a backup. Its previous content becomes a backup; a store that cannot be read is not
@@ -471,21 +465,23 @@ class BackupService:
             async with self._stores.exclusive(into) as closed:
                 before = before or await self._last_backup(into, closed, "replaced")
                 aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
-            before, aside = await self._kept(into, path, before, aside)
+            before, aside = await self._kept(into, "replaced", before, aside, path.parent)
         return Restored(into, path, backup, facts.memories, before, aside)
 
     async def _kept(
-        self, name: str, path: Path, before: Backup | None, aside: Path | None
+        self, name: str, kind: Kind, before: Backup | None, aside: Path | None, heir: Path | None = None
     ) -> tuple[Backup | None, Path | None]:
-        """Back up what was moved aside, unless `before` has it, and delete it if there is a backup or nothing to keep.
-        Return the backup, and the place of what was neither backed up nor deleted."""
+        """Back up what was moved aside, unless `before` has it, and delete it if there is a backup or nothing to keep;
+        `heir`: the directory that gets the copies beside it. Return the backup, and the place of what was neither
+        backed up nor deleted."""
         if aside is None:
             return before, None
         if before is None:
-            before = await self._backup_of_aside(name, aside, "replaced")
+            before = await self._backup_of_aside(name, aside, kind)
         if before is None and holds_store(aside):
             return None, aside
-        await _run(partial(_take_over, aside, path.parent), abandon=False)
+        if heir is not None:
+            await _run(partial(_take_over, aside, heir), abandon=False)
         await _run(partial(self._directory.drop_aside, aside), abandon=False)
         return before, None
 

@@ -186,12 +186,6 @@ def write_faults(path: Path, known: KnownFaults) -> None:
         files.replace_file(path.with_name(FAULTS_FILE), msgspec.json.encode(known) + b"\n")
 
 
-def remove_notes(path: Path) -> None:
-    """Remove faults and high-water mark before the database at `path` is replaced. Raises OSError."""
-    for file in (FAULTS_FILE, HIGH_WATER_FILE):
-        path.with_name(file).unlink(missing_ok=True)
-
-
 def unreadable_reason(rows: Sequence[Unreadable]) -> str | None:
     """Return the sentence that names memories which cannot be decoded, None if there is none."""
     if not rows:

@@ -42,7 +42,7 @@ _SET_VECTOR = (
 )
 _LOAD_BATCH = 1000
 _names = msgspec.json.Decoder(tuple[str, ...])
-_object = msgspec.json.Decoder(dict[str, Any])
+read_object = msgspec.json.Decoder(dict[str, Any]).decode
 _json = msgspec.json.Encoder()
 
 MAX_COUNT: Final = (1 << 31) - 1
@@ -407,20 +407,23 @@ def _vector(blob: bytes | None, dimension: int) -> Vector | None:
 
 def _checked(row: tuple[Any, ...]) -> Insight:
     try:
-        insight = from_row(row)
-        _verify(insight)
+        return _decoded(row)
     except BAD_ROW as error:
         raise damaged(f"the row of memory {row[0]!a}", error) from error
-    return insight
 
 
 def _readable(row: tuple[Any, ...]) -> Insight | None:
     """The insight of a row, None if it cannot be decoded."""
     try:
-        insight = from_row(row)
-        _verify(insight)
+        return _decoded(row)
     except BAD_ROW:
         return None
+
+
+def _decoded(row: tuple[Any, ...]) -> Insight:
+    """The insight of a row. Raises one of BAD_ROW."""
+    insight = from_row(row)
+    _verify(insight)
     return insight
 
 
@@ -435,7 +438,7 @@ def _verify(it: Insight) -> None:
         if text is not None:
             read_time(text)
     if it.metadata != "{}":
-        _object.decode(it.metadata)
+        read_object(it.metadata)
     _count(it.access_count)
     _count(it.corroboration_count)
     _finite(it.boost_days)
@@ -474,7 +477,7 @@ READERS: Final[dict[str, Callable[[Any], object]]] = {
     "created_at": read_time, "updated_at": read_time, "tags": _names.decode, "entities": _names.decode,
     "access_count": _count, "corroboration_count": _count, "boost_days": _finite, "status": _status,
     "keywords": lambda value: _names.decode(value) if value else None,
-    "metadata": lambda value: _object.decode(value) if value else None,
+    "metadata": lambda value: read_object(value) if value else None,
     **dict.fromkeys(
         ("last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end", "last_boosted_at",
          "last_corroborated_at", "expires_at", "deleted_at"),
@@ -499,14 +502,16 @@ DEFAULTS: Final[dict[str, Any]] = {
 """Values for columns that cannot be used. A row with another such column cannot be shown."""
 
 
-def unusable_columns(named: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of a row whose values cannot be used."""
+def unusable_columns(
+    named: Mapping[str, Any], readers: Mapping[str, Callable[[Any], object]] = READERS
+) -> tuple[str, ...]:
+    """Return the columns of a row whose values `readers`, those of a table, cannot use."""
     found = []
-    for column, read_value in READERS.items():
+    for column, read_value in readers.items():
         if column in named:
             try:
                 read_value(named[column])
-            except BAD_ROW:
+            except (*BAD_ROW, LookupError):
                 found.append(column)
     return tuple(found)
 

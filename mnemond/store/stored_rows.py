@@ -16,7 +16,7 @@ from mnemond.model.memory import Insight
 from mnemond.store import history, insights, meta, operations
 from mnemond.store.connection import Connection, Value
 from mnemond.store.embedder_switch import SwitchRecord
-from mnemond.store.insights import BAD_ROW, optional, read_time
+from mnemond.store.insights import optional, read_time
 
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
@@ -42,13 +42,11 @@ ROWS_AT_ONCE: Final = 250
 Reader = Callable[[Any], object]
 
 _list = msgspec.json.Decoder(list[Any])
-_object = msgspec.json.Decoder(dict[str, Any])
-
 
 _READERS: Final[dict[str, dict[str, Reader]]] = {
     "insights": insights.READERS,
     "edge_rows": {
-        "metadata": _object.decode, "created_at": read_time, "last_boosted_at": optional(read_time),
+        "metadata": insights.read_object, "created_at": read_time, "last_boosted_at": optional(read_time),
         "boost_days": insights.READERS["boost_days"],
     },
     "memory_operations": {
@@ -66,7 +64,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "rolling_summaries": {"updated_at": read_time},
     "core_summaries": {"node_ids": _list.decode, "created_at": read_time},
     "pending_reviews": {"created_at": read_time, "resolved_at": optional(read_time)},
-    "jobs": {"payload": _object.decode, "run_after": read_time},
+    "jobs": {"payload": insights.read_object, "run_after": read_time},
     "exchanges": {
         "facts": optional(_list.decode), "queued_at": read_time, "said_at": read_time,
         "not_before": optional(read_time),
@@ -87,13 +85,7 @@ def unusable_columns(table: str, named: Mapping[str, Any]) -> tuple[str, ...]:
         except msgspec.MsgspecError:
             return ("value",)
         return ()
-    found = []
-    for column, read in _READERS.get(table, {}).items():
-        try:
-            read(named[column])
-        except (*BAD_ROW, LookupError):
-            found.append(column)
-    return tuple(found)
+    return insights.unusable_columns(named, _READERS.get(table, {}))
 
 
 def _record_of(key: str) -> type | None:

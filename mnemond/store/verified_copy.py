@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -18,6 +17,7 @@ from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store import checksums, stored_rows
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import flush_directory
+from mnemond.store.insights import SHOWN_ROWS
 from mnemond.store.schema import APPLICATION_ID, check_violations, current_version
 
 Pause = Callable[[], None]
@@ -108,12 +108,8 @@ def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> 
             connection.close()
     except SqliteError as error:
         raise _bad(path, checksums.reason(error)) from error
-    shown = tuple(unreadable[:MAX_SHOWN])
+    shown = tuple(unreadable[:SHOWN_ROWS])
     return Facts(path.stat().st_size, memories, retired, version, digest, len(unreadable), shown)
-
-
-MAX_SHOWN: Final = 3
-"""Rows that no reader can use that are named."""
 
 
 def _unreadable(connection: Connection, pause: Pause) -> list[str]:

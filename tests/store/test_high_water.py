@@ -12,10 +12,11 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.model.outcomes import RememberResult
-from mnemond.store import health
+from mnemond.store import backups, health
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine
 from mnemond.store.health import HighWater, KnownFaults, last_line
+from mnemond.store.verified_copy import no_pause
 from mnemond.store.verify import verify_closed
 from tests.store.factories import START_US, contents, open_at, remember
 
@@ -155,9 +156,9 @@ def test_what_doctor_cannot_read_is_a_problem(path: Path) -> None:
 def test_a_store_that_is_restored_begins_anew(path: Path) -> None:
     remove(log_of(path))
     engine_of(path).close()
-    health.remove_notes(path)
-    health.remove_notes(path)
-    engine = engine_of(path)
+    restored = path.parent.with_name("restored") / path.name
+    backups._prepare(path, restored.parent, path.parent, no_pause)
+    engine = engine_of(restored)
     assert told(engine) == ""
     engine.close()
 
