@@ -44,7 +44,7 @@ PING_S = 3.0
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 WATCH_S = 0.5
-"""Seconds between two looks at the pending requests."""
+"""Seconds between two looks at the pending requests, while there are any."""
 
 CHUNK = 1 << 16
 
@@ -112,6 +112,9 @@ class Relay:
         """Requests without a reply, by their ids."""
         self.sends: dict[bytes, int] = {}
         """Number of times that each of them was sent."""
+        self.to_watch = _thread.allocate_lock()
+        """Released when a request is sent while no other is pending: the thread that watches waits for that."""
+        self.to_watch.acquire()
         self.waiting_since = 0.0
         """Since when no reply came although a request is pending (`time.monotonic`)."""
         self.late: list[bytes] = []
@@ -148,6 +151,8 @@ class Relay:
         """Send a pending request and count that."""
         if not self.sends:
             self.waiting_since = time.monotonic()
+            if self.to_watch.locked():
+                self.to_watch.release()
         self.sends[number] = self.sends.get(number, 0) + 1
         send(connection, self.pending[number])
 
@@ -161,8 +166,11 @@ class Relay:
         while True:
             time.sleep(WATCH_S)
             with self.lock:
-                begun, silent = self.waiting_since, bool(self.sends) and self.connection is not None
-            if not silent or time.monotonic() - begun < SILENT_S:
+                begun, sent, connected = self.waiting_since, bool(self.sends), self.connection is not None
+            if not sent:
+                self.to_watch.acquire()
+                continue
+            if not connected or time.monotonic() - begun < SILENT_S:
                 continue
             if answers(self.path):
                 self.waiting_since = time.monotonic()  # a request takes long
