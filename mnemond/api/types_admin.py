@@ -84,7 +84,7 @@ class EntityCount(msgspec.Struct, frozen=True):
 
 
 class StoreCounts(Result, frozen=True, kw_only=True):
-    """What status and stats count of a store. `total_insights`, categories, links and vectors are those of active
+    """The counts of a store in status and stats. `total_insights`, categories, links and vectors are those of active
     memories; `deleted_insights` are out of recall, for the reasons in `by_status`. Both are null while the database
     cannot be read."""
 

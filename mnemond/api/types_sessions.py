@@ -1,8 +1,8 @@
-"""What sessions of agents were shown, what they would be shown, and judgements of it: parameters and results."""
+"""Sessions of agents: parameters and results of the memories shown to them, of a preview, and of judgements."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -10,7 +10,7 @@ from msgspec import Meta
 from mnemond.api.types_memories import Id
 from mnemond.model.changes import ShownAt
 from mnemond.model.outcomes import FeedbackResult, Result
-from mnemond.wire.params import Access, Limit, Name, ScopedWriteParams, StoreParams, about, method
+from mnemond.wire.params import MAX_DIRECTORY, Access, Limit, Name, ScopedWriteParams, StoreParams, about, method
 
 # session.show.
 
@@ -37,8 +37,8 @@ class ShownMemory(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What a session was shown at once: with what it began (brief), with a prompt, or as the task of a subagent, whose
-    id is `agent`. `tokens`: the estimated size of the whole text."""
+    """The memories that a session was shown at one moment: when it began (brief), with a prompt, or with the task of a
+    subagent, whose id is `agent`. `tokens`: the estimated size of the whole text."""
 
     at: str
     moment: ShownAt
@@ -73,16 +73,20 @@ SESSION_SHOW = method(
 
 Preview = Literal["prompt", "session"]
 
+MAX_PREVIEWED: Final = 64_000
+"""Characters of a text to preview: twice as many as a hook holds of a prompt."""
+
 
 class HookPreviewParams(StoreParams, frozen=True, kw_only=True):
     """As in a new session. `store`: another one than that which hooks use for the project."""
 
     moment: Annotated[Preview, about("the beginning of a session, or a prompt")]
     text: Annotated[
-        Annotated[str, Meta(max_length=64_000)], about("the prompt; at the beginning of a session what is being done")
+        Annotated[str, Meta(max_length=MAX_PREVIEWED)],
+        about("the prompt; at the beginning of a session what is being done"),
     ] = ""
     directory: Annotated[
-        Annotated[str, Meta(max_length=4_096)] | None,
+        Annotated[str, Meta(max_length=MAX_DIRECTORY)] | None,
         about("where the agent works (an absolute path)", option="--cwd", metavar="DIR"),
     ] = None
 

@@ -53,7 +53,7 @@ def _status(result: StatusResult, style: Style) -> str:
 
 
 def _counts(result: StoreCounts, capacity: str = "") -> Iterator[str]:
-    """What status and stats say of a store's contents, in the same words."""
+    """Yield the lines about the contents of a store that status and stats share."""
     out = ""
     if result.by_status is not None:
         reasons = {name: count for name, count in result.by_status.items() if name != "active"}

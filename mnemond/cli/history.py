@@ -14,6 +14,7 @@ from mnemond.cli.output import (
     SHORT_ID,
     Style,
     conflicts_of,
+    first_words,
     lines,
     one_line,
     operation_name,
@@ -27,7 +28,7 @@ from mnemond.cli.output import (
 )
 from mnemond.cli.parser import ID, Command, Group, Words
 from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
-from mnemond.model.outcomes import UndoneMemory, UndoResult
+from mnemond.model.outcomes import UndoResult
 from mnemond.wire.params import plural
 
 # history.
@@ -250,7 +251,7 @@ def _undo(result: UndoResult, style: Style) -> str:
         *(
             row(
                 f"  {short_id(each.id)}  {_BECAME.get(each.became) or one_line(each.became):<{_STATE}}  ",
-                _about(each),
+                first_words(each.words, purged=each.purged),
                 style,
             ).rstrip()
             for each in result.memories[:MAX_MEMORIES]
@@ -261,11 +262,6 @@ def _undo(result: UndoResult, style: Style) -> str:
         *(line for each in result.memories for line in conflicts_of(each.id, each.conflicts, style)),
         f"To have it again: mnemonctl undo {operation_name(result.op_id)}",
     )
-
-
-def _about(subject: UndoneMemory | LogLine) -> str:
-    """The first words of a memory; "purged" where nothing of it is kept."""
-    return "purged" if subject.purged else subject.words or ""
 
 
 UNDO = Command(
@@ -297,7 +293,7 @@ def _log_line(line: LogLine, style: Style) -> str:
     subject = short_id(line.insight_id) if line.insight_id is not None else ""
     name = operation_name(line.op_id) if line.op_id is not None else ""
     head = f"{second(line.created_at)}  {one_line(line.operation):<13}  {subject:<8}  {name:<8}  "
-    about = _about(line)
+    about = first_words(line.words, purged=line.purged)
     return row(
         head, f"{about}  ({line.detail})" if about and line.detail else about or line.detail, style, least=12
     ).rstrip()

@@ -326,6 +326,11 @@ MAX_SHOWN = 3
 """Conflicts and candidates of a kind that are shown; JSON has them all."""
 
 
+def first_words(words: str | None, *, purged: bool) -> str:
+    """Return the first words of a memory as they were looked up; "purged" where nothing of it is kept."""
+    return "purged" if purged else words or ""
+
+
 MAX_SAID = 160
 """Cells of a memory in a remark, even without a terminal: it is to be recognised, `mnemonctl get` shows the rest."""
 

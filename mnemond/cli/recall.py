@@ -354,7 +354,7 @@ def _get(result: GetResult, style: Style) -> str:
 
 
 def _retirement(retired: Retirement) -> str:
-    """What became of a memory."""
+    """Return when and why a memory left recall, and the one in its place."""
     by = "" if retired.superseded_by is None else f" by {short_id(retired.superseded_by)}"
     place = ""
     if retired.successor is not None:

@@ -174,8 +174,9 @@ REMEMBER = Command(
         "A text that is known already is not stored again: its tags, entities and higher importance join the memory.",
         "One that corrects or refines a memory takes its place.",
         "`mnemonctl undo` takes that back, and `mnemonctl diff` shows it beforehand.",
-        """What is written in a project (a repository, or another directory that is no home) is told unasked there \
-alone, unless its text says that it holds in all projects, or --project says otherwise. recall finds it everywhere.""",
+        """A memory written in a project (a repository, or another directory that is no home) is shown unasked in that \
+project alone, unless its text says that it holds in all projects, or --project says otherwise. `recall` finds it in \
+every project.""",
         "Keys and passwords are cut out before anything is written.",
     ),
     render=_remember,

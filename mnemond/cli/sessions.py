@@ -18,6 +18,7 @@ from mnemond.api.types_sessions import (
 from mnemond.cli.output import (
     Style,
     counts,
+    first_words,
     lines,
     neutralise,
     one_line,
@@ -58,7 +59,7 @@ def _shown(shown: Shown, style: Style) -> list[str]:
 def _memory(it: ShownMemory, style: Style) -> list[str]:
     judged = {name: count for name, count in (("useful", it.useful), ("misled", it.misled)) if count}
     why = "; ".join(filter(None, [one_line(it.reason), f"judged {counts(judged)}" if judged else ""]))
-    words = "purged" if it.purged else it.words or ""
+    words = first_words(it.words, purged=it.purged)
     return [row(f"    {short_id(it.id)}  ", words, style), *([style.faint(f"              {why}")] if why else [])]
 
 

@@ -1,4 +1,4 @@
-"""What has ended, in the words with which memories are compared: "no longer goes" for "doesn't go any more"."""
+"""Reword what has ended, as memories are compared by these words: "no longer goes" for "doesn't go any more"."""
 
 from __future__ import annotations
 

@@ -249,14 +249,14 @@ _HAS: Final = regex(r" (?:been|got|had|lived|worked|moved|started|stopped|left|n
 
 
 def _antecedent(word: str, discourse: Discourse) -> str | None:
-    """What a pronoun stands for: of the kinds that fit best, then of the others."""
+    """Return the antecedent of a pronoun: of the kinds that fit best, then of the others."""
     if word in ("they", "their", "them"):
         return discourse.last(("several",)) or discourse.both(_KINDS[word])
     return discourse.last(_KINDS[word]) or (discourse.last(("name",)) if word in _PERSONAL else None)
 
 
 def _agreeing(antecedent: str, rest: str) -> str:
-    """What follows "they", behind a name instead: "Globex needs"."""
+    """Return the words behind "they" as they stand behind a name: "Globex needs"."""
     first = rest.split(maxsplit=1)
     plural = is_plural(antecedent.rsplit(maxsplit=1)[-1].lower()) or " and " in antecedent
     if not first or plural or first[0] not in grammar().bases | {"are", "have", "do", "were", "don't", "aren't"}:

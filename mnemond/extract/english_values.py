@@ -26,7 +26,7 @@ DEFINITE: Final = frozenset({"the", "this", "that", "these", "those"})
 
 
 def subject_of(clause: Clause) -> Subject:
-    """Whom or what a clause is about."""
+    """Return the kind of a clause's subject."""
     words, lists = words_in(clause.subject), grammar()
     smalls = [word.small for word in words]
     if not smalls or "your" in smalls or "yours" in smalls:

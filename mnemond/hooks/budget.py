@@ -41,7 +41,7 @@ NOTHING: Final = PromptText("", [], [])
 
 
 class Fitted(NamedTuple):
-    """What is shown, its estimated size, and why each other memory is not."""
+    """The text to show with its estimated size, and for each memory that is left out the reason."""
 
     rendered: PromptText
     hits: list[RecallHit]

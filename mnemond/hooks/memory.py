@@ -61,8 +61,8 @@ NOT_BY_A_PERSON: Final = frozenset(("system", "poll_event"))
 
 
 class Offer(NamedTuple):
-    """What a session gets at one moment: its text and size, for each memory in `rendered.shown` the reason, the hits
-    among them, and those that are left out, with the reason."""
+    """The text that a session gets at one moment, and its size; for each memory in `rendered.shown` the reason, the
+    hits among them, and those that are left out, with the reason."""
 
     rendered: PromptText
     tokens: int

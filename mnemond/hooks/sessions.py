@@ -163,8 +163,8 @@ class AgentSession:
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a session: a hash of its directory, whether it had its brief, hashes of what it was shown, and
-    the estimated tokens of that and of its brief."""
+    """The rest of a session that ended: a hash of its directory, whether it had its brief, hashes of what it was shown,
+    and the estimated tokens of that and of its brief."""
 
     place: str
     briefed: bool
@@ -360,7 +360,7 @@ def place_of(project: Project, settings: HookSettings, stores: Stores) -> Place:
 # ---------------------------------------------------------------- the file of what sessions were shown
 
 NO_SESSIONS: Final = b"[]"
-"""What is saved of none."""
+"""The saved form of no session."""
 
 FILE: Final = "hook-sessions.json"
 """File of the data directory with what sessions were shown, as hashes."""

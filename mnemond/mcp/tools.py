@@ -12,7 +12,7 @@ from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weig
 from mnemond.api.types_extract import MAX_MESSAGES
 from mnemond.model.memory import MAX_CONTENT, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
 from mnemond.text.resources import on_first_use
-from mnemond.wire.params import IdOrPrefix, Name, Params, StoreName, about, fields_of
+from mnemond.wire.params import MAX_DIRECTORY, IdOrPrefix, Name, Params, StoreName, about, fields_of
 
 # The arguments of each tool. Limits and choices are those of the methods, or narrower; the texts are for models.
 
@@ -26,7 +26,7 @@ Tags: TypeAlias = Annotated[
 ]
 Entities: TypeAlias = Annotated[tuple[Name, ...], Meta(max_length=MAX_ENTITIES)]
 Importance: TypeAlias = Annotated[int, Meta(ge=1, le=5)]
-Project: TypeAlias = Annotated[str, Meta(min_length=1, max_length=4096)]
+Project: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_DIRECTORY)]
 Identifier: TypeAlias = Annotated[IdOrPrefix, about("As recall shows it.")]
 Moment: TypeAlias = Annotated[str, Meta(max_length=40)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_RECALLED)]

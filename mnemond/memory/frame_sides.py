@@ -1,5 +1,5 @@
-"""What two clauses have in common: the words of each side by key, in parts, by role; tables of verbs that say what may
-be compared."""
+"""Compare the sides of two clauses: their words by key, in parts, by role; tables of verbs that say which may be
+compared."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class RecallLine(msgspec.Struct, frozen=True):
 
 
 ShownAt = Literal["brief", "prompt", "task"]
-"""What an agent was shown a memory with: the beginning of a session, a prompt, or the task of a subagent."""
+"""The occasion on which an agent was shown a memory: the beginning of a session, a prompt, the task of a subagent."""
 
 
 class Showing(msgspec.Struct, frozen=True):

@@ -132,8 +132,8 @@ class Substance(msgspec.Struct, frozen=True):
 
 
 class United(msgspec.Struct, frozen=True):
-    """What a repetition added to the memory that says it already. `importance` is set, with the value before, if it was
-    raised; `omitted`: the reason for what was not added, null if everything was."""
+    """The additions of a repetition to the memory that says it already. `importance` is set, with the value before, if
+    it was raised; `omitted`: the reason for what was not added, null if everything was."""
 
     tags: list[str] = []
     entities: list[str] = []

@@ -18,10 +18,10 @@ from mnemond.extract.findings import Finding, Scene, chinese, english
 from mnemond.index.arrays import Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.contradictions import among, noted
-from mnemond.model.memory import DAY_US, EDGE_TYPES, Insight, effective_importance, parse_rfc3339
+from mnemond.model.memory import DAY_US, Insight, effective_importance, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.recall.corrections import correcting_pairs
-from mnemond.recall.result_order import distinct
+from mnemond.recall.result_order import PAIRED, distinct
 from mnemond.text.caches import text_cache
 from mnemond.text.resources import regex
 
@@ -150,8 +150,6 @@ def _instructs(sentence: str) -> bool:
 
 # ---------------------------------------------------------------- contradictions
 
-_ALIKE: Final = EDGE_TYPES.index("semantic")
-
 
 def _with_contradictions(snapshot: Snapshot, mask: Mask | None, sections: Sequence[Sequence[Insight]]) -> Selection:
     """Put memories that are at odds beside each other, the newer first, with newer ones that no section has."""
@@ -185,7 +183,7 @@ def _newer_than(snapshot: Snapshot, mask: Mask | None, chosen: Sequence[Insight]
     if not rows:
         return []
     _, links = snapshot.fan(rows)
-    beside = np.unique(links["row"][links["type"] == _ALIKE]).tolist()
+    beside = np.unique(links["row"][links["type"] == PAIRED]).tolist()
     near = [snapshot.insight(row) for row in beside if mask is None or mask[row]]
     return [it for it in near if it.id not in ids and not ids.isdisjoint(noted(it))]
 

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from mnemond.embed.embedder import Embedder
 from mnemond.index.arrays import Mask
 from mnemond.index.columns import NO_EVENT, event_us, time_us
+from mnemond.index.edges import EDGE_CODES
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
 from mnemond.model.contradictions import among
-from mnemond.model.memory import EDGE_TYPES, is_same_project
+from mnemond.model.memory import is_same_project
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
@@ -70,7 +71,7 @@ class Distinct(NamedTuple):
 LOOKED = 2
 """Times the limit: rows in which other wordings of the results are looked for."""
 
-PAIRED = EDGE_TYPES.index("semantic")
+PAIRED = EDGE_CODES["semantic"]
 """The type of the links of pairs and of memories that are alike."""
 
 

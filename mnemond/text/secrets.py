@@ -103,9 +103,14 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def _search(text: str) -> tuple[Secret, ...]:
-    lowered = (text if text.isascii() else text.replace("İ", "I")).lower()  # the one letter that grows
+    lowered = _lowered(text)
     hinted = hints(text, lowered)
     return _find(text, lowered, hinted) if hinted is not None else ()
+
+
+def _lowered(text: str) -> str:
+    """Return a text in small letters, each in its place: the one letter that grows is replaced first."""
+    return (text if text.isascii() else text.replace("İ", "I")).lower()
 
 
 def _as_ascii(run: re.Match[str]) -> str:
@@ -359,7 +364,7 @@ def _beside_azure(text: str) -> Iterator[Secret]:
 
 
 def _twilio(text: str) -> Iterator[Secret]:
-    marks = formats.TWILIO_MARK.finditer(text.lower() if text.isascii() else text.replace("İ", "I").lower())
+    marks = formats.TWILIO_MARK.finditer(_lowered(text))
     for mark in islice(marks, MAX_TWILIO):
         window = max(0, mark.start() - NEAR_TWILIO), mark.end() + NEAR_TWILIO
         for found in formats.TWILIO_TOKEN.finditer(text, *window):

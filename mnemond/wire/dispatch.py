@@ -24,8 +24,8 @@ class PendingRequest(msgspec.Struct):
 
 
 class ConnectionState(msgspec.Struct):
-    """What earlier requests of a connection established. `directory`: where the client works, as its `hello` says.
-    `mcp`: the handshake of MCP up to 2025 was made, after which `ping` is the method of that protocol. `pending`:
+    """The state that earlier requests of a connection established. `directory`: where the client works, as its `hello`
+    says. `mcp`: the handshake of MCP up to 2025 was made, after which `ping` is the method of that protocol. `pending`:
     unanswered requests of other protocols by their ids, as JSON."""
 
     directory: str = ""
