@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.store import schema as migrating
-from mnemond.store.connection import Connection, ConstraintError
-from tests.store.factories import engine_at, insight_id, open_at, remember
+from mnemond.store.connection import ConstraintError
+from tests.store.earlier import before
+from tests.store.factories import insight_id, open_at
 
 VERSION = 7
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
@@ -29,18 +29,7 @@ ENTITIES = [
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of the version before, with three memories."""
-    path = tmp_path / "old.db"
-    engine = engine_at(tmp_path / "new.db")
-    engine.commit([remember(1), remember(2), remember(3)])
-    engine.close()
-    with monkeypatch.context() as patched:
-        known = [(number, entry) for number, entry in migrating._migrations() if number < VERSION]
-        patched.setattr(migrating, "_migrations", lambda: known)
-        db = Connection(path)
-        migrating.migrate(db, path)
-    db.run("ATTACH DATABASE ? AS new", (str(tmp_path / "new.db"),))
-    columns = ", ".join(row[1] for row in db.rows("PRAGMA main.table_info(insights)"))
-    db.run(f"INSERT INTO insights({columns}) SELECT {columns} FROM new.insights")
+    path, db = before(VERSION, 3, tmp_path, monkeypatch)
     for key, name, canonical, kind, attributes, written, summary in ENTITIES:
         db.run(
             "INSERT INTO entities(id, name, canonical_name, entity_type, attributes, created_at, core_summary,"

@@ -10,7 +10,8 @@ import pytest
 from mnemond.model.memory import Scope
 from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection
-from tests.store.factories import engine_at, insight_id, open_at, remember
+from tests.store.earlier import before
+from tests.store.factories import insight_id, open_at
 
 VERSION = 8
 
@@ -29,18 +30,7 @@ ROWS = [
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of the version before, with a memory for each of ROWS."""
-    path = tmp_path / "old.db"
-    engine = engine_at(tmp_path / "new.db")
-    engine.commit([remember(number) for number in range(1, len(ROWS) + 1)])
-    engine.close()
-    with monkeypatch.context() as patched:
-        known = [(number, entry) for number, entry in migrating._migrations() if number < VERSION]
-        patched.setattr(migrating, "_migrations", lambda: known)
-        db = Connection(path)
-        migrating.migrate(db, path)
-    db.run("ATTACH DATABASE ? AS new", (str(tmp_path / "new.db"),))
-    columns = ", ".join(row[1] for row in db.rows("PRAGMA main.table_info(insights)"))
-    db.run(f"INSERT INTO insights({columns}) SELECT {columns} FROM new.insights")
+    path, db = before(VERSION, len(ROWS), tmp_path, monkeypatch)
     for number, (channel, metadata, tags, _, _) in enumerate(ROWS, 1):
         db.run(
             "UPDATE insights SET channel = ?, metadata = ?, tags = ? WHERE id = ?",
