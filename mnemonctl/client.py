@@ -135,6 +135,13 @@ class HookMethods(_Methods):
     preview = remote(types_sessions.HOOK_PREVIEW)
 
 
+class CuesMethods(_Methods):
+    """`cues.…`: cues of memories that were stored without any."""
+
+    missing = remote(types_changes.CUES_MISSING)
+    apply = remote(types_changes.CUES_APPLY)
+
+
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
@@ -188,6 +195,7 @@ class Client:
         self.session = SessionMethods(self)
         self.hook = HookMethods(self)
         self.backups = BackupMethods(self)
+        self.cues = CuesMethods(self)
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 

@@ -1,7 +1,9 @@
-"""Small commands that the client runs itself: `backup -o FILE`, `config path`, `config check` and `top`."""
+"""Small commands that the client runs itself: `backup -o FILE`, `cues --apply FILE`, `config path`, `config check`,
+`top`."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -11,12 +13,14 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemond.api.types_admin import BackupCreateResult, CliRunResult, TopResult
+from mnemond.api.types_changes import MemoryCues
 from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, Output, success
 from mnemond.cli.output import one_line
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
 from mnemond.errors import CONFIG, INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.model.outcomes import CuesApplied
 from mnemond.store import registry
 
 # ------------------------------------------------------------------ backup -o FILE
@@ -64,6 +68,55 @@ def _copy(source: Path, target: Path) -> None:
 def _not_writable(target: Path, why: str, backup: str | None = None) -> MnemonError:
     hint = "name another file" if backup is None else f"the backup itself is there: {backup}"
     return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint=hint, outcome="rejected")
+
+
+# ------------------------------------------------------------------ cues --apply FILE
+
+
+def run_cues_file(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
+    """Read a file of cues, or standard input, and let the daemon apply it. `store` is used unless --store is given.
+
+    Raises MnemonError for a file that cannot be read or says something else.
+    """
+    memories = _cues_of(str(invocation.options["file"]))
+    params = {"store": store, **invocation.params} if store else dict(invocation.params)
+    result = rpc.call(
+        directory, "cues.apply", {**params, "memories": msgspec.to_builtins(memories)}, CuesApplied, deadline
+    )
+    return success(invocation.command, result, invocation.output)
+
+
+def _cues_of(name: str) -> list[MemoryCues]:
+    """Return the memories of a document with one list of them, or the list itself."""
+    try:
+        content = fast.read_stdin().encode() if name == "-" else _content(Path(os.path.expanduser(name)))
+        found = msgspec.json.decode(content, type=_CuesFile | list[MemoryCues])
+    except msgspec.MsgspecError as error:
+        hint = f"it must be what `mnemonctl cues --missing --json` prints, such as {_CUES}"
+        raise MnemonError(
+            INVALID_PARAMS, f"{name} is no list of cues: {error}", hint=hint, outcome="rejected"
+        ) from error
+    except OSError as error:
+        raise MnemonError(
+            INVALID_PARAMS, f"{name} cannot be read: {error.strerror or error}", hint="name a file, or - for standard"
+            " input", outcome="rejected",
+        ) from error  # fmt: skip
+    return found.memories if isinstance(found, _CuesFile) else found
+
+
+def _content(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        content = file.read(fast.MAX_MESSAGE + 1)
+    if len(content) > fast.MAX_MESSAGE:
+        raise OSError(errno.EFBIG, f"it has more than {fast.MAX_MESSAGE:,} bytes")
+    return content
+
+
+class _CuesFile(msgspec.Struct):
+    memories: list[MemoryCues]
+
+
+_CUES: Final = '{"memories": [{"id": "1a2b3c4d", "cues": ["can I just commit this"]}]}'
 
 
 # ------------------------------------------------------------------ config path, config check

@@ -47,6 +47,12 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
             return show(commands.run_backup_file(invocation, directory, deadline, store))
+        case "cues":
+            from mnemonctl import commands
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            store = os.environ.get("MNEMON_STORE", "")
+            return show(commands.run_cues_file(invocation, directory, deadline, store))
         case "config":
             from mnemonctl import commands
 

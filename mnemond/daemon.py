@@ -18,6 +18,7 @@ from structlog.typing import FilteringBoundLogger
 from mnemond import logs as logs_module
 from mnemond.api.admin import DaemonHandlers, ProcessState, StatsHandlers, TopHandlers, VerifyHandlers
 from mnemond.api.changes import ChangeHandlers
+from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.events import Feed, SubscriptionHandlers
@@ -150,6 +151,7 @@ class Daemon:
                 remembering,
                 ExtractHandlers(self.open_stores, identities, clock, self.projects),
                 ChangeHandlers(self.open_stores, identities, clock),
+                CuesHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 HistoryHandlers(self.open_stores, identities, clock),

@@ -29,7 +29,7 @@ from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
 from mnemond.model.answers import RelatedMemory
 from mnemond.model.changes import Vector
-from mnemond.model.memory import Edge
+from mnemond.model.memory import Edge, TextWithCues
 from mnemond.model.outcomes import (
     ForgetResult,
     LinkResult,
@@ -73,12 +73,13 @@ class ChangeHandlers:
         values, redacted = update.new_values(fields, allow_secret=params.allow_secret)
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
-        embedding = await embedding_of(warm, values.get("content"))
+        embedding = await embedding_of(warm, _updated_text(warm, params.id, values))
         wish = update.Update(
             id=params.id,
             values=values,
             redacted=redacted,
             scope=scope_of(params),
+            embedded_text=embedding.text,
             vector=embedding.vector,
             embed_error=embedding.error,
         )
@@ -92,7 +93,7 @@ class ChangeHandlers:
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
         given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
-        embedding = await embedding_of(warm, await _merged_text(warm, params) if given is None else given.content)
+        embedding = await embedding_of(warm, await _merged_text(warm, params, None if given is None else given.content))
         wish = revise.Merge(
             id=params.id,
             other_id=params.other_id,
@@ -141,9 +142,9 @@ class ChangeHandlers:
         identity = self._identities.of(warm, params)
         found = await in_task(warm.store.read, partial(_find_retired, params=params, warm=warm))
         if found is None or found.vector is not None or found.insight.status == "active":
-            embedding = Embedding(None) if found is None else Embedding(found.insight.content, found.vector)
+            embedding = Embedding(None) if found is None else Embedding(found.insight.text, found.vector)
         else:
-            embedding = await embedding_of(warm, found.insight.content)
+            embedding = await embedding_of(warm, found.insight.text)
         wanted = history.Restore(
             id=params.id,
             force=params.force,
@@ -179,17 +180,30 @@ class ChangeHandlers:
         return _related(await self._open_stores.use(params.store), params, self._clock.now_us())
 
 
-async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
-    """Return the merged text, or None if a memory is missing: then the writer reports that, or answers a repeat."""
+def _updated_text(warm: OpenStore, insight_id: str, values: update.NewValues) -> TextWithCues | None:
+    """Return what a memory is embedded as after an update; None if that stays, or if it is missing: then the writer
+    reports that, or answers a repeat."""
+    if "content" not in values and "cues" not in values:
+        return None
+    try:
+        return update.text_after(one_active(warm.store.snapshot, insight_id), values)
+    except MnemonError:
+        return None
+
+
+async def _merged_text(warm: OpenStore, params: MergeParams, content: str | None) -> TextWithCues | None:
+    """Return the merged memory's `content`, unless it is given, and cues; None if a memory is missing: then the writer
+    reports that, or answers a repeat."""
     snapshot = warm.store.snapshot
     try:
         found = one_active(snapshot, params.id), one_active(snapshot, params.other_id)
     except MnemonError:
         return None
-    if sum(len(it.content) for it in found) <= LONG_TEXT:
-        return revise.text_of(*found)
-    # at worst 3 µs a character
-    return await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
+    if content is None and sum(len(it.content) for it in found) <= LONG_TEXT:
+        content = revise.text_of(*found)
+    elif content is None:  # at worst 3 µs a character
+        content = await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
+    return TextWithCues(content, revise.merged_cues(*found))
 
 
 def _would_merge(connection: Connection, wish: revise.Merge, identity: WriteContext, warm: OpenStore) -> MergeResult:

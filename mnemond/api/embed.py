@@ -20,6 +20,7 @@ from mnemond.embed.calibration import shipped
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, Supply, sentence
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.memory import embedding
+from mnemond.memory.cues import embed_memories
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.embedding import Answered, Text, record_of
 from mnemond.model.changes import ChangeSet, SetVector
@@ -230,8 +231,8 @@ class EmbedHandlers:
     async def _run_one(self, warm: OpenStore, id_or_prefix: str, identity: WriteContext) -> Outcome:
         insight = one_active(warm.store.snapshot, id_or_prefix)
         embedder = _embedder_of(warm)
-        (vector,) = await self._thread(embedder.embed, [insight.content])
-        answer = Answered(Text(insight.id, insight.content), vector)
+        (vector,) = await self._thread(embed_memories, embedder, [insight.text])
+        answer = Answered(Text(insight.id, *insight.text), vector)
         proposal = embedding.propose([answer], identity, embedder, anew=True)
         return await warm.store.write(proposal._replace(decide=partial(_decide_one, proposal, answer, embedder)))
 

@@ -26,6 +26,7 @@ from mnemond.memory.embedding import (
     every_text,
     propose,
     record_of,
+    staged_key,
     texts_to_stage,
     texts_without_vector,
 )
@@ -216,12 +217,12 @@ class Switcher:
         embedder = await self._next_embedder(state, record)
         for some in self._batches.split(embedder, texts):
             answers = await self._batches.embed(state, embedder, some, tally)
-            rows = [StagedRow(answer.text.id, answer.text.content, answer.vector) for answer in answers]
+            rows = [StagedRow(text.id, text.content, vector, text.cues) for text, vector in answers]
             if state.switch is not record or not await state.store.rewrite(
                 partial(embedder_switch.stage, record=record, rows=rows)
             ):
                 return False
-            known.update((row.insight_id, insights.content_hash(row.content)) for row in rows)
+            known.update((answer.text.id, staged_key(answer.text)) for answer in answers)
             tally.done += len(rows)
             if rows:
                 state.reset_pause()

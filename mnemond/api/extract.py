@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 import trio
+from msgspec import UnsetType
 
 from mnemond.api.projects import Projects
 from mnemond.api.remember import similarity_with
@@ -163,6 +164,9 @@ def _fact_problems(name: str, fact: FactParam) -> list[FieldProblem]:
     found = [] if fact.category is None else choice_problems(f"{name}.category", fact.category, CATEGORIES)
     entities = problems_of({"entities": tuple(map(_entity_name, fact.entities))})
     found += [FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in entities]
+    found += [
+        FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in problems_of({"cues": fact.cues})
+    ]
     for at, message_id in enumerate(fact.message_ids):
         found += _id_problems(f"{name}.message_ids[{at}]", message_id)
     contents = [each for part in parts(fact.content) or [""] for each in problems_of({"content": part})]
@@ -271,6 +275,7 @@ def _host_fact(given: FactParam) -> HostFact:
         attributed_to=given.attributed_to,
         said_us=None if given.event_time is None else parse_rfc3339(given.event_time),
         message_ids=given.message_ids,
+        cues=() if isinstance(given.cues, UnsetType) else given.cues,
     )
 
 

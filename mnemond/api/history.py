@@ -14,12 +14,13 @@ from mnemond.api.requests import Identities, moment_of, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import HistoryParams, LogParams, ReceiptEvent, ReceiptPrivacy, ReceiptResult, UndoParams
 from mnemond.clock import Clock
-from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
+from mnemond.embed.embedder import UNKNOWN_WORDS
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import undo
+from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.history import NO_SUBJECT, op_ids, past, subjects
 from mnemond.model.answers import HistoryResult, LogLine
-from mnemond.model.memory import format_us
+from mnemond.model.memory import TextWithCues, format_us
 from mnemond.model.outcomes import UndoResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
@@ -136,11 +137,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:
+async def _vectors(warm: OpenStore, texts: tuple[TextWithCues, ...]) -> undo.Vectors:
     if not texts or warm.embedder is None:
         return undo.Vectors({}, warm.embed_error)
     vectors, error = await trio.to_thread.run_sync(
-        try_embed, warm.embedder, texts, abandon_on_cancel=True, limiter=warm.threads
+        try_embed_memories, warm.embedder, texts, abandon_on_cancel=True, limiter=warm.threads
     )
     lacking = UNKNOWN_WORDS if any(vector is None for vector in vectors) else None
     return undo.Vectors(dict(zip(texts, vectors, strict=True)), error or lacking)

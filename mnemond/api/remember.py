@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 import msgspec
+from msgspec import UNSET
 
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffParams, RememberParams
-from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
+from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.vectors import Cosines
+from mnemond.index.vectors import Cosines, own_vector
 from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
+from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import Draft, calibration_of, problems_of, with_op_id
 from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
+from mnemond.model.memory import TextWithCues
 from mnemond.model.outcomes import RememberResult
 from mnemond.text.tokens import index_terms
 from mnemond.wire.deferred import in_thread
@@ -95,7 +98,7 @@ _DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "m
 
 
 def _draft(params: RememberParams | DiffParams, project: str | None) -> Draft:
-    given = {name: getattr(params, name) for name in _DRAFTED if hasattr(params, name)}
+    given = {name: value for name in _DRAFTED if (value := getattr(params, name, UNSET)) is not UNSET}
     return Draft(**given, scope=scope_of(params, project), metadata=getattr(params, "metadata", None) or {})
 
 
@@ -104,23 +107,24 @@ def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
     prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.config)
     if prepared.discarded:
         return prepared
-    vector, error = embedded(warm.embedder, prepared.clean.content, warm.embed_error)
+    vector, error = embedded(warm.embedder, prepared.text, warm.embed_error)
     return msgspec.structs.replace(prepared, vector=vector, embed_error=error)
 
 
-def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple[Vector | None, str | None]:
-    """Return the vector of a text, or why it has none. Blocks as the embedder does."""
+def embedded(embedder: Embedder | None, text: TextWithCues, lacking: str | None) -> tuple[Vector | None, str | None]:
+    """Return the vector of a memory, or why it has none. Blocks as the embedder does."""
     if embedder is None:
         return None, lacking
-    vectors, error = try_embed(embedder, [text])
+    vectors, error = try_embed_memories(embedder, [text])
     return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)
 
 
 def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
     """Return the cosines of all rows with a vector; None without one, or if it is of an earlier embedder."""
-    if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
+    own = None if vector is None else own_vector(vector)
+    if own is None or warm.embedder_of(snapshot) is not warm.embedder or own.shape != (snapshot.dimension,):
         return None
-    return snapshot.cosines(vector)
+    return snapshot.cosines(own)
 
 
 def _compared(warm: OpenStore, draft: Draft, now_us: int) -> DiffResult:
@@ -142,21 +146,21 @@ def _completed(warm: OpenStore, outcome: RememberResult) -> RememberResult:
 
 
 class Embedding(NamedTuple):
-    """The vector of a text, or why it has none."""
+    """The vector of a memory, or why it has none."""
 
-    text: str | None
+    text: TextWithCues | None
     vector: Vector | None = None
     error: str | None = None
 
 
-async def embedding_of(warm: OpenStore, text: str | None) -> Embedding:
-    """Embed a text, in a thread if that takes long. None has no vector."""
+async def embedding_of(warm: OpenStore, text: TextWithCues | None) -> Embedding:
+    """Embed a memory, in a thread if that takes long. None has no vector."""
     if text is None:
         return Embedding(None)
-    if len(text) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline):
+    if len(text.content) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline):
         return _embedded(warm, text)
     return await in_thread(_embedded, warm, text, abandon_on_cancel=True, limiter=warm.threads)
 
 
-def _embedded(warm: OpenStore, text: str) -> Embedding:
+def _embedded(warm: OpenStore, text: TextWithCues) -> Embedding:
     return Embedding(text, *embedded(warm.embedder, text, warm.embed_error))

@@ -17,6 +17,7 @@ from mnemond.clock import Clock
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.cues import lacks_vector
 from mnemond.memory.draft import WriteContext, op_id_problems
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
@@ -131,15 +132,21 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
         if getattr(result, "status", None) == "purged" and warm.on_purged is not None:
             warm.on_purged()  # even if the client has left
         deferred.resolve(result)
-        if not getattr(result, "embedded", True) and warm.on_missing_vector is not None:
-            snapshot = warm.store.snapshot
-            if snapshot.embedded < snapshot.live:
-                warm.on_missing_vector(warm.store.name)
+        if warm.on_missing_vector is not None and _is_unembedded(result, warm.store.snapshot):
+            warm.on_missing_vector(warm.store.name)
 
     if warm.embedder is not None and isinstance(write, Proposal):
         write = write._replace(made_by=warm.embedder.fingerprint)
     warm.store.submit(write, done)
     return deferred
+
+
+def _is_unembedded(result: Outcome, snapshot: Snapshot) -> bool:
+    """Return True if the memory of a result has no vector, or none with its cues."""
+    if not getattr(result, "embedded", True) and snapshot.embedded < snapshot.live:
+        return True
+    insight_id = getattr(result, "id", None)
+    return isinstance(insight_id, str) and lacks_vector(snapshot, insight_id)
 
 
 async def submitted(warm: OpenStore, write: Write, kind: type[R]) -> R:

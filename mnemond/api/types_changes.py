@@ -12,6 +12,7 @@ from mnemond.api.types_memories import (
     AllowSecret,
     Category,
     Conversation,
+    Cues,
     DryRun,
     Entities,
     EntityMode,
@@ -21,6 +22,7 @@ from mnemond.api.types_memories import (
 from mnemond.model.answers import HistoryResult, LogLine, RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, EdgeType
 from mnemond.model.outcomes import (
+    CuesApplied,
     LinkResult,
     MergeResult,
     RestoreResult,
@@ -45,12 +47,15 @@ from mnemond.wire.params import (
     method,
 )
 
+MAX_CUED: Final = 200
+"""Memories of one request about cues: with eight cues each they fit into a message."""
+
 # update, supersede, merge and restore.
 
 
 class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
-    """Fields that are absent keep their values; at least one of content, category, importance, tags, entities, source,
-    conversation_id, created_at and metadata must be given.
+    """Fields that are absent keep their values; at least one of content, category, importance, tags, entities, cues,
+    source, conversation_id, created_at and metadata must be given.
 
     Metadata replace all but the dates of the text and the relations that were extracted from it; null removes metadata
     and conversation_id. Without given entities those that were provided before stay. The scope ids select the memory:
@@ -64,6 +69,7 @@ class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     tags: Annotated[Names | UnsetType, about("all tags, instead of those before", item="--tag")] = UNSET
     entities: Annotated[Entities | UnsetType, about("all names, instead of those before")] = UNSET
     entity_mode: EntityMode | UnsetType = UNSET
+    cues: Annotated[Cues | UnsetType, about("all cues, instead of those before", item="--cue")] = UNSET
     source: Annotated[Name | UnsetType, about("who said it")] = UNSET
     conversation_id: Conversation | UnsetType = UNSET
     created_at: Annotated[Time | UnsetType, about("when it happened, RFC 3339")] = UNSET
@@ -82,6 +88,58 @@ UPDATE = method(
     "update", UpdateParams, UpdateResult, Access.WRITE,
     "Give one memory another text or other fields.", positional=("id",),
 )  # fmt: skip
+
+
+# cues: of memories that were stored without any.
+
+
+class CuedMemory(msgspec.Struct, frozen=True):
+    """A memory, and where its cues go; an agent fills them in."""
+
+    id: str
+    content: str
+    category: str
+    cues: list[str]
+
+
+class CuesMissingResult(Result, frozen=True, kw_only=True):
+    """The most important memories without cues, and how many more there are."""
+
+    memories: list[CuedMemory]
+    left: int
+    store: str
+
+
+class CuesMissingParams(ScopeParams, frozen=True, kw_only=True):
+    """The most important memories come first."""
+
+    limit: Annotated[Annotated[int, Meta(ge=1, le=MAX_CUED)], about("memories", "-n")] = 50
+
+
+CUES_MISSING = method(
+    "cues.missing", CuesMissingParams, CuesMissingResult, Access.READ,
+    "List memories without cues, the most important first.",
+)  # fmt: skip
+
+
+class MemoryCues(msgspec.Struct, frozen=True):
+    """A memory's cues. Other fields, such as the text, may be there and are not read."""
+
+    id: Id
+    cues: Names = ()
+
+
+class CuesApplyParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """Each memory is given the cues, instead of those it has; where none are given, it keeps them. A memory that is
+    gone is left out and named. All are one operation."""
+
+    memories: Annotated[tuple[MemoryCues, ...], Meta(max_length=MAX_CUED)]
+    allow_secret: AllowSecret = False
+
+
+CUES_APPLY = method(
+    "cues.apply", CuesApplyParams, CuesApplied, Access.WRITE, "Give memories cues.", positional=("memories",)
+)
 
 
 class SupersedeParams(ScopedWriteParams, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.api.types_memories import Conversation, Directory, DryRun, ToldIn
+from mnemond.api.types_memories import Conversation, Cues, Directory, DryRun, ToldIn
 from mnemond.model.answers import Dropped, FactRelation
 from mnemond.model.outcomes import (
     EmbedCalibrateResult,
@@ -69,6 +69,7 @@ class FactParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     intent: Intent | None = None
     category: str | None = None
     entities: Annotated[tuple[str | FactEntity, ...], Meta(max_length=50)] = ()
+    cues: Cues | UnsetType = UNSET  # see RememberParams
     confidence: Annotated[float, Meta(ge=0, le=1)] = 1.0
     attributed_to: Literal["user", "assistant"] = "user"
     event_time: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.model.answers import (
     CompactResult,
@@ -15,7 +15,7 @@ from mnemond.model.answers import (
     RecallResult,
     RetiredResult,
 )
-from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
+from mnemond.model.memory import CATEGORIES, ENTITY_MODES, MAX_CUES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
 from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName
 from mnemond.wire.params import (
@@ -43,6 +43,14 @@ MAX_NAMES = 500
 
 Names = Annotated[tuple[str, ...], Meta(max_length=MAX_NAMES)]
 Entities = Annotated[Names, about("names of persons, things and places in it", item="--entity")]
+Cues = Annotated[
+    Names,
+    about(
+        f"questions, tasks and symptoms in which it should come to mind, up to {MAX_CUES}, best three to six;"
+        " recall finds it by them as by its text",
+        item="--cue",
+    ),
+]
 Id = Annotated[IdOrPrefix, about("id of a memory, or a unique beginning of it")]
 AllowSecret = Annotated[bool, about("keep what looks like a key or a password as it is")]
 DryRun = Annotated[bool, about("say what would happen and write nothing")]
@@ -84,9 +92,9 @@ METADATA: Final = "an object of texts, numbers, true, false, null and lists of t
 
 
 class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
-    """Limits of the content itself (characters, tags, entities) are checked with the other rules of a write.
+    """Limits of the content itself (characters, tags, entities, cues) are checked with the other rules of a write.
 
-    Keys and passwords are cut out of content, tags, entities and metadata, and refused in source, channel,
+    Keys and passwords are cut out of content, tags, entities, cues and metadata, and refused in source, channel,
     conversation_id and the scope ids, unless `allow_secret` is given. `dates` in `metadata` is reserved for the dates a
     text speaks of.
     """
@@ -97,6 +105,7 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     tags: Annotated[Names, about("tags", item="--tag")] = ()
     entities: Entities = ()
     entity_mode: EntityMode = "merge"
+    cues: Cues | UnsetType = UNSET  # so that requests without any have the digests of earlier versions
     source: Annotated[Name, about("who said it")] = "user"
     conversation_id: Conversation = None
     project: ToldIn = None

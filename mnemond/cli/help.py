@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mnemond.cli import admin, embed, history, links, maintenance, recall, remember, revise, sessions, stores
+from mnemond.cli import admin, cues, embed, history, links, maintenance, recall, remember, revise, sessions, stores
 from mnemond.cli.output import Style, lines, wrap
 from mnemond.cli.parser import GLOBALS, Command, Group, Option, Words
 
@@ -27,7 +27,7 @@ HELP = Command(
 
 _DECLARED = [
     each
-    for module in (remember, recall, revise, links, history, sessions, admin, stores, embed, maintenance)
+    for module in (remember, cues, recall, revise, links, history, sessions, admin, stores, embed, maintenance)
     for each in vars(module).values()
     if isinstance(each, Command)
 ]

@@ -35,7 +35,7 @@ from mnemond.wire.params import plural
 
 
 _COMPARED = (
-    "content", "category", "importance", "tags", "entities", "source", "channel", "access_count", "status",
+    "content", "category", "importance", "tags", "entities", "cues", "source", "channel", "access_count", "status",
     "superseded_by", "created_at", "valid_from", "invalid_at", "conversation_id", "user_id", "session_id", "agent_id",
     "project", "pinned", "paired_with", "corroboration_count", "useful",
     "misled", "metadata",
@@ -115,6 +115,8 @@ def _differences(before: MemoryState | None, after: MemoryState, room: int) -> I
     for name in _COMPARED:
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
+            if name == "cues":
+                old, new = (tuple(cue.text for cue in state.cues) for state in (before, after))
             yield _change(f"{name.replace('_', ' ')}: ", one_line(_value(old)), one_line(_value(new)), room)
     yield from _links(before, after)
 

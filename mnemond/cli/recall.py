@@ -48,6 +48,7 @@ from mnemond.model.answers import (
     Retirement,
     Signals,
 )
+from mnemond.model.memory import Cue
 from mnemond.wire.params import about, plural
 
 _FILTERS = (
@@ -153,6 +154,8 @@ def _explained(hit: RecallHit) -> Iterator[str]:
     if hit.explanation is not None:
         parts = hit.explanation.parts.items()
         yield "made of " + " · ".join(f"{one_line(name)} {value:+.2f}" for name, value in parts)
+        if hit.explanation.cue:
+            yield f'found by its cue "{one_line(hit.explanation.cue)}"'
         if hit.explanation.above:
             yield f"above the next best by {', '.join(map(one_line, hit.explanation.above))}"
 
@@ -315,7 +318,7 @@ SEARCH = Command(
 
 
 _FIELDS = (
-    "status", "category", "importance", "effective_importance", "tags", "entities", "source", "channel",
+    "status", "category", "importance", "effective_importance", "tags", "entities", "cues", "source", "channel",
     "conversation_id", "user_id", "session_id", "agent_id", "project", "created_at", "updated_at", "valid_from",
     "invalid_at", "access_count", "pinned", "paired_with", "metadata",
 )  # fmt: skip
@@ -377,10 +380,14 @@ def _value(insight: InsightDetail, name: str) -> str:
     if value is None or value is False or value in ((), {}):
         return ""
     if isinstance(value, tuple):
-        return one_line(", ".join(value))
+        return one_line("; ".join(map(_cue, value)) if name == "cues" else ", ".join(value))
     if isinstance(value, float):
         return f"{value:.2f}"
     return one_line(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _cue(cue: Cue) -> str:
+    return cue.text if cue.source == "given" else f"{cue.text} ({cue.source})"
 
 
 GET = Command(

@@ -72,6 +72,7 @@ class Fact(Classified, frozen=True, kw_only=True):
     message_ids: tuple[str, ...] = ()
     family: str = ""
     corrects: bool = False
+    cues: tuple[str, ...] = ()
 
 
 class Extraction(msgspec.Struct, frozen=True):

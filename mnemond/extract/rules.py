@@ -365,6 +365,7 @@ class HostFact(msgspec.Struct, frozen=True, kw_only=True):
     attributed_to: Speaker = "user"
     said_us: int | None = None
     message_ids: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
 
 
 def completed(given: Sequence[HostFact], context: Context) -> Extraction:
@@ -421,6 +422,7 @@ def _complete(given: HostFact, content: str, context: Context) -> Fact:
         relations=relations,
         message_ids=given.message_ids,
         family=HOST_NAME,
+        cues=given.cues,
     )
 
 

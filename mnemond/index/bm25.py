@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, Marks, Rows, grown
-from mnemond.model.memory import Insight
+from mnemond.model.memory import CueSource, Insight
 from mnemond.text.caches import text_cache
 from mnemond.text.features import inner_terms, question_share
 from mnemond.text.tokens import index_terms
@@ -29,6 +29,10 @@ OPENING: Final = 120
 """Characters of the first line that may be its title (docs/decisions/0015-two-stage-ranking.md)."""
 OPENING_SHARE: Final = 0.5
 """Additional count of each term of the opening."""
+
+_CUE_COUNT: Final[dict[CueSource, float]] = {"given": 1.0, "learned": 1.0, "generated": 0.5}
+"""How often each term of a cue counts. Half and one and a half of 1 change nothing for given ones on eight small stores
+(docs/decisions/0042)."""
 
 DATED: Final = "\x1f"
 """Begins the terms of the day a memory was made on, so that a plain word never matches them by chance."""
@@ -56,6 +60,7 @@ class Document(NamedTuple):
 
     `breadth`: number of different terms of the content. `order`: a number for each term of the content in its order,
     as bytes of uint32. `asking`: share of the content that asks. `dated`: whether the content mentions a date.
+    `cued`: the terms that count only because the memory's cues have them.
     """
 
     counts: dict[str, float]
@@ -65,10 +70,11 @@ class Document(NamedTuple):
     order: bytes
     asking: float
     dated: bool
+    cued: tuple[str, ...] = ()
 
 
 def document_of(insight: Insight) -> Document:
-    """Count the terms of the content, the names inside it, its tags and entities, and the day it was made on.
+    """Count the terms of the content, the names inside it, its tags and entities, the day it was made on, and its cues.
 
     A name or a tag found nowhere in the content must still find the memory.
     """
@@ -83,10 +89,18 @@ def document_of(insight: Insight) -> Document:
     title = text.lstrip()[:OPENING].split("\n", 1)[0]
     for term in content[: len(content) if len(title) == len(text) else len(index_terms(title))]:
         counts[term] += OPENING_SHARE
+    length = len(content) + len(inner) + len(named) + len(day)
+    cued: tuple[str, ...] = ()
+    if insight.cues:
+        by_cue = [(term, _CUE_COUNT[cue.source]) for cue in insight.cues for term in index_terms(cue.text)]
+        cued = tuple(dict.fromkeys(term for term, _ in by_cue if term not in counts))
+        for term, times in by_cue:
+            counts[term] = counts.get(term, 0) + times
+        length += len(by_cue)
     own = len(content) + len(inner)
     order = array("I", [hash(term) & MAX_TERM_NUMBER for term in content]).tobytes()
     dated = insight.event_start is not None
-    return Document(counts, own + len(named) + len(day), own, len(set(content)), order, question_share(text), dated)
+    return Document(counts, length, own, len(set(content)), order, question_share(text), dated, cued)
 
 
 def term_number(term: str) -> int:

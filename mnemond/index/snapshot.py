@@ -45,7 +45,8 @@ class Parts(NamedTuple):
 
     `embedded`: live rows with a vector. `sessions`: True if any
     row, live or dead, belongs to a session. `extent`: bounds of all rows, live or dead. `entities`: one more than the
-    largest number of an entity that any row, live or dead, names. `made_by`: the embedder of the vectors.
+    largest number of an entity that any row, live or dead, names. `made_by`: the embedder of the vectors. `cued`: of
+    `postings`, those that rows have only because of their cues.
     """
 
     table: Table
@@ -53,6 +54,7 @@ class Parts(NamedTuple):
     columns: ColumnViews
     corpus: Corpus
     postings: Postings
+    cued: Postings
     dense: Dense
     adjacency: Adjacency
     neighbours: Neighbours
@@ -169,13 +171,17 @@ class Snapshot:
         return self.parts.postings.live_frequency(term, self.parts.corpus)
 
     def document_frequencies(self, terms: Iterable[str]) -> list[int]:
-        """Return how many rows have each index term; dead rows and rows newer than this snapshot count too."""
-        return self.parts.postings.frequencies(terms)
+        """Return how many rows have each index term in what they say, not only in cues; dead rows and rows newer than
+        this snapshot count too."""
+        wanted = list(terms)
+        found, by_cue = self.parts.postings.frequencies(wanted), self.parts.cued.frequencies(wanted)
+        return [each - cued for each, cued in zip(found, by_cue, strict=True)]
 
     def likeness(self, terms: set[str]) -> Floats:
         """Estimate the containment |A ∩ B| / min(|A|, |B|) of the different terms of each row's content and `terms`,
         the different index terms of a text; shape (rows,)."""
         shared: Floats = self.parts.postings.shared(terms, self.rows).astype(np.float32)
+        shared -= self.parts.cued.shared(terms, self.rows)
         least = np.minimum(self.columns.breadth, np.float32(len(terms)))
         np.maximum(least, np.float32(1.0), out=least)
         np.divide(shared, least, out=shared)
@@ -221,12 +227,28 @@ class Snapshot:
         return bool(self.dense.present[row])
 
     def vector(self, row: int) -> Vector | None:
-        """Return the embedding of a row, None if it has none. Not to be written to."""
+        """Return the embedding of a row's text, None if it has none. Not to be written to."""
         return self.dense.matrix[row] if self.dense.present[row] else None
 
+    def has_cued_vector(self, row: int) -> bool:
+        """Return True if a row was embedded with its cues."""
+        cued = self.dense.cued
+        return cued is not None and len(cued.places_of(np.array([row]))[0]) > 0
+
+    def stored_vector(self, row: int) -> Vector | None:
+        """Return the embedding of a row as it is stored: with that of its cues, if it has any."""
+        own = self.vector(row)
+        return own if own is None or self.dense.cued is None else self.dense.cued.with_own(row, own)
+
     def without_vector(self) -> Rows:
-        """Return the live rows that were not embedded, ascending."""
-        return np.flatnonzero(self.alive() & (self.dense.present == 0))
+        """Return the live rows that were not embedded, or not with their cues, ascending."""
+        lacking = self.dense.present == 0
+        if self.columns.cues.any():
+            cued = self.columns.cues > 0
+            if self.dense.cued is not None:
+                cued[self.dense.cued.rows] = False
+            lacking |= cued
+        return np.flatnonzero(self.alive() & lacking)
 
     def cosines(self, vector: Vector, known: Cosines | None = None) -> Cosines:
         """Compare every row with `vector` (length 1, shape (dimension,)); each cosine is exact when it is read.

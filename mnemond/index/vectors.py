@@ -58,20 +58,48 @@ BELOW_ALL = np.float32(-2.0)
 # The matrix of the writer.
 
 
+class Cued(NamedTuple):
+    """The vectors by which recall finds memories that have cues: of the text and the cues together. `rows`: ascending,
+    shape (n,); `matrix`: of length 1, shape (n, dimension)."""
+
+    rows: Rows
+    matrix: Floats
+
+    def places_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the positions in `rows` of those that have such a vector, and the positions here."""
+        if not len(self.rows):
+            return self.rows, self.rows
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        held = np.flatnonzero(self.rows[at] == rows)
+        return held, at[held]
+
+    def with_own(self, row: int, own: Vector) -> Vector:
+        """Return the vector of a row whose text has the vector `own`, as it is stored."""
+        at = int(np.searchsorted(self.rows, row))
+        if at == len(self.rows) or self.rows[at] != row:
+            return own
+        return np.stack((own, self.matrix[at]))
+
+
 class Vectors:
     """Rows of length 1, shape (rows, dimension), float32, C-contiguous; a missing vector is a row of zeros.
 
-    A vector of another dimension (of another model), of length 0 or not finite counts as missing.
+    A vector of another dimension (of another model), of length 0 or not finite counts as missing. A vector of shape
+    (2, dimension) is that of a text, and that of the text with its cues; see `Cued`.
     """
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.present = GrowableArray.empty(np.uint8)
         self._matrix: Floats = np.zeros((0, dimension), dtype=np.float32)
+        self._cued_rows = GrowableArray.empty(np.int64)
+        self._cued: Floats = np.zeros((0, dimension), dtype=np.float32)
 
     def append(self, vector: Vector | None) -> bool:
         """Append one row; True if its vector is present."""
         usable = self._usable(vector)
+        if vector is not None and vector.ndim == 2:
+            return self.extend([vector]) > 0
         if usable is not None and abs(float(np.dot(usable, usable)) - 1.0) <= UNIT_TOLERANCE:
             used = len(self.present)
             self._matrix = grown(self._matrix, used, used + 1)
@@ -91,19 +119,51 @@ class Vectors:
                 row[:] = usable
         present = normalise(block)
         self.present.extend(present)
+        both = [
+            (used + at, vector[1])
+            for at, vector in enumerate(vectors)
+            if present[at] and vector is not None and vector.ndim == 2
+        ]
+        if both:
+            self._extend_cued([row for row, _ in both], np.array([cued for _, cued in both], dtype=np.float32))
         return int(np.count_nonzero(present))
 
+    def _extend_cued(self, rows: Sequence[int], block: Floats) -> None:
+        kept = np.flatnonzero(normalise(block))
+        used = len(self._cued_rows)
+        self._cued = grown(self._cued, used, used + len(kept))
+        self._cued[used : used + len(kept)] = block[kept]
+        self._cued_rows.extend(np.array(rows, dtype=np.int64)[kept])
+
     def _usable(self, vector: Vector | None) -> Vector | None:
-        return vector if vector is not None and vector.shape == (self.dimension,) else None
+        own = None if vector is None else own_vector(vector)
+        return own if own is not None and own.shape == (self.dimension,) else None
 
     def view(self) -> Floats:
         return self._matrix[: len(self.present)]
+
+    def cued(self) -> Cued:
+        return Cued(self._cued_rows.view(), self._cued[: len(self._cued_rows)])
+
+    def stored(self, row: int) -> Vector | None:
+        """Return the vector of a row as it was appended; None if it has none."""
+        if not self.present.view()[row]:
+            return None
+        return self.cued().with_own(row, self._matrix[row])
 
     def compacted(self, kept: Rows) -> Vectors:
         fewer = Vectors(self.dimension)
         fewer._matrix = self._matrix[kept]
         fewer.present = GrowableArray(self.present.view()[kept])
+        cued = self.cued()
+        at, places = cued.places_of(kept)
+        fewer._cued_rows, fewer._cued = GrowableArray(at), cued.matrix[places]
         return fewer
+
+
+def own_vector(vector: Vector) -> Vector:
+    """Return the vector of a text alone, of one that may be that of the text with its cues as well."""
+    return vector[0] if vector.ndim == 2 else vector
 
 
 def normalise(block: Floats) -> Marks:
@@ -250,13 +310,15 @@ class Quantised:
 class Dense(NamedTuple):
     """`matrix`: (rows, dimension). `present`: 1 for each row that has a vector. `codes`: of the first rows, perhaps not
     of the newest. `approximate`: holds the graph once it is built; None when none is wanted. `scanned`: the codes for
-    writes, which use them in smaller stores already."""
+    writes, which use them in smaller stores already. `cued`: of memories with cues, for recall alone: the methods that
+    begin with `searched` put their cosines in the place of those of the texts."""
 
     matrix: Floats
     present: Marks
     codes: Codes | None = None
     approximate: ApproximateIndex | None = None
     scanned: Codes | None = None
+    cued: Cued | None = None
 
     def similarity(self, vector: Vector, first: int = 0) -> Floats:
         """Return the exact cosines of all rows from `first` on with `vector` (length 1, shape (dimension,)), shape
@@ -276,6 +338,36 @@ class Dense(NamedTuple):
             rows = leading(found, RESCORED, mask)
             found[rows] = self.similarity_of(vector, rows)
         return found
+
+    def searched(self, vector: Vector, mask: Mask | None = None) -> Floats:
+        """`similarity_approximate` with the cues of memories."""
+        found = self.similarity_approximate(vector, mask)
+        if self.cued is not None:
+            found[self.cued.rows] = np.dot(self.cued.matrix, vector)
+        return found
+
+    def searched_of(self, vector: Vector, rows: Rows) -> Floats:
+        """`similarity_of` with the cues of memories."""
+        found = self.similarity_of(vector, rows)
+        if self.cued is not None:
+            at, places = self.cued.places_of(rows)
+            found[at] = np.dot(self.cued.matrix[places], vector)
+        return found
+
+    def searched_nearest(self, vector: Vector, k: int, mask: Mask | None = None) -> tuple[Rows, Floats]:
+        """`nearest` with the cues of memories: all of their vectors are compared."""
+        cued = self.cued
+        if cued is None:
+            return self.nearest(vector, k, mask)
+        others = np.ones(len(self.matrix), dtype=np.bool_) if mask is None else mask.copy()
+        others[cued.rows] = False
+        rows, cosines = self.nearest(vector, k, others)
+        by_cue = np.dot(cued.matrix, vector)
+        best = leading(by_cue, k, None if mask is None else mask[cued.rows])
+        rows, cosines = np.concatenate([rows, cued.rows[best]]), np.concatenate([cosines, by_cue[best]])
+        first = np.lexsort((-rows, -cosines))[:k]
+        first = first[cosines[first] > 0.0]
+        return rows[first], cosines[first]
 
     def nearest(self, vector: Vector, k: int, mask: Mask | None = None) -> tuple[Rows, Floats]:
         """Return the k rows of `mask` with the largest positive cosine, best first, and these cosines, exact; of equal
@@ -473,7 +565,10 @@ class VectorAccelerators:
         codes = self._quantised.view() if len(self._quantised) else None
         coded = codes is not None and self._wants_codes(len(matrix))
         graph = self._approximate if coded and self._wants_graph(len(matrix)) else None
-        return Dense(matrix, vectors.present.view(), codes if coded else None, graph, codes)
+        cued = vectors.cued()
+        return Dense(
+            matrix, vectors.present.view(), codes if coded else None, graph, codes, cued if len(cued.rows) else None
+        )
 
     def compacted(self, kept: Rows, renumbered: Rows) -> VectorAccelerators:
         fewer = VectorAccelerators(self.settings, 0)

@@ -17,7 +17,7 @@ from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
 from mnemond.index.snapshot import Parts, Snapshot
-from mnemond.index.vectors import VectorAccelerators, Vectors
+from mnemond.index.vectors import VectorAccelerators, Vectors, own_vector
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -37,7 +37,7 @@ from mnemond.model.memory import Edge, Insight
 
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
-    "channel", "intent", "valid_from", "invalid_at", "expires_at", "event_start", "event_end", "quarantined",
+    "channel", "intent", "valid_from", "invalid_at", "expires_at", "event_start", "event_end", "quarantined", "cues",
 )  # fmt: skip
 """Fields a row is found by. A row of which one changes is buried, and the memory gets a new one."""
 
@@ -73,6 +73,7 @@ class MemoryIndex:
         self._compaction = compaction or Compaction()
         self.table = Table()
         self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        self.cued = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
         self.alive = GrowableArray.empty(np.uint8)
         self.vectors = Vectors(dimension)
         self.accelerators = VectorAccelerators(search or VectorSettings(), dimension)
@@ -101,6 +102,7 @@ class MemoryIndex:
         documents = [document_of(insight) for insight in insights]
         index.table.extend(insights, documents)
         index.postings = Postings.build(document.counts for document in documents)
+        index.cued = Postings.build(dict.fromkeys(document.cued, 1.0) for document in documents)
         index.alive = GrowableArray(np.ones(len(insights), dtype=np.uint8))
         index.conversations.extend(insights)
         index.embedded = index.vectors.extend([vector for _, vector in pairs])
@@ -198,6 +200,7 @@ class MemoryIndex:
                 columns=self.table.views(),
                 corpus=Corpus(rows, alive, self.table.columns.length.view(), self.live, self.total_length),
                 postings=self.postings,
+                cued=self.cued,
                 dense=self.accelerators.view(self.vectors),
                 adjacency=self.adjacency,
                 neighbours=self.conversations.neighbours(),
@@ -217,6 +220,7 @@ class MemoryIndex:
         renumbered = np.cumsum(alive, dtype=np.int64) - 1
         self.table = self.table.compacted(kept, renumbered)
         self.postings = self.postings.compacted(alive, renumbered)
+        self.cued = self.cued.compacted(alive, renumbered)
         self.vectors = self.vectors.compacted(kept)
         self.accelerators = self.accelerators.compacted(kept, renumbered)
         self.adjacency = self.adjacency.compacted(renumbered, len(kept))
@@ -298,6 +302,8 @@ class Staging:
         for insight, vector in waiting:
             document = document_of(insight)
             index.postings.add(len(index.table.insights), document.counts)
+            if document.cued:
+                index.cued.add(len(index.table.insights), dict.fromkeys(document.cued, 1.0))
             index.alive.append(1)
             index.embedded += index.vectors.append(vector)
             index.table.append(insight, document)
@@ -311,8 +317,8 @@ class Staging:
         if change.embedded:
             self._renumber(row, new, change.vector)
         elif any(getattr(old, field) != getattr(new, field) for field in FOUND_BY):
-            vectors = self._index.vectors
-            self._renumber(row, new, vectors.view()[row] if vectors.present.view()[row] else None)
+            vector = self._index.vectors.stored(row)
+            self._renumber(row, new, vector if vector is None or old.cues == new.cues else own_vector(vector))
         else:
             self._patches[row] = new
 

@@ -82,6 +82,9 @@ def related(found: Sequence[RelatedMemory], nonce: str) -> str:
     return f"{_memories(found)}, nearest first. {WARNING}\n{fenced(lines, nonce)}"
 
 
+NO_CUES: Final = "It has no cues: `update` it with three to six questions, tasks or symptoms that need it."
+
+
 class Remembered(NamedTuple):
     """The outcome for a new memory, and the ids and texts of those whose place it took."""
 
@@ -95,6 +98,8 @@ def remembered(found: Remembered, nonce: str) -> str:
     lines = [_degraded(result) + _outcome(result)]
     if result.redacted:
         lines.append(f"Cut out before it was stored: {', '.join(result.redacted)}.")
+    if result.action in ("added", "replaced") and not result.cues:
+        lines.append(NO_CUES)
     lines += [f"Consider: {inert(warning)}." for warning in result.quality_warnings]
     if result.auto_pruned:
         lines.append(f"{result.auto_pruned} of the least important memories left recall to make room.")
@@ -272,6 +277,7 @@ def whole(result: GetResult, nonce: str) -> str:
         "importance": str(it.importance),
         "tags": ", ".join(it.tags),
         "entities": ", ".join(it.entities),
+        "cues": "; ".join(cue.text for cue in it.cues),
         "project": it.project or "",
         "conversation": it.conversation_id or "",
         "updated": it.updated_at[:10],

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
 from mnemond.api.types_extract import MAX_MESSAGES
-from mnemond.model.memory import MAX_CONTENT, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
+from mnemond.model.memory import MAX_CONTENT, MAX_CUES, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
 from mnemond.text.resources import on_first_use
 from mnemond.wire.params import MAX_DIRECTORY, IdOrPrefix, Name, Params, StoreName, about, fields_of
 
@@ -25,6 +25,7 @@ Tags: TypeAlias = Annotated[
     tuple[Annotated[str, Meta(min_length=1, max_length=MAX_TAG)], ...], Meta(max_length=MAX_TAGS)
 ]
 Entities: TypeAlias = Annotated[tuple[Name, ...], Meta(max_length=MAX_ENTITIES)]
+Cues: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=MAX_CUES)]
 Importance: TypeAlias = Annotated[int, Meta(ge=1, le=5)]
 Project: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_DIRECTORY)]
 Identifier: TypeAlias = Annotated[IdOrPrefix, about("As recall shows it.")]
@@ -49,9 +50,10 @@ class RecallArguments(StoreArguments, frozen=True, kw_only=True):
 class RememberArguments(StoreArguments, frozen=True, kw_only=True):
     content: Annotated[Text, about("One thought in one or two sentences: names, absolute dates, the reason.")]
     category: Category | UnsetType = UNSET
-    importance: Annotated[Importance | UnsetType, about("5 must never be lost, 3 usual, 1 a detail.")] = UNSET
-    tags: Annotated[Tags | UnsetType, about("Words to find it by that it lacks.")] = UNSET
-    entities: Annotated[Entities | UnsetType, about("Whom and what it is about.")] = UNSET
+    importance: Annotated[Importance | UnsetType, about("5 must not be lost, 3 usual, 1 detail.")] = UNSET
+    tags: Tags | UnsetType = UNSET
+    entities: Entities | UnsetType = UNSET
+    cues: Annotated[Cues | UnsetType, about('3-6 prompts that need it: "can I just push?"; not "git"')] = UNSET
     source: Annotated[Name | UnsetType, about("Who said so: user, agent, or where you read it.")] = UNSET
     project: Annotated[
         Project | UnsetType, about("Name or directory of the one project it is about; none: it holds in all.")
@@ -83,6 +85,7 @@ class UpdateArguments(StoreArguments, frozen=True, kw_only=True):
     importance: Importance | UnsetType = UNSET
     tags: Annotated[Tags | UnsetType, about("All of them.")] = UNSET
     entities: Annotated[Entities | UnsetType, about("All of them.")] = UNSET
+    cues: Cues | UnsetType = UNSET
 
 
 class StatusArguments(StoreArguments, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ from mnemond.model.memory import (
     CATEGORIES,
     ENTITY_MODES,
     MAX_CONTENT,
+    MAX_CUE,
+    MAX_CUES,
     MAX_ENTITIES,
     MAX_ENTITY,
     MAX_METADATA,
@@ -318,6 +320,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     tags: Sequence[str] = ()
     entities: Sequence[str] = ()
     entity_mode: str = "merge"
+    cues: Sequence[str] = ()
     source: str = "user"
     channel: str = "manual"
     conversation_id: str | None = None
@@ -348,6 +351,7 @@ def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES)
         found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
     found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
     found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
+    found += _list_problems("cues", fields.get("cues"), MAX_CUES, MAX_CUE)
     if isinstance(metadata := fields.get("metadata"), Mapping):
         found += memory_problems(metadata)
     for name in NAMES:
@@ -439,6 +443,7 @@ class Clean(msgspec.Struct, frozen=True):
     entities: tuple[str, ...]
     redacted: tuple[str, ...]
     metadata: str = NO_METADATA
+    cues: tuple[str, ...] = ()
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -460,6 +465,7 @@ def clean(
     tags: Sequence[str],
     entities: Sequence[str],
     metadata: Mapping[str, object] = MappingProxyType({}),
+    cues: Sequence[str] = (),
     *,
     allow_secret: bool,
 ) -> Clean:
@@ -467,7 +473,7 @@ def clean(
 
     Raises MnemonError(INVALID_PARAMS) for metadata that redaction marks make too large.
     """
-    texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities)]
+    texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities, *cues)]
     kinds: dict[str, None] = {}
     if not allow_secret:
         for place, text in enumerate(texts):
@@ -477,13 +483,15 @@ def clean(
     noted, more = without_secrets(metadata, allow_secret=allow_secret)
     if too_large := size_problems(noted):
         raise invalid(too_large, hint="nothing was written")
-    many = 1 + len(tags)
+    behind_tags = 1 + len(tags)
+    behind_entities = behind_tags + len(entities)
     return Clean(
         texts[0],
-        tuple(dict.fromkeys(texts[1:many])),
-        tuple(dict.fromkeys(texts[many:])),
+        tuple(dict.fromkeys(texts[1:behind_tags])),
+        tuple(dict.fromkeys(texts[behind_tags:behind_entities])),
         tuple(sorted({*kinds, *more})),
         as_text(noted) if noted else NO_METADATA,
+        tuple(texts[behind_entities:]),
     )
 
 

@@ -15,8 +15,10 @@ from mnemond.embed.embedder import Embedder, Supply
 from mnemond.embed.http import NoAnswerError
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.cues import embed_memories, lacks_vector
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector, Vector
+from mnemond.model.memory import Cue, TextWithCues
 from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Outcome
 from mnemond.store import embedder_switch, operations
 from mnemond.store.connection import Connection
@@ -31,10 +33,11 @@ be stored: thresholds scaled by them turned noise into candidates."""
 
 
 class Text(NamedTuple):
-    """A text to embed."""
+    """A memory to embed."""
 
     id: str
     content: str
+    cues: tuple[Cue, ...] = ()
 
 
 class Answered(NamedTuple):
@@ -83,14 +86,23 @@ def texts_without_vector(snapshot: Snapshot) -> list[Text]:
 
 
 def texts_to_stage(snapshot: Snapshot, staged: Mapping[str, str], without: Container[str]) -> list[Text]:
-    """Return the texts of all live memories, except `without`, that have no staged vector of their current text."""
+    """Return the texts of all live memories, except `without`, whose key in `staged` is not that of the present text.
+
+    The store keeps the hash of the text alone, so after a restart memories with cues are staged again.
+    """
     texts = (text for text in every_text(snapshot) if text.id not in without)
-    return [text for text in texts if staged.get(text.id) != content_hash(text.content)]
+    return [text for text in texts if staged.get(text.id) != staged_key(text)]
+
+
+def staged_key(text: Text) -> str:
+    """Return what a staged vector is known by: the hash of the text, and one of its cues if it has any."""
+    own = content_hash(text.content)
+    return f"{own} {content_hash(repr(text.cues))}" if text.cues else own
 
 
 def _text(snapshot: Snapshot, row: int) -> Text:
     insight = snapshot.insight(row)
-    return Text(insight.id, insight.content)
+    return Text(insight.id, insight.content, insight.cues)
 
 
 def embed_each(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered], dict[str, MnemonError]]:
@@ -99,7 +111,7 @@ def embed_each(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered
     Blocks. Raises MnemonError(UNAVAILABLE) when the embedder is unavailable.
     """
     try:
-        vectors = embedder.embed([text.content for text in texts])
+        vectors = embed_memories(embedder, [TextWithCues(text.content, text.cues) for text in texts])
         return [Answered(text, vector) for text, vector in zip(texts, vectors, strict=True)], {}
     except NoAnswerError:
         raise
@@ -157,9 +169,9 @@ def _decide(
 
 def _still(snapshot: Snapshot, text: Text, anew: bool) -> bool:
     row = snapshot.row_of(text.id)
-    if row is None or snapshot.insight(row).content != text.content:
+    if row is None or snapshot.insight(row).text != (text.content, text.cues):
         return False
-    return anew or not snapshot.has_vector(row)
+    return anew or not snapshot.has_vector(row) or lacks_vector(snapshot, text.id)
 
 
 def measure(snapshot: Snapshot, embedder: Embedder) -> Measured:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.config.settings import Config, ExtractionSettings
-from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
+from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
 from mnemond.extract.facts import (
     FUNCTIONAL,
     UNKNOWN,
@@ -30,6 +30,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
 from mnemond.memory.compare import Moment, kept_because, parted
+from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
@@ -188,6 +189,7 @@ def prepare(
         category=fact.category,
         importance=of_five(fact.importance),
         entities=tuple(each.name for each in fact.entities),
+        cues=fact.cues,
         source=fact.attributed_to,
         channel=EXTRACTED,
         conversation_id=provenance.conversation_id,
@@ -379,10 +381,10 @@ def embedded(embedder: Embedder | None, writes: Sequence[FactWrite], lacking: st
 
 
 def _made(embedder: Embedder, wanted: Sequence[FactWrite]) -> list[FactWrite]:
-    vectors, error = try_embed(embedder, [each.content for each in wanted])
-    if error is None or len(wanted) == 1 or try_embed(embedder, [wanted[0].content])[1] is not None:
+    vectors, error = try_embed_memories(embedder, [each.prepared.text for each in wanted])
+    if error is None or len(wanted) == 1 or try_embed_memories(embedder, [wanted[0].prepared.text])[1] is not None:
         return [each.embedded(vector, error or _lack(vector)) for each, vector in zip(wanted, vectors, strict=True)]
-    singly = [try_embed(embedder, [each.content]) for each in wanted]
+    singly = [try_embed_memories(embedder, [each.prepared.text]) for each in wanted]
     return [each.embedded(one[0], why or _lack(one[0])) for each, (one, why) in zip(wanted, singly, strict=True)]
 
 

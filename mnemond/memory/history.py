@@ -26,7 +26,7 @@ from mnemond.model.answers import (
     insight_detail,
 )
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
-from mnemond.model.memory import Edge, Insight, Scope, parse_rfc3339
+from mnemond.model.memory import Edge, Insight, Scope, TextWithCues, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
 from mnemond.store import history, insights, operations
 from mnemond.store.connection import Connection
@@ -308,10 +308,10 @@ RECENT = 50
 
 
 class EmbeddedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text embedded before the write. `vector` belongs to `embedded_text`; None with the reason `embed_error`."""
+    """A memory embedded before the write. `vector` belongs to `embedded_text`; None with the reason `embed_error`."""
 
     scope: Scope = Scope()
-    embedded_text: str | None = None
+    embedded_text: TextWithCues | None = None
     vector: object = None  # Vector | None
     embed_error: str | None = None
 
@@ -382,7 +382,7 @@ def _refuse_unfit(view: View, restore: Restore, retired: Insight) -> Insight | N
             hint="there is nothing to restore",
             outcome="rejected",
         )
-    if retired.content != restore.embedded_text:
+    if retired.text != restore.embedded_text:
         raise MnemonError(
             BUSY,
             f"memory {retired.id} was changed while it was being restored; nothing was written",

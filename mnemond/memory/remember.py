@@ -21,6 +21,7 @@ from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
+from mnemond.memory.cues import given_cues
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import Match
 from mnemond.memory.draft import (
@@ -51,7 +52,17 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.contradictions import noting
-from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_importance, format_us, parse_rfc3339
+from mnemond.model.memory import (
+    DAY_US,
+    EDGE_TYPES,
+    Cue,
+    Edge,
+    Insight,
+    TextWithCues,
+    effective_importance,
+    format_us,
+    parse_rfc3339,
+)
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
@@ -183,8 +194,14 @@ class Prepared(msgspec.Struct, frozen=True):
     clean: Clean
     reading: Reading
     said_us: int
+    cues: tuple[Cue, ...] = ()
     vector: object = None  # Vector | None
     embed_error: str | None = None
+
+    @property
+    def text(self) -> TextWithCues:
+        """What its vector is made of."""
+        return TextWithCues(self.clean.content, self.cues)
 
     @property
     def discarded(self) -> bool:
@@ -197,7 +214,7 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
 
     Raises MnemonError(INVALID_PARAMS) as `clean` does.
     """
-    tidy = clean(draft.content, draft.tags, draft.entities, draft.metadata, allow_secret=draft.allow_secret)
+    tidy = clean(draft.content, draft.tags, draft.entities, draft.metadata, draft.cues, allow_secret=draft.allow_secret)
     said_us = now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
     reading = read(
         tidy.content,
@@ -212,7 +229,7 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
         compared=not draft.no_diff,
         corrects=draft.corrects,
     )
-    return Prepared(draft, tidy, reading, said_us)
+    return Prepared(draft, tidy, reading, said_us, given_cues(tidy.cues))
 
 
 def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Proposal:
@@ -303,7 +320,9 @@ class _Decision:
         now = self._identity.now
         old = self._insight(best.id)
         tidy, draft = self._prepared.clean, self._draft
-        again = Repetition(tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope)
+        again = Repetition(
+            tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope, self._prepared.cues
+        )
         union = united(old, again, self._snapshot, self._config.graph)
         survivor = msgspec.structs.replace(
             union.insight,
@@ -323,6 +342,7 @@ class _Decision:
             edges_created=union.links,
             embedded=self._snapshot.has_vector(self._row(best.id)),
             united=union.report,
+            cues=len(union.insight.cues),
             **_match_fields(best),
             **_as_stored(survivor),
         )
@@ -406,6 +426,7 @@ class _Decision:
             scope=draft.scope,
             valid_from=created,
             metadata=self._prepared.clean.metadata,
+            cues=self._prepared.cues,
         )
         read_in = with_reading(bare, self._prepared.reading, self._snapshot)
         named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]
@@ -441,6 +462,7 @@ class _Decision:
             id=self._identity.id,
             semantic_candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
             embedded=self._prepared.vector is not None,
+            cues=len(self._prepared.cues),
             **fields,
         )
 
@@ -477,7 +499,7 @@ def _no_longer(best: Match, old: Insight) -> str | None:
 
 def _united_fields(old: Insight, new: Insight) -> str:
     """Return the names of the fields that a repetition added to, for the log, which holds no text of memories."""
-    fields = [name for name in ("tags", "entities", "importance") if getattr(old, name) != getattr(new, name)]
+    fields = [name for name in ("tags", "entities", "importance", "cues") if getattr(old, name) != getattr(new, name)]
     return f" united={','.join(fields)}" if fields else ""
 
 

@@ -14,11 +14,12 @@ from mnemond.config.settings import GraphSettings
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.cues import joined_cues
 from mnemond.memory.diff_rules import is_part, plain_words
 from mnemond.memory.draft import keywords_of
 from mnemond.memory.edge_builders import NewMemory, build_entity, edges_of
 from mnemond.model.changes import AddEdge
-from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Entity, Insight, Scope, parse_rfc3339
+from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Cue, Entity, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, United
 from mnemond.text.entities import canonical_name, extract
 
@@ -35,6 +36,7 @@ class Repetition(msgspec.Struct, frozen=True):
     entities: Sequence[Entity]
     importance: int
     scope: Scope
+    cues: Sequence[Cue] = ()
 
 
 class Union(msgspec.Struct, frozen=True):
@@ -49,11 +51,14 @@ class Union(msgspec.Struct, frozen=True):
 
 
 def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphSettings) -> Union:
-    """Add the tags and entities that `old` lacks, up to the limits of a memory, and the importance if it is higher."""
+    """Add the tags, entities and cues that `old` lacks, up to the limits of a memory, and the importance if it is
+    higher."""
     had = {canonical_name(name) for name in old.entities}
     tags = [tag for tag in dict.fromkeys(again.tags) if tag not in old.tags]
     entities = [each for each in again.entities if each.canonical not in had]
-    if not tags and not entities and again.importance <= old.importance:
+    cues = joined_cues(old.cues, again.cues)
+    added_cues = [cue.text for cue in cues if cue not in old.cues]
+    if not tags and not entities and not added_cues and again.importance <= old.importance:
         return Union(old)
     if old.scope != again.scope:
         return Union(old, report=United(omitted=FOR_OTHERS))
@@ -66,6 +71,7 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
         tags=(*old.tags, *added_tags),
         entities=(*old.entities, *(each.name for each in added)),
         importance=max(old.importance, again.importance),
+        cues=cues,
     )
     if added_tags or added:
         joined = msgspec.structs.replace(joined, keywords=keywords_of(joined, joined.entities, snapshot))
@@ -75,6 +81,7 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
     report = United(
         tags=added_tags,
         entities=[each.name for each in added],
+        cues=added_cues,
         importance_before=old.importance if raised else None,
         importance=joined.importance if raised else None,
         omitted=_beyond(tags[room_for_tags:], entities[room:]),

@@ -10,13 +10,14 @@ import msgspec
 
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.compare import by_age, parted
+from mnemond.memory.cues import joined_cues
 from mnemond.memory.diff_frames import opposed
 from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
 from mnemond.memory.merged_text import Merged, lost, merged_text
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
-from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
+from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Cue, Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import (
     PIN_MESSAGES,
     EdgesCreated,
@@ -101,6 +102,12 @@ def text_of(one: Insight, other: Insight) -> str:
     return _merged_of(one, other).text
 
 
+def merged_cues(one: Insight, other: Insight) -> tuple[Cue, ...]:
+    """Return the cues of both, those of the older first."""
+    older, newer = by_age(one, other)
+    return joined_cues(older.cues, newer.cues)
+
+
 def _merged_of(one: Insight, other: Insight) -> Merged:
     older, newer = by_age(one, other)
     return merged_text(newer.content, older.content)
@@ -125,7 +132,7 @@ def decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteR
     _refuse_unfit_merge(kept, leaving, content)
     if merge.content is None:
         _refuse_contradiction(kept, leaving)
-    if content != merge.embedded_text:
+    if TextWithCues(content, merged_cues(one, other)) != merge.embedded_text:
         raise MnemonError(
             BUSY,
             "one of the two memories was changed while they were being merged; nothing was written",
@@ -261,6 +268,7 @@ def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insigh
         updated_at=now,
         importance=max(kept.importance, leaving.importance),
         tags=tuple(dict.fromkeys((*older.tags, *newer.tags))),
+        cues=joined_cues(older.cues, newer.cues),
         valid_from=older.valid_from,
         boost_days=max(kept.boost_days, leaving.boost_days),
         paired_with=None,

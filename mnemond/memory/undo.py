@@ -13,7 +13,9 @@ import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import own_vector
 from mnemond.memory.compare import Return, mutual
+from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.history import conflicts_after_restore, method_of
 from mnemond.model.changes import (
@@ -26,7 +28,7 @@ from mnemond.model.changes import (
     RetireInsight,
     Vector,
 )
-from mnemond.model.memory import Edge, Entity, Insight
+from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -46,7 +48,7 @@ BOOST = ("boost_days", "last_boosted_at")
 
 ELSEWHERE = (
     "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", "useful",
-    "misled", *BOOST
+    "misled", "cues", *BOOST
 )  # fmt: skip
 """Fields that change without a revision of the memory: by recall, links, pairing, judgements, or changes of other
 memories. They do not prevent an undo. Corroboration does: the undo would remove a statement that was made twice."""
@@ -111,9 +113,9 @@ def key_of(edge: Edge) -> Key:
 
 
 def is_as_left(now: Insight, left: Insight) -> bool:
-    """Return True if a memory was not revised since the operation."""
+    """Return True if a memory was not revised since the operation. That it learned cues is no revision."""
     left = _in_project(left, now)
-    return all(
+    return _given(now) == _given(left) and all(
         getattr(now, field) == getattr(left, field) for field in Insight.__struct_fields__ if field not in ELSEWHERE
     )
 
@@ -125,6 +127,16 @@ def _in_project(then: Insight, now: Insight) -> Insight:
         return then
     tags = tuple(tag for tag in then.tags if tag != project)
     return msgspec.structs.replace(then, scope=then.scope.in_project(project), tags=tags)
+
+
+def _given(it: Insight) -> list[Cue]:
+    return [cue for cue in it.cues if cue.source != "learned"]
+
+
+def former_text(before: Insight, current: Insight) -> TextWithCues:
+    """Return what a memory is embedded as after an undo: as before, with the cues it learned since."""
+    learned = [cue for cue in current.cues if cue.source == "learned"]
+    return TextWithCues(before.content, joined_cues(before.cues, learned))
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:
@@ -146,6 +158,7 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
         last_boosted_at=boosted.last_boosted_at,
         paired_with=partner.paired_with,
         effective_importance=current.effective_importance,
+        cues=former_text(before, current).cues,
         updated_at=now,
     )
 
@@ -211,13 +224,13 @@ class Found(msgspec.Struct, frozen=True):
     """
 
     operation: str | None
-    texts: tuple[str, ...] = ()
+    texts: tuple[TextWithCues, ...] = ()
 
 
 class Vectors(msgspec.Struct, frozen=True):
     """Vectors of texts (None where missing), and the reason for missing ones."""
 
-    of: Mapping[str, object]  # Vector | None
+    of: Mapping[TextWithCues, object]  # Vector | None
     error: str | None = None
 
 
@@ -240,12 +253,12 @@ def look(connection: Connection, named: str | None) -> Found:
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
 
-def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | None) -> tuple[str, ...]:
-    """Return the texts that will be active without a stored vector."""
+def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | None) -> tuple[TextWithCues, ...]:
+    """Return the memories that will be active without a stored vector."""
     texts = [
-        before.content
+        text
         for before, current in plan.returning()
-        if before.content != current.content
+        if (text := former_text(before, current)) != current.text
         or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
     ]
     return tuple(dict.fromkeys(texts))
@@ -448,10 +461,10 @@ def _undone(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, 
         conflicts: list[Conflict] = []
         if left and (isinstance(change, RestoreInsight) or change.embedded):
             left -= 1
-            fits = vector is not None and vector.shape == (snapshot.dimension,)
-            conflicts = conflicts_after_restore(
-                snapshot, it, snapshot.cosines(vector) if fits else None, rules, now_us, changing
-            )
+            own = None if vector is None else own_vector(vector)
+            fits = own is not None and own.shape == (snapshot.dimension,)
+            similarity = snapshot.cosines(own) if own is not None and fits else None
+            conflicts = conflicts_after_restore(snapshot, it, similarity, rules, now_us, changing)
         yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 
 
@@ -472,15 +485,16 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
         return _retired_again(before, means) if is_active else None
     value = reverted(memory, current, means.now)
     reworded = value.content != current.content
-    vector = means.vectors.of.get(value.content)
+    reembedded = value.text != current.text
+    vector = means.vectors.of.get(value.text)
     if not is_active:
-        kept = None if reworded else _kept_vector(means.connection, current.id, means.embedder)
+        kept = None if reembedded else _kept_vector(means.connection, current.id, means.embedder)
         return RestoreInsight(value, vector if kept is None else kept)
     return PutInsight(
         value,
         "UPDATE",
-        embedded=reworded,
-        vector=vector if reworded else None,
+        embedded=reembedded,
+        vector=vector if reembedded else None,
         mentions=_mentions(value) if reworded or value.entities != current.entities else None,
         queries=hypothetical_queries(value.trigger_type, value.content, most=means.most_queries) if reworded else None,
     )

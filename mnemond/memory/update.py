@@ -12,6 +12,7 @@ from mnemond.config.settings import Config
 from mnemond.errors import FieldProblem
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
+from mnemond.memory.cues import revised_cues
 from mnemond.memory.draft import (
     RESERVED,
     Reading,
@@ -30,7 +31,7 @@ from mnemond.memory.draft import (
 from mnemond.memory.edge_builders import Relinked, Relinking, relinked
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
-from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, UpdateResult
 from mnemond.store import edges
 from mnemond.store.operations import Proposal, View
@@ -39,7 +40,8 @@ from mnemond.text.quality import quality_warnings
 from mnemond.text.similarity import normalised
 
 FIELDS = (
-    "content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at", "metadata",
+    "content", "category", "importance", "tags", "entities", "cues", "source", "conversation_id", "created_at",
+    "metadata",
 )  # fmt: skip
 """Fields that can be changed."""
 
@@ -65,6 +67,7 @@ class NewValues(TypedDict, total=False):
     tags: tuple[str, ...]
     entities: tuple[str, ...]
     entity_mode: str
+    cues: tuple[str, ...]
     source: str
     conversation_id: str | None
     created_at: str
@@ -72,12 +75,14 @@ class NewValues(TypedDict, total=False):
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory and its new values. `vector` belongs to a new content; None when it could not be embedded."""
+    """A memory and its new values. `vector` belongs to `embedded_text`, what the memory is embedded as after the
+    update; None when it could not be embedded."""
 
     id: str
     values: NewValues
     redacted: tuple[str, ...] = ()
     scope: Scope = Scope()
+    embedded_text: TextWithCues | None = None
     vector: object = None  # Vector | None
     embed_error: str | None = None
 
@@ -101,6 +106,7 @@ def new_values(fields: dict[str, object], *, allow_secret: bool) -> tuple[NewVal
         values.get("tags", ()),
         values.get("entities", ()),
         values.get("metadata") or {},
+        values.get("cues", ()),
         allow_secret=allow_secret,
     )
     if "content" in values:
@@ -109,11 +115,19 @@ def new_values(fields: dict[str, object], *, allow_secret: bool) -> tuple[NewVal
         values["tags"] = tidy.tags
     if "entities" in values:
         values["entities"] = tidy.entities
+    if "cues" in values:
+        values["cues"] = tidy.cues
     if "metadata" in values:
         values["metadata"] = msgspec.json.decode(tidy.metadata, type=dict[str, object])
     if "created_at" in values:
         values["created_at"] = format_us(parse_rfc3339(values["created_at"]))
     return values, tidy.redacted
+
+
+def text_after(it: Insight, values: NewValues) -> TextWithCues:
+    """Return what a memory is embedded as with new values."""
+    cues = revised_cues(it.cues, values["cues"]) if "cues" in values else it.cues
+    return TextWithCues(values.get("content", it.content), cues)
 
 
 def propose(update: Update, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
@@ -130,7 +144,7 @@ def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRule
     changes: tuple[Change, ...] = ()
     created = EdgesCreated()
     if changed:
-        anew = "content" in changed
+        anew, embedded = "content" in changed, revised.text != old.text
         revised = msgspec.structs.replace(revised, updated_at=identity.now)
         unpaired: list[Change] = []
         if anew:  # the redundancy of the pair was computed from the former text
@@ -139,8 +153,8 @@ def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRule
         links = _relinked(view, rules, old, revised, reading, changed)
         put = PutInsight(
             revised,
-            embedded=anew,
-            vector=update.vector if anew else None,
+            embedded=embedded,
+            vector=_vector_of(update, revised) if embedded else None,
             mentions=reading.mentions if reading is not None and ("entities" in changed or anew) else None,
             queries=reading.queries if reading is not None else None,
         )
@@ -153,6 +167,11 @@ def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRule
         operation=None if changes else "",  # no log line if nothing changed
         subject=old.id,
     )
+
+
+def _vector_of(update: Update, revised: Insight) -> object:
+    """Return the vector, unless the memory was changed while it was embedded: then it is embedded later."""
+    return update.vector if update.embedded_text == revised.text else None
 
 
 def _changed(old: Insight, new: Insight, values: NewValues) -> tuple[str, ...]:
@@ -170,13 +189,14 @@ def _outcome(
     links: EdgesCreated,
 ) -> UpdateResult:
     anew = "content" in changed
+    embedded = anew or "cues" in changed
     found = quality_warnings(update.values["content"]) if "content" in update.values else ()
     return UpdateResult(
         id=present.insight.id,
         status="updated" if changed else "unchanged",
         changed=list(changed),
-        embedded=update.vector is not None if anew else view.snapshot.has_vector(present.row),
-        embed_error=update.embed_error if anew else None,
+        embedded=update.vector is not None if embedded else view.snapshot.has_vector(present.row),
+        embed_error=update.embed_error if embedded else None,
         edges_created=links,
         effective_importance=present.insight.effective_importance,
         redacted=list(update.redacted),
@@ -198,8 +218,10 @@ def _same_text(view: View, old: Insight, content: str) -> str | None:
 
 def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
     """Return the memory with its new and derived values, and the reading they are derived from, if any."""
-    plain = {name: value for name, value in values.items() if name not in ("entities", "entity_mode", "metadata")}
-    new = msgspec.structs.replace(old, **plain, metadata=_metadata(old, values))
+    derived = ("entities", "entity_mode", "metadata", "cues")
+    plain = {name: value for name, value in values.items() if name not in derived}
+    cues = text_after(old, values).cues
+    new = msgspec.structs.replace(old, **plain, metadata=_metadata(old, values), cues=cues)
     if new.created_at != old.created_at and old.valid_from == old.created_at:
         new = msgspec.structs.replace(new, valid_from=new.created_at)
     reads = any(getattr(new, name) != getattr(old, name) for name in ("content", "created_at", "source"))

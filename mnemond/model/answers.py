@@ -7,7 +7,7 @@ from typing import Final, Literal, TypedDict, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from mnemond.model.memory import Insight, is_same_project, project_parts
+from mnemond.model.memory import Cue, Insight, is_same_project, project_parts
 from mnemond.model.outcomes import Result, Suggestion
 
 # Memories, links and pages.
@@ -59,6 +59,7 @@ class InsightDetail(InsightView, frozen=True):
     paired_with: str | None = None
     useful: int = 0
     misled: int = 0
+    cues: tuple[Cue, ...] = ()
 
 
 D = TypeVar("D", bound=InsightDetail)
@@ -204,10 +205,12 @@ class PathStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Explanation(msgspec.Struct, frozen=True, gc=False):
-    """The parts whose sum is scaled to the score, and those by which the result is above the next."""
+    """The parts whose sum is scaled to the score, and those by which the result is above the next. `cue`: the cue of
+    the memory that has more of the question's words than its text; absent if there is none."""
 
     parts: dict[str, float]
     above: tuple[str, ...]
+    cue: str | UnsetType = UNSET
 
 
 class RecallHit(msgspec.Struct, frozen=True, gc=False):

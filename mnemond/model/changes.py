@@ -89,7 +89,8 @@ class QueuedExchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Vector = npt.NDArray[np.float32]
-"""A pre-normalised embedding, shape (dimension,), dtype float32, C-contiguous."""
+"""A pre-normalised embedding, shape (dimension,), dtype float32, C-contiguous. That of a memory with cues may have
+shape (2, dimension): of its text, and of its text with its cues."""
 
 Revision = Literal["UPDATE", "MERGE", "BOOST", "PAIR"]
 """Operation type, in the history, of a change to a row that stays active."""
@@ -110,7 +111,8 @@ class AddInsight(msgspec.Struct, frozen=True, tag=True):
 class PutInsight(msgspec.Struct, frozen=True, tag=True):
     """Replace an active insight. Refused if it is no longer active.
 
-    `vector` counts only with `embedded`: the content was embedded again, without success if it is None. `mentions`
+    `vector` counts only with `embedded`: the memory was embedded again, without success if it is None; without it, one
+    whose cues changed keeps the vector of its text alone. `mentions`
     and `queries`: None leaves the rows of its entities, and of the questions it would answer, unchanged.
     """
 

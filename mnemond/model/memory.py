@@ -35,6 +35,10 @@ MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
 """Tags and entities of one memory, and the characters of each."""
 
+MAX_CUES, MAX_CUE = 8, 200
+"""Cues of one memory, and the characters of each. Three to six were measured (docs/decisions/0042); a longer one says
+what the text should say."""
+
 NO_METADATA = "{}"
 
 
@@ -78,6 +82,27 @@ def is_same_project(one: str, other: str) -> bool:
 
 def _comparable(name: str) -> str:
     return name.replace(MARK, " ").strip().casefold()
+
+
+CueSource = Literal["given", "learned", "generated"]
+"""Written with the memory, by the agent or the person that stored it; a prompt for which it was marked useful; or made
+by rules or a model, which weighs less."""
+
+
+class Cue(msgspec.Struct, frozen=True, gc=False):
+    """A question, task or symptom in which a memory should come to mind, in the words used then.
+
+    Recall finds the memory by it as by its text; it is no part of what the memory says."""
+
+    text: str
+    source: CueSource = "given"
+
+
+class TextWithCues(NamedTuple):
+    """What the vectors of a memory are made of."""
+
+    content: str
+    cues: tuple[Cue, ...] = ()
 
 
 class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -126,6 +151,12 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     quarantined: bool = False
     useful: int = 0
     misled: int = 0
+    cues: tuple[Cue, ...] = ()
+
+    @property
+    def text(self) -> TextWithCues:
+        """What its vectors are made of."""
+        return TextWithCues(self.content, self.cues)
 
 
 # Ageing: decay, pruning and expiry use a limited clock, so that a wall clock that jumps does not age memories by years.

@@ -140,15 +140,16 @@ class United(msgspec.Struct, frozen=True):
     importance_before: int | None = None
     importance: int | None = None
     omitted: str | None = None
+    cues: list[str] = []
 
     @property
     def is_some(self) -> bool:
         """True if anything was added."""
-        return bool(self.tags or self.entities or self.importance is not None)
+        return bool(self.tags or self.entities or self.cues or self.importance is not None)
 
     def sentences(self, verb: str = "added") -> list[str]:
         """Return "added tags x, y; importance 3 -> 4", and what was not added. Names come as they are stored."""
-        lists = (("tags", self.tags), ("entities", self.entities))
+        lists = (("tags", self.tags), ("entities", self.entities), ("cues", self.cues))
         parts = [f"{verb} {name} {', '.join(values)}" for name, values in lists if values]
         if self.importance is not None:
             parts.append(f"importance {self.importance_before} -> {self.importance}")
@@ -164,7 +165,7 @@ class RememberResult(WriteResult, frozen=True):
     that row as it is stored; null and empty for a discarded text, and after a purge. `pruned_ids`: the `auto_pruned`
     memories that left a full store for it. `united`: what was added to the memory that says it already, null if nothing
     was to be added. `no_longer`: the statement of the replaced memory that is no longer held, null if it was only
-    refined.
+    refined. `cues`: how many the memory has.
     """
 
     id: str | None
@@ -200,6 +201,7 @@ class RememberResult(WriteResult, frozen=True):
     importance: int | None = None
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    cues: int = 0
 
 
 # Other changes of memories and links.
@@ -401,6 +403,16 @@ class GcKept(WriteResult, frozen=True):
     immune: bool
 
 
+class CuesApplied(WriteResult, frozen=True):
+    """Ids of the memories that were given cues, that had these already, and that are not there; kinds of the secrets
+    that were cut out."""
+
+    changed: list[str]
+    unchanged: list[str]
+    unknown: list[str]
+    redacted: list[str]
+
+
 class GcDone(WriteResult, frozen=True):
     """Memories that were taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of
     copies of the store's file, beside it, that still hold some of what was removed."""
@@ -506,6 +518,7 @@ Outcome = (
     | MergeResult
     | RestoreResult
     | UndoResult
+    | CuesApplied
     | GcDone
     | GcKept
     | EmbedRunResult

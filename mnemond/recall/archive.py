@@ -301,12 +301,12 @@ _NO_EDGES = EdgeArrays(
 def _live(snapshot: Snapshot) -> Iterator[Row]:
     """Yield the active rows in order of storage."""
     for row in np.flatnonzero(snapshot.alive()).tolist():
-        yield snapshot.insight(row), snapshot.vector(row)
+        yield snapshot.insight(row), snapshot.stored_vector(row)
 
 
 def _row(snapshot: Snapshot, name: str) -> Row | None:
     number = snapshot.row_of(name)
-    return None if number is None else (snapshot.insight(number), snapshot.vector(number))
+    return None if number is None else (snapshot.insight(number), snapshot.stored_vector(number))
 
 
 def _changes(before: Snapshot, rows: Mapping[str, Row]) -> Sequence[Change] | None:
@@ -319,7 +319,7 @@ def _changes(before: Snapshot, rows: Mapping[str, Row]) -> Sequence[Change] | No
             changes.append(AddInsight(insight, vector))
             continue
         row, old = had[name]
-        if old.status != insight.status or not _same(before.vector(row), vector):
+        if old.status != insight.status or not _same(before.stored_vector(row), vector):
             changes += [PurgeInsight(name), AddInsight(insight, vector)]
         elif old is not insight and old != insight:
             changes.append(PutInsight(insight))

@@ -25,7 +25,7 @@ from mnemond.recall.question import (
     scores_with_hypothetical,
 )
 from mnemond.recall.ranking import Question, Ranking, VectorScores, vector_scores
-from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
+from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained, matching_cue
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
 from mnemond.recall.walks import Traversed, traverse
 
@@ -82,13 +82,13 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     ranked = _add_extras(snapshot, ranked, extras, vectors)
     considered = ranked.considered + len(ranked.rows) - count
     if mode == "none" or not len(ranked.rows):
-        hits = _hits(snapshot, request, profile, ranked, extras, None)
+        hits = _hits(snapshot, request, profile, question, ranked, extras, None)
         return RankingResult(hits, _weights(ranked, extras), considered, trust=ranked.trust)
     reached = _reached(snapshot, request, profile, mode, ranked, vectors)
     links = Extra("links", profile.graph, reached.rows, reached.scores.astype(np.float32))
     ranked, extras = _add_extras(snapshot, ranked, [links], vectors), [*extras, links]
     lap("graph")
-    hits = _hits(snapshot, request, profile, ranked, extras, reached)
+    hits = _hits(snapshot, request, profile, question, ranked, extras, reached)
     return RankingResult(
         hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust
     )
@@ -134,7 +134,7 @@ def _with_rare_word_cosines(snapshot: Snapshot, request: RankingRequest, ranked:
     vector = None if request.vector is None else rare_word_vector(snapshot, request.query.text, request.embedder)
     if vector is None or not len(ranked.rows):
         return ranked
-    return ranked._replace(similarity=np.maximum(snapshot.parts.dense.similarity_of(vector, ranked.rows), 0.0))
+    return ranked._replace(similarity=np.maximum(snapshot.parts.dense.searched_of(vector, ranked.rows), 0.0))
 
 
 def _wider(ranking: Ranking, rows: int) -> Ranking:
@@ -161,7 +161,7 @@ def _reached(
     cosines = None if vectors is None else vectors.first
     if vectors is not None and vectors.sparse and request.vector is not None:
         # Links lead to any row, so the cosines of all are needed.
-        cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
+        cosines = snapshot.dense.searched(request.vector, request.visible)
     anchors = ranked.rows[: profile.settings.anchors.top_k]
     scores = _shown(ranked, [])[: profile.settings.anchors.top_k]
     return traverse(snapshot, request, mode, anchors, scores, cosines, profile)
@@ -238,6 +238,7 @@ def _hits(
     snapshot: Snapshot,
     request: RankingRequest,
     profile: Profile,
+    question: Question,
     ranked: Ranked,
     extras: Sequence[Extra],
     reached: Traversed | None,
@@ -249,22 +250,24 @@ def _hits(
     named = _named(extras, ranked.rows).tolist()
     names = (*PARTS, *(each.name for each in extras))
     others = {each.name: frozenset(each.rows.tolist()) for each in extras if each.name != "links"}
+    weights = dict(zip(question.terms, question.weights.tolist(), strict=True))
     hits: list[Hit] = []
     for place in kept.places:
         keyword, similarity = keywords[place], similarities[place]
         meaning = similarity if request.vector is not None else keyword  # without vectors words decide alone
         path, graph = _path_and_score(reached, rows[place])
         via = [name for name, found in others.items() if rows[place] in found]
+        it = snapshot.insight(rows[place])
         hits.append(
             Hit(
-                snapshot.insight(rows[place]),
+                it,
                 shown[place],
                 _confidence(ranked.trust, _evidence(keyword, meaning, named[place]), profile),
                 _via(keyword, similarity, via, path, profile),
                 Signals(six(min(1.0, keyword)), six(named[place]), six(min(1.0, similarity)), six(graph)),
                 path,
                 kept.also.get(place, ()),
-                explained(names, ranked.parts[:, place]) if request.query.explain else None,
+                explained(names, ranked.parts[:, place], matching_cue(it, weights)) if request.query.explain else None,
                 wordings=kept.wordings.get(place, 1),
             )
         )

@@ -61,7 +61,7 @@ class _Ranking:
         self._terms = list(dict.fromkeys(question_terms(request.query.text)))[:MAX_LOOKED_UP]
         self._cosines: Floats | None = None
         if request.vector is not None:
-            self._cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
+            self._cosines = snapshot.dense.searched(request.vector, request.visible)
             if profile.settings.anchors.hypothetical:
                 self._cosines = with_hypothetical(snapshot, self._cosines, request.vector, request.embedder)
         self._entities = question_entities(snapshot, request.query.text)

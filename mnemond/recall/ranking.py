@@ -208,12 +208,12 @@ def vector_scores(dense: Dense, vector: Vector, visible: Mask | None, nearest: i
     """Compute cosines with a question. `nearest`: rows to find if the store is large enough to have a graph of vectors
     (docs/decisions/0014)."""
     if not dense.graphed:
-        every = dense.similarity_approximate(vector, visible)
+        every = dense.searched(vector, visible)
         return VectorScores(every, lambda rows: every[rows])
-    found, cosines = dense.nearest(vector, nearest, visible)
+    found, cosines = dense.searched_nearest(vector, nearest, visible)
     first = np.zeros(len(dense.matrix), dtype=np.float32)
     first[found] = cosines
-    return VectorScores(first, lambda rows: dense.similarity_of(vector, rows), sparse=True)
+    return VectorScores(first, lambda rows: dense.searched_of(vector, rows), sparse=True)
 
 
 # Stage one: the shortlist, by words and meaning alone

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET, UnsetType
 
 from mnemond.embed.embedder import Embedder
 from mnemond.index.arrays import Mask
@@ -19,10 +20,11 @@ from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
 from mnemond.model.contradictions import among
-from mnemond.model.memory import is_same_project
+from mnemond.model.memory import Insight, is_same_project
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
+from mnemond.text.tokens import index_terms
 
 Lap = Callable[[str], None]
 """Records the time since the last call under a name."""
@@ -229,9 +231,24 @@ PLAIN = 0.005
 """Smallest difference of parts that counts, in units of the ranking: less is shown as .00."""
 
 
-def explained(names: Sequence[str], parts: npt.NDArray[np.floating]) -> Explanation:
+def explained(names: Sequence[str], parts: npt.NDArray[np.floating], cue: str | UnsetType = UNSET) -> Explanation:
     """Explain a score that is the sum of `parts`, shape (names,), without those that are 0."""
-    return Explanation({name: round(float(part), 4) for name, part in zip(names, parts, strict=True) if part}, ())
+    return Explanation({name: round(float(part), 4) for name, part in zip(names, parts, strict=True) if part}, (), cue)
+
+
+def matching_cue(it: Insight, weights: Mapping[str, float]) -> str | UnsetType:
+    """Return the cue that has more of a question's words than the text of the memory, by the sum of their weights;
+    UNSET if none has. `weights`: by index term of the question."""
+    best: str | UnsetType = UNSET
+    most = _share(it.content, weights) if it.cues else 0.0
+    for cue in it.cues:
+        if (found := _share(cue.text, weights)) > most:
+            best, most = cue.text, found
+    return best
+
+
+def _share(text: str, weights: Mapping[str, float]) -> float:
+    return sum(weights.get(term, 0.0) for term in set(index_terms(text)))
 
 
 def compared(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import msgspec
 
 from mnemond.model.changes import Vector
+from mnemond.model.memory import Cue
 from mnemond.store import meta
 from mnemond.store.connection import Connection
-from mnemond.store.insights import content_hash, vector_blob
+from mnemond.store.insights import content_hash, load, vector_blob
 from mnemond.store.meta import EmbedderRecord
 
 _ACTIVE = "FROM insights AS i WHERE i.deleted_at IS NULL"
@@ -30,11 +31,12 @@ class SwitchRecord(msgspec.Struct, frozen=True):
 
 
 class StagedRow(NamedTuple):
-    """The vector of a text, None if the new embedder knows no word of it."""
+    """The vector of a memory, None if the new embedder knows no word of its text."""
 
     insight_id: str
     content: str
     vector: Vector | None
+    cues: tuple[Cue, ...] = ()
 
 
 def read_switch(connection: Connection) -> SwitchRecord | None:
@@ -55,13 +57,19 @@ def clear(connection: Connection) -> int:
 
 
 def stage(connection: Connection, record: SwitchRecord, rows: Iterable[StagedRow]) -> bool:
-    """Stage vectors, except for rows that were purged; return False, staging none, when the switch is over."""
+    """Stage vectors, except of rows that were purged or given other cues meanwhile; return False, staging none, when
+    the switch is over."""
     if read_switch(connection) != record:
         return False
+    rows = list(rows)
+    now = {it.id: it.cues for it, _ in load(connection, [row.insight_id for row in rows], None)}
     connection.run_many(
-        "INSERT OR REPLACE INTO staged_vectors(insight_id, content_hash, embedding)"
-        " SELECT ?1, ?2, ?3 WHERE EXISTS(SELECT 1 FROM insights WHERE id = ?1)",
-        [(row.insight_id, content_hash(row.content), vector_blob(row.vector)) for row in rows],
+        "INSERT OR REPLACE INTO staged_vectors(insight_id, content_hash, embedding) VALUES(?, ?, ?)",
+        [
+            (row.insight_id, content_hash(row.content), vector_blob(row.vector))
+            for row in rows
+            if now.get(row.insight_id) == row.cues
+        ],
     )
     return True
 

@@ -21,7 +21,7 @@ import numpy as np
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError, rejected
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.vectors import Cosines, cosines_of_all
+from mnemond.index.vectors import Cosines, cosines_of_all, own_vector
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
 from mnemond.model.outcomes import EmbedRunResult, MergeResult, Outcome, RememberResult, RestoreResult, UpdateResult
 from mnemond.store import operations, purge
@@ -404,9 +404,10 @@ class BatchCosines:
     def __init__(self, base: Snapshot, vectors: Sequence[Vector | None]) -> None:
         """Vectors of another dimension than the store's count as none."""
         self._base = base
+        texts = [None if vector is None else own_vector(vector) for vector in vectors]
         self._vectors = {
             at: vector
-            for at, vector in enumerate(vectors)
+            for at, vector in enumerate(texts)
             if vector is not None and base.dimension > 0 and vector.shape == (base.dimension,)
         }
         fitting = list(self._vectors.values())

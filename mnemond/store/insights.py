@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from mnemond.model.changes import AddInsight, CountUse, RetireInsight, Vector
-from mnemond.model.memory import STATUSES, Insight, Scope, parse_rfc3339
+from mnemond.model.memory import STATUSES, Cue, Insight, Scope, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.files import damaged
@@ -29,9 +29,16 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of an insight, in the order of `values_of` and `from_row`."""
 
-_NAMES = ", ".join(COLUMNS)
+_NAMES = ", ".join(COLUMNS) + (  # noqa: S608 - names only
+    ", (SELECT json_group_array(json_object('text', text, 'source', source)) FROM"
+    " (SELECT text, source FROM cues WHERE memory = insights.number ORDER BY ord)) AS cues"
+)
+"""What is read of an insight: its columns, and its cues as JSON."""
+NO_CUES: Final = "[]"
+_WIDTH = len(COLUMNS) + 1
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
 _ADDED = Insertion(0, "insights", ("number", *COLUMNS, "content_hash", *_VECTOR))
+_CUES = Insertion(4, "cues", ("memory", "ord", "text", "source"))
 _QUERIES = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
 _LAST = "SELECT max(number) FROM insights"
 _SET_ALL = ", ".join(f"{name} = ?" for name in (*COLUMNS[1:], "content_hash", "deleted_at"))
@@ -43,6 +50,7 @@ _SET_VECTOR = (
 _LOAD_BATCH = 1000
 _names = msgspec.json.Decoder(tuple[str, ...])
 read_object = msgspec.json.Decoder(dict[str, Any]).decode
+_cues = msgspec.json.Decoder(tuple[Cue, ...])
 _json = msgspec.json.Encoder()
 
 MAX_COUNT: Final = (1 << 31) - 1
@@ -57,8 +65,12 @@ def content_hash(content: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
+VECTOR_FITS = "(length(embedding) = 4 * {0} OR (length(embedding) = 8 * {0} AND embedding_dim = {0}))"
+"""Condition of an embedding of {0} dimensions: that of a text, or those of a text and of the text with its cues."""
+
+
 def vector_blob(vector: Vector | None) -> bytes | None:
-    """Return a vector as stored: little-endian float32."""
+    """Return a vector as stored: little-endian float32; of shape (2, dimension) one row behind the other."""
     return None if vector is None else np.ascontiguousarray(vector, "<f4").tobytes()
 
 
@@ -72,6 +84,8 @@ def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord 
     connection.numbers[it.id] = connection.add_numbered(_ADDED, _LAST, values)
     if change.queries:
         _add_queries(connection, it.id, change.queries)
+    if it.cues:
+        _add_cues(connection, connection.numbers[it.id], it.cues)
 
 
 def replace_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
@@ -81,6 +95,19 @@ def replace_queries(connection: Connection, insight_id: str, queries: Sequence[s
 
 def _add_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
     connection.add(_QUERIES, [(insight_id, place, query) for place, query in enumerate(queries)])
+
+
+def replace_cues(connection: Connection, insight_id: str, cues: Sequence[Cue]) -> None:
+    """Give a row other cues. A vector staged for it is of the former ones, so it goes."""
+    number = number_of(connection, insight_id)
+    assert number is not None, "its row was written before"  # noqa: S101
+    connection.run("DELETE FROM cues WHERE memory = ?", (number,))
+    connection.run("DELETE FROM staged_vectors WHERE insight_id = ?", (insight_id,))
+    _add_cues(connection, number, cues)
+
+
+def _add_cues(connection: Connection, number: int, cues: Sequence[Cue]) -> None:
+    connection.add(_CUES, [(number, place, cue.text, cue.source) for place, cue in enumerate(cues)])
 
 
 def update(connection: Connection, it: Insight) -> bool:
@@ -98,6 +125,14 @@ def restore(connection: Connection, it: Insight) -> bool:
 def set_vector(connection: Connection, insight_id: str, vector: Vector | None, embedder: EmbedderRecord | None) -> bool:
     """Replace an active row's embedding; return False if there is none."""
     return connection.run(_SET_VECTOR, (*_vector_values(vector, embedder), insight_id)) == 1
+
+
+def drop_cued_vector(connection: Connection, insight_id: str) -> None:
+    """Keep of a row's embedding that of its text: its cues are others now."""
+    connection.run(
+        "UPDATE insights SET embedding = substr(embedding, 1, 4 * embedding_dim) WHERE id = ? AND embedding_dim > 0",
+        (insight_id,),
+    )
 
 
 def set_unembeddable(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
@@ -132,6 +167,7 @@ def purge(connection: Connection, insight_id: str) -> None:
     Rows that it had superseded become superseded by its own successor, if it has one.
     """
     connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
+    connection.run("DELETE FROM cues WHERE memory = (SELECT number FROM insights WHERE id = ?)", (insight_id,))
     connection.run("DELETE FROM node_metrics WHERE insight_id = ?", (insight_id,))
     connection.run("DELETE FROM relationships WHERE memory_id = ?", (insight_id,))
     connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
@@ -180,8 +216,8 @@ def read(connection: Connection, insight_id: str) -> Insight | None:
 
 def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
     """Return the vector of a row in any state, if that embedder made it."""
-    sql = "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?"
-    return _vector(connection.value(sql, (insight_id, embedder.name)), embedder.dimension)
+    sql = f"SELECT embedding FROM insights WHERE id = ?1 AND embedding_model = ?2 AND {VECTOR_FITS.format('?3')}"  # noqa: S608
+    return _vector(connection.value(sql, (insight_id, embedder.name, embedder.dimension)), embedder.dimension)
 
 
 def is_active(connection: Connection, insight_id: str) -> bool:
@@ -222,7 +258,7 @@ def retired(
         (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
          *(before or after_all), limit),
     )  # fmt: skip
-    return [(insight, row[len(COLUMNS)]) for row in rows if (insight := _readable(row)) is not None]
+    return [(insight, row[_WIDTH]) for row in rows if (insight := _readable(row)) is not None]
 
 
 def retirements(connection: Connection) -> dict[str, str]:
@@ -235,11 +271,11 @@ def load(
     """Return the existing ones of these rows, in any state and no order, with their vectors as in `load_active`."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     rows = connection.rows(
-        f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL) FROM insights"  # noqa: S608 - names only
-        " WHERE id IN (SELECT value FROM json_each(?2))",
-        (model, _json.encode(list(ids)).decode()),
+        f"SELECT {_NAMES}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL)"  # noqa: S608 - names
+        " FROM insights WHERE id IN (SELECT value FROM json_each(?2))",
+        (model, _json.encode(list(ids)).decode(), dimension),
     )
-    found = ((_readable(row), row[len(COLUMNS)]) for row in rows)
+    found = ((_readable(row), row[_WIDTH]) for row in rows)
     return [(insight, _vector(blob, dimension)) for insight, blob in found if insight is not None]
 
 
@@ -254,29 +290,29 @@ def load_active(
     last = 0
     while True:
         try:
-            rows = connection.rows(f"{_ACTIVE} LIMIT ?3", (model, last, _LOAD_BATCH))
+            rows = connection.rows(f"{_ACTIVE} LIMIT ?4", (model, last, dimension, _LOAD_BATCH))
         except UnicodeDecodeError:  # of one of them
-            rows = _one_by_one(connection, model, last, unreadable)
+            rows = _one_by_one(connection, model, dimension, last, unreadable)
         if not rows:
             return
         for row in rows:
-            number = row[len(COLUMNS) + 1]
+            number = row[_WIDTH + 1]
             if (insight := _readable(row)) is not None:
-                yield insight, _vector(row[len(COLUMNS)], dimension)
+                yield insight, _vector(row[_WIDTH], dimension)
             elif row[0] is not None:
                 named = dict(zip(COLUMNS, row, strict=False))
                 unreadable.append(Unreadable(number, row[0], unusable_columns(named)))
-        last = rows[-1][len(COLUMNS) + 1]
+        last = rows[-1][_WIDTH + 1]
 
 
 _ACTIVE: Final = (
-    f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608 - names only
-    " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number"
+    f"SELECT {_NAMES}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL), number"  # noqa: S608
+    " FROM insights WHERE number > ?2 AND deleted_at IS NULL ORDER BY number"
 )
 
 
 def _one_by_one(
-    connection: Connection, model: str | None, last: int, unreadable: list[Unreadable]
+    connection: Connection, model: str | None, dimension: int, last: int, unreadable: list[Unreadable]
 ) -> list[tuple[Any, ...]]:
     """The rows of one batch, of which at least one has text that is no UTF-8. Such a row has None in every column but
     its number."""
@@ -284,9 +320,9 @@ def _one_by_one(
     sql = "SELECT number FROM insights WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?"
     for number in connection.column(sql, (last, _LOAD_BATCH)):
         try:
-            rows += connection.rows(f"{_ACTIVE} LIMIT 1", (model, number - 1))
+            rows += connection.rows(f"{_ACTIVE} LIMIT 1", (model, number - 1, dimension))
         except UnicodeDecodeError:
-            rows.append((*[None] * (len(COLUMNS) + 1), number))
+            rows.append((*[None] * (_WIDTH + 1), number))
             raw: bytes = connection.value("SELECT CAST(id AS BLOB) FROM insights WHERE number = ?", (number,))
             unreadable.append(Unreadable(number, raw.decode("utf-8", "backslashreplace"), ("text that is no UTF-8",)))
     return rows
@@ -357,8 +393,8 @@ def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
     """Count the active rows whose vector is of another model or dimension than the store's."""
     name, dimension = (None, 0) if embedder is None else (embedder.name, embedder.dimension)
     return connection.count(
-        "SELECT count(*) FROM insights WHERE embedding IS NOT NULL AND deleted_at IS NULL"
-        " AND (embedding_model IS NOT ?1 OR length(embedding) <> 4 * ?2)",
+        "SELECT count(*) FROM insights WHERE embedding IS NOT NULL AND deleted_at IS NULL"  # noqa: S608 - names only
+        f" AND (embedding_model IS NOT ?1 OR NOT {VECTOR_FITS.format('?2')})",
         (name, dimension),
     )
 
@@ -381,7 +417,7 @@ def values_of(it: Insight) -> tuple[Value, ...]:
 def _vector_values(vector: Vector | None, embedder: EmbedderRecord | None) -> tuple[Value, ...]:
     if vector is None:
         return None, None, None
-    return vector_blob(vector), None if embedder is None else embedder.name, len(vector)
+    return vector_blob(vector), None if embedder is None else embedder.name, vector.shape[-1]
 
 
 def from_row(row: Sequence[Any]) -> Insight:
@@ -396,13 +432,15 @@ def from_row(row: Sequence[Any]) -> Insight:
         boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
         last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
         intent=row[33], expires_at=row[34], quarantined=row[35] == 1, useful=row[37], misled=row[38],
+        cues=() if len(row) == len(COLUMNS) or row[len(COLUMNS)] == NO_CUES else _cues.decode(row[len(COLUMNS)]),
     )  # fmt: skip
 
 
 def _vector(blob: bytes | None, dimension: int) -> Vector | None:
-    if blob is None or len(blob) != 4 * dimension or dimension == 0:
+    if blob is None or len(blob) not in (4 * dimension, 8 * dimension) or dimension == 0:
         return None
-    return np.frombuffer(blob, "<f4")
+    found = np.frombuffer(blob, "<f4")
+    return found if len(found) == dimension else found.reshape(2, dimension)
 
 
 def _checked(row: tuple[Any, ...]) -> Insight:

@@ -450,7 +450,11 @@ class _Table:
         if not (isinstance(importance, float) and 0 <= importance <= MAX_IMPORTANCE):
             found["effective_importance"] = 0.5
         blob, dimension = found["embedding"], found["embedding_dim"]
-        fits = isinstance(blob, bytes) and found["embedding_model"] and len(blob) == 4 * (dimension or 0)
+        fits = (
+            isinstance(blob, bytes)
+            and found["embedding_model"]
+            and len(blob) in (4 * (dimension or 0), 8 * (dimension or 0))
+        )
         if doubtful or (blob is not None and not fits):
             found["embedding"] = found["embedding_model"] = found["embedding_dim"] = None
 

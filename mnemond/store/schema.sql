@@ -290,3 +290,12 @@ CREATE TABLE exchanges(
   CHECK(state <> 'done' OR (prompt = '' AND reply = '' AND facts IS NULL AND purged = ''))
 ) STRICT;
 CREATE INDEX exchanges_pending ON exchanges(number) WHERE state = 'pending';
+
+-- Questions, tasks and symptoms in which a memory should come to mind; part of what recall finds it by, not of its text.
+CREATE TABLE cues(
+  memory INTEGER NOT NULL REFERENCES insights(number),
+  ord INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  source TEXT NOT NULL DEFAULT 'given' CHECK(source = 'given' OR source = 'learned' OR source = 'generated'),
+  PRIMARY KEY(memory, ord)
+) STRICT, WITHOUT ROWID;

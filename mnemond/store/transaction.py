@@ -311,6 +311,10 @@ class _Application:
         insights.update(self._connection, change.insight)
         if change.embedded:
             insights.set_vector(self._connection, insight_id, change.vector, self._embedder)
+        if change.insight.cues != before.cues:
+            insights.replace_cues(self._connection, insight_id, change.insight.cues)
+            if not change.embedded:
+                insights.drop_cued_vector(self._connection, insight_id)
         if change.mentions is not None:
             edges.replace_mentions(self._connection, insight_id, change.mentions, self._now)
         if change.queries is not None:
@@ -350,6 +354,8 @@ class _Application:
         before = insights.read(self._connection, change.insight.id)
         if before is None or not insights.restore(self._connection, change.insight):
             raise _not_found(change.insight.id, "retired", before)
+        if change.insight.cues != before.cues:
+            insights.replace_cues(self._connection, change.insight.id, change.insight.cues)
         # An edge that was made to a retired row is invisible, so none may come back with it.
         edges.remove_all(self._connection, edges.touching(self._connection, change.insight.id))
         insights.set_vector(self._connection, change.insight.id, change.vector, self._embedder)

@@ -26,7 +26,7 @@ from mnemond.store import health, stored_rows
 from mnemond.store.checksums import faulty_pages
 from mnemond.store.connection import FULL, Connection, Value, check_sqlite_version
 from mnemond.store.health import HighWater, last_line
-from mnemond.store.insights import content_hash
+from mnemond.store.insights import VECTOR_FITS, content_hash
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.schema import APPLICATION_ID, current_version, migrate
 
@@ -170,7 +170,7 @@ def _left_out(evidence: Evidence) -> str:
     return f"number NOT IN ({', '.join(map(str, sorted(evidence.unreadable)))})" if evidence.unreadable else "TRUE"
 
 
-_USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
+_USABLE: Final = f"coalesce(embedding_model IS ?3 AND ?4 > 0 AND {VECTOR_FITS.format('?4')}, FALSE)"
 """Condition of a row that has a vector which the mirror takes (`insights.load_active`)."""
 
 
@@ -391,7 +391,8 @@ def _high_water(evidence: Evidence) -> Steps:
 def _vector_shapes(evidence: Evidence) -> Steps:
     odd = evidence.connection.column(
         "SELECT id FROM insights WHERE embedding IS NOT NULL"
-        " AND (embedding_model IS NULL OR length(embedding) IS NOT 4 * embedding_dim)"
+        " AND (embedding_model IS NULL"
+        "   OR (length(embedding) IS NOT 4 * embedding_dim AND length(embedding) IS NOT 8 * embedding_dim))"
     )
     next_ = "mnemonctl embed --all makes them again"
     yield from Tally(odd).problems("vectors differ in length or model from their rows", next_)
@@ -465,12 +466,12 @@ def _compare_vectors(evidence: Evidence, which: str, values: tuple[Value, ...]) 
     for rows in pages_of(evidence, "id, embedding", where, (*_embedder(evidence), *values)):
         for insight_id, blob, _ in rows:
             row = mirror.row_of(insight_id)
-            shown = None if row is None else mirror.vector(row)
+            shown = None if row is None else mirror.stored_vector(row)
             if shown is None or shown.tobytes() == blob:
                 continue
-            scaled = np.frombuffer(blob, "<f4").reshape(1, -1).copy()
+            scaled = np.frombuffer(blob, "<f4").reshape(-1, shown.shape[-1]).copy()
             normalise(scaled)  # as loading does
-            if not np.array_equal(scaled[0], shown):
+            if not np.array_equal(scaled, shown.reshape(-1, shown.shape[-1])):
                 wrong.add(insight_id)
         yield None
     yield from wrong.problems("vectors in memory are not the stored ones", RELOAD)

@@ -13,6 +13,7 @@ import trio
 
 from mnemond.api.admin import DaemonHandlers, ProcessState
 from mnemond.api.changes import ChangeHandlers
+from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.history import HistoryHandlers
@@ -161,6 +162,7 @@ class Bench:
         self.projects = Projects()
         self.remembering = RememberHandlers(self.open_stores, self.identities, self.projects)
         self.changes = ChangeHandlers(self.open_stores, self.identities, self.clock)
+        self.cues = CuesHandlers(self.open_stores, self.identities, self.clock)
         self.used: list[str] = []
         self.recalls: list[RecallLine] = []
         self.reads = ReadHandlers(

@@ -38,6 +38,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
 )
 from tests.cli.audit_results import AUDIT_RESULTS
+from tests.cli.cues_results import MISSING
 from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.job_results import JOB_RESULTS
@@ -271,6 +272,7 @@ BY_METHOD: dict[str, object] = {
     **JOB_RESULTS,
     "stats": STATS,
     "embed": EMBED_STATUS,
+    "cues": MISSING,
     "status": STATUS,
     "store.list": STORES,
     "store.create": CREATED,

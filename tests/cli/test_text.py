@@ -12,6 +12,7 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
+from tests.cli.cues_results import CUES_TRANSCRIPT
 from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
 from tests.cli.job_results import JOB_TRANSCRIPTS
@@ -35,6 +36,7 @@ TRANSCRIPTS = {
     **STATS_TRANSCRIPTS,
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,
+    "cues": CUES_TRANSCRIPT,
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
   undo: mnemonctl undo op-1
@@ -275,4 +277,6 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
-    assert commands - {"backup", "embed", "hook", "useful", "misled"} <= set(METHODS)  # these have names of their own
+    assert commands - {"backup", "cues", "embed", "hook", "useful", "misled"} <= set(
+        METHODS
+    )  # these have names of their own

@@ -45,6 +45,8 @@ MORE: dict[str, Callable[[World], Params]] = {
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
     "session.show": lambda _: {},
     "hook.preview": lambda _: {"moment": "session"},
+    "cues.missing": lambda _: {},
+    "cues.apply": lambda world: {"memories": [{"id": world.one, "cues": ["which text"]}]},
 }
 
 ARRAYS = {"log", "related"}

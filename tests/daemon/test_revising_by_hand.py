@@ -44,8 +44,8 @@ Updated 00000001: content
   redacted: password (--allow-secret keeps it)
   undo: mnemonctl undo 0000000b
 $ mnemonctl update 00000001 ; echo $?
-mnemonctl: nothing to update: give content, category, importance, tags, entities, source, conversation_id, \
-created_at or metadata
+mnemonctl: nothing to update: give content, category, importance, tags, entities, cues, source, \
+conversation_id, created_at or metadata
   nothing was written
 2
 """,
@@ -140,17 +140,19 @@ def test_nothing_of_a_purged_memory_is_in_any_file_while_the_daemon_runs(tmp_pat
     (found,) = create(DEFAULT).embed([text])
     assert found is not None
     vector = np.ascontiguousarray(found, "<f4").tobytes()
-    wanted = [b"Xyzzyplugh", b"xyzzyplugh", b"Zorkmid", b"Quuxfoobar", b"Frobozz", "空行解析器".encode(), vector]
+    words = [b"Xyzzyplugh", b"xyzzyplugh", b"Zorkmid", b"Quuxfoobar", b"Frobozz", b"Borogove", "空行解析器".encode()]
+    wanted = [*words, vector]
     with DaemonProcess(tmp_path) as running, running.connect() as wire:
         other = wire.call("remember", content="An importer runs")["id"]
-        one = wire.call("remember", content=text, tags=["Quuxfoobar"], no_diff=True, op_id="mine")["id"]
+        said = {"content": text, "tags": ["Quuxfoobar"], "cues": ["Borogove"], "no_diff": True, "op_id": "mine"}
+        one = wire.call("remember", **said)["id"]
         wire.call("link", source_id=one, target_id=other, type="causal", metadata={"why": "Frobozz"}, op_id="link")
         assert [word for word in wanted if word not in read_everything(tmp_path)] == []
         wire.call("update", id=one, content="Something else", tags=[], entities=[], op_id="update")
         done = wire.call("forget", id=one, purge=True)
         assert (done["status"], done["backups"]) == ("purged", [])
         assert [word for word in wanted if word in read_everything(tmp_path)] == []
-        assert wire.call("remember", content=text, tags=["Quuxfoobar"], no_diff=True, op_id="mine")["replayed"] is True
+        assert wire.call("remember", **said)["replayed"] is True
         hits = wire.call("recall", query="Xyzzyplugh importer")["results"]
         assert [hit["insight"]["id"] for hit in hits] == [other]
         assert wire.call("history", id=one)["operations"][-1]["operation_type"] == "DELETE"

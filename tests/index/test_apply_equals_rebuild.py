@@ -24,7 +24,7 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Relation, Scope, format_us
+from mnemond.model.memory import EDGE_TYPES, Cue, Edge, Insight, Relation, Scope, format_us
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, WORDS, World, insight, portrait, unit
 
@@ -38,12 +38,15 @@ SCOPES = st.builds(
     session_id=st.sampled_from([None, None, "s1", "s2"]),
     agent_id=st.sampled_from([None, "a1"]),
 )
+UNITS = st.lists(st.integers(-3, 3), min_size=DIMENSION, max_size=DIMENSION).filter(any).map(lambda n: unit(*n))
 VECTORS = st.one_of(
     st.none(),
     st.just(np.ones(DIMENSION + 1, dtype=np.float32)),
     st.just(np.zeros(DIMENSION, dtype=np.float32)),
     st.just(np.full(DIMENSION, np.nan, dtype=np.float32)),
-    st.lists(st.integers(-3, 3), min_size=DIMENSION, max_size=DIMENSION).filter(any).map(lambda n: unit(*n)),
+    UNITS,
+    st.tuples(UNITS, UNITS).map(np.stack),
+    UNITS.map(lambda own: np.stack((own, np.zeros(DIMENSION, dtype=np.float32)))),
 )
 CONTENTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 ENTITIES = st.lists(st.sampled_from(["Redis", "redis", "Bob"]), max_size=3).map(tuple)
@@ -67,6 +70,7 @@ FOUND_BY: dict[str, st.SearchStrategy[Any]] = {
     "event_start": TIMES,
     "event_end": TIMES,
     "quarantined": st.sampled_from([False, False, False, True]),
+    "cues": st.lists(st.sampled_from(WORDS).map(Cue), max_size=2, unique=True).map(tuple),
 }
 """Fields a row is found by: changing one gives the memory a new row."""
 

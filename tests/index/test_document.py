@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.bm25 import DATED, OPENING, OPENING_SHARE, Document, day_terms, document_of, term_number
+from mnemond.model.memory import Cue
 from mnemond.text.features import inner_terms
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
@@ -103,3 +104,14 @@ def test_nothing_is_lost_of_any_text(content: str, tags: list[str], entities: li
     assert all(times >= 1.0 for times in made.counts.values())
     assert made.breadth == len(set(terms))
     assert not any(DATED in term for term in terms)
+
+
+def test_cues_are_found_as_words_are_and_are_no_part_of_what_was_said() -> None:
+    cues = (Cue("can I push to main"), Cue("redis push", "learned"), Cue("push", "generated"))
+    bare, made = document_of(insight("a", "the redis cache")), document_of(insight("a", "the redis cache", cues=cues))
+    assert {term: count - bare.counts.get(term, 0.0) for term, count in made.counts.items()} == {
+        **dict.fromkeys(bare.counts, 0.0), "push": 2.5, "main": 1.0, "redi": 1.0
+    }  # fmt: skip
+    assert made.length == bare.length + 5
+    assert made.cued == ("push", "main")
+    assert made._replace(counts=bare.counts, length=bare.length, cued=()) == bare

@@ -12,6 +12,7 @@ from mnemond.index.arrays import Mask
 from mnemond.index.bm25 import Bm25
 from mnemond.index.filters import during
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import own_vector
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.edge_builders import edges_of
 from mnemond.model.changes import (
@@ -83,6 +84,11 @@ def unit(*numbers: float) -> Vector:
 PROBE = unit(1, 2, 3, 4)
 
 
+def _searched(snapshot: Snapshot, row: int) -> Vector | None:
+    vector = snapshot.stored_vector(row)
+    return vector[1] if vector is not None and vector.ndim == 2 else vector
+
+
 def _cosine(vector: Vector | None) -> float:
     return 0.0 if vector is None else float(vector @ PROBE)
 
@@ -99,7 +105,10 @@ class World:
             case AddInsight(found, vector) | RestoreInsight(found, vector):
                 self.rows[found.id] = (found, vector)
             case PutInsight(found):
-                self.rows[found.id] = (found, change.vector if change.embedded else self.rows[found.id][1])
+                old, vector = self.rows[found.id]
+                if not change.embedded and vector is not None and found.cues != old.cues:
+                    vector = own_vector(vector)
+                self.rows[found.id] = (found, change.vector if change.embedded else vector)
             case RetireInsight(gone) | PurgeInsight(gone):
                 self.rows.pop(gone, None)
                 self.edges = {key: edge for key, edge in self.edges.items() if gone not in key[:2]}
@@ -132,6 +141,12 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
     _assert_lists_say_the_same(snapshot)
     cosines = snapshot.dense.similarity(PROBE)[live]
     assert cosines == pytest.approx([_cosine(snapshot.vector(row)) for row in live], abs=1e-5)
+    searched = snapshot.dense.searched(PROBE)
+    assert searched[live] == pytest.approx([_cosine(_searched(snapshot, row)) for row in live], abs=1e-5)
+    rows = np.array(live, dtype=np.int64)
+    assert snapshot.dense.searched_of(PROBE, rows) == pytest.approx(searched[live], abs=1e-6)
+    nearest, _ = snapshot.dense.searched_nearest(PROBE, 3, snapshot.alive())
+    assert searched[nearest] == pytest.approx(sorted(searched[live][searched[live] > 0.0])[::-1][:3], abs=1e-6)
     return {
         "insights": [snapshot.insight(row) for row in live],
         "columns": [_columns(snapshot, row) for row in live],
@@ -139,6 +154,7 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
         "entities": {name.casefold(): count for name, count in snapshot.top_entities(50)},
         "keyword": [_keyword(snapshot, live, query) for query in (["redis"], ["cache", "deploy", "cache"], ["库存"])],
         "likeness": snapshot.likeness(LIKE)[live].tolist(),
+        "lacking": sorted(snapshot.insight(row).id for row in snapshot.without_vector().tolist()),
         "masks": [_seen(snapshot, live, snapshot.visible(wanted)) for wanted in FILTERS],
         "during": [_seen(snapshot, live, during(snapshot.parts, Span(1_000_000, 2_500_000)) & snapshot.alive())],
         "comparable": [_seen(snapshot, live, snapshot.comparable(scope)) for scope in SCOPES],
@@ -160,13 +176,14 @@ def _assert_lists_say_the_same(snapshot: Snapshot) -> None:
 
 
 def _columns(snapshot: Snapshot, row: int) -> tuple[int | tuple[float, ...] | None, ...]:
-    vector = snapshot.vector(row)
+    vector = snapshot.stored_vector(row)
     assert (vector is not None) == snapshot.has_vector(row)
+    assert (vector is not None and vector.ndim == 2) == snapshot.has_cued_vector(row)
     columns = snapshot.columns
     return (
         int(columns.importance[row]), int(columns.accesses[row]), int(columns.accessed_us[row]),
         int(columns.created_us[row]), int(columns.pinned[row]), int(columns.degree[row]),
-        None if vector is None else tuple(vector.tolist()),
+        None if vector is None else tuple(vector.ravel().tolist()), int(columns.cues[row]),
     )  # fmt: skip
 
 

@@ -108,7 +108,9 @@ async def test_a_subscription_is_agreed_to_and_nothing_follows(tmp_path: Path) -
 
 async def test_what_is_remembered_is_recalled_as_data(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        told = await over.use("remember", content=SQLITE, category="decision", importance=4, tags=["db"])
+        told = await over.use(
+            "remember", content=SQLITE, category="decision", importance=4, tags=["db"], cues=["which database"]
+        )
         found = re.fullmatch(r"Remembered: (\S+)\.", told)
         assert found is not None
         text = await over.use("recall", query="why did we choose SQLite?", category=None)

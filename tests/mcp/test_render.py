@@ -32,7 +32,7 @@ PLAIN = RememberResult(
     causal_candidates=[], quality_warnings=[], quality_details=[], redacted=[], embedded=True, embed_error=None,
     effective_importance=0.5, auto_pruned=0, redundancy=None, substance=None, trigger_type=None,
     hypothetical_queries=[], conflicts=[], scope=ScopeView(None, None, None), store="default", op_id="o",
-    dry_run=False, replayed=False,
+    dry_run=False, replayed=False, cues=1,
 )  # fmt: skip
 
 
@@ -56,6 +56,13 @@ def told(**changes: object) -> str:
 )  # fmt: skip
 def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: str) -> None:
     assert told(action=action, **changes) == text
+
+
+@pytest.mark.parametrize(
+    ("action", "asks"), [("added", True), ("replaced", True), ("skipped", False), ("merged", False)]
+)
+def test_a_new_memory_without_cues_is_one_to_give_some(action: str, asks: bool) -> None:
+    assert ("It has no cues: `update` it" in told(action=action, replaced_id=OTHER, cues=0)) is asks
 
 
 def test_what_left_recall_is_said_by_its_text() -> None:

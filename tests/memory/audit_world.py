@@ -18,7 +18,7 @@ from mnemond.memory.compare import parted
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
-from mnemond.model.memory import Edge, Insight, format_us
+from mnemond.model.memory import Edge, Insight, TextWithCues, format_us
 from mnemond.model.outcomes import LinkResult, Outcome
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -39,6 +39,12 @@ def vector_for(text: str) -> Vector:
     for word in text.lower().split():
         total += np.random.default_rng(sum(map(ord, word))).standard_normal(DIMENSION).astype(np.float32)
     return total / np.float32(np.linalg.norm(total) or 1.0)
+
+
+def vector_of_memory(text: TextWithCues) -> Vector:
+    """What the memory is embedded as: one vector, or two if it has cues."""
+    own = vector_for(text.content)
+    return np.stack((own, vector_for(" ".join((text.content, *(cue.text for cue in text.cues)))))) if text.cues else own
 
 
 class AuditWorld:
@@ -76,11 +82,12 @@ class AuditWorld:
         identity = self.identity()
         draft = Draft(content=content, **fields)
         prepared = prepare(draft, identity.now_us, self.snapshot.entity_spelling, self.config)
-        prepared = msgspec.structs.replace(prepared, vector=vector_for(prepared.clean.content))
+        prepared = msgspec.structs.replace(prepared, vector=vector_of_memory(prepared.text))
         return self.commit(propose(prepared, identity, write_rules(EMBEDDER, self.config)))
 
-    def forget(self, insight_id: str) -> Outcome | MnemonError:
-        return self.commit(revise.propose_forget(revise.Forget(id=insight_id), self.identity(), one_active))
+    def forget(self, insight_id: str, *, purge: bool = False) -> Outcome | MnemonError:
+        wanted = revise.Forget(id=insight_id, purge=purge)
+        return self.commit(revise.propose_forget(wanted, self.identity(), one_active))
 
     def keep(self, insight_id: str) -> Outcome | MnemonError:
         return self.commit(retention.propose_keep(insight_id, self.config.lifecycle, self.identity()))
@@ -91,9 +98,9 @@ class AuditWorld:
 
     def revise(self, insight_id: str, **fields: Any) -> Outcome | MnemonError:
         it = self.insight(insight_id)
-        vector = vector_for(fields["content"]) if "content" in fields else None
-        put = PutInsight(msgspec.structs.replace(it, **fields), "UPDATE", "content" in fields, vector)
-        return self.change(put)
+        new = msgspec.structs.replace(it, **fields)
+        vector = vector_of_memory(new.text) if "content" in fields else None
+        return self.change(PutInsight(new, "UPDATE", "content" in fields, vector))
 
     def supersede(self, insight_id: str, successor: str) -> Outcome | MnemonError:
         left = parted(self.snapshot, self.insight(insight_id))
@@ -123,7 +130,7 @@ class AuditWorld:
             found = self.read(lambda connection: undo.look(connection, operation))
         except MnemonError as error:
             return error
-        vectors = undo.Vectors({text: vector_for(text) for text in found.texts})
+        vectors = undo.Vectors({text: vector_of_memory(text) for text in found.texts})
         identity = msgspec.structs.replace(self.identity(), **fields)
         return self.commit(undo.propose(found, vectors, identity, write_rules(EMBEDDER, self.config)))
 

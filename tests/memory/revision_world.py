@@ -15,7 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.memory import history as memory_history
 from mnemond.memory import revise, update
 from mnemond.memory.draft import WriteContext, WriteRules, write_rules
-from mnemond.model.memory import Edge, Insight, Scope
+from mnemond.model.memory import Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import (
     ForgetResult,
     MergeResult,
@@ -29,7 +29,7 @@ from mnemond.store import edges, insights
 from mnemond.store import history as store_history
 from mnemond.store.history import Record
 from mnemond.store.operations import Proposal
-from tests.memory.audit_world import AuditWorld, vector_for
+from tests.memory.audit_world import AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
 from tests.store.mirror import Portrait, mirrored
 
@@ -65,8 +65,11 @@ class RevisionWorld(AuditWorld):
             raise AssertionError(found)
         values, redacted = update.new_values(fields, allow_secret=False)
         scope = fields.get("scope", Scope())
-        vector = vector_for(values["content"]) if "content" in values else None
-        wish = update.Update(id=insight_id, values=values, redacted=redacted, scope=scope, vector=vector)
+        text = update.text_after(self.insight(insight_id), values) if insight_id in self.active() else None
+        vector = None if text is None else vector_of_memory(text)
+        wish = update.Update(
+            id=insight_id, values=values, redacted=redacted, scope=scope, embedded_text=text, vector=vector
+        )
         return self._done(update.propose(wish, self._identity(op), one_active, self.rules), UpdateResult)
 
     def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> SupersedeResult:
@@ -76,12 +79,13 @@ class RevisionWorld(AuditWorld):
     def merge(
         self, one: str, other: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, **fields: Any
     ) -> MergeResult:
-        text = fields.get("content")
-        if text is None and {one, other} <= set(self.active()):
-            text = revise.text_of(self.insight(one), self.insight(other))
+        text: TextWithCues | None = None
+        if {one, other} <= set(self.active()):
+            both = self.insight(one), self.insight(other)
+            text = TextWithCues(fields.get("content") or revise.text_of(*both), revise.merged_cues(*both))
         if meanwhile is not None:
             meanwhile()
-        vector = None if text is None else vector_for(text)
+        vector = None if text is None else vector_of_memory(text)
         wish = revise.Merge(id=one, other_id=other, embedded_text=text, vector=vector, **fields)
         return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.rules), MergeResult)
 
@@ -94,8 +98,8 @@ class RevisionWorld(AuditWorld):
         except MnemonError:
             kept = None
         if kept is not None:
-            vector = vector_for(kept.insight.content) if kept.vector is None else kept.vector
-            wish = msgspec.structs.replace(wish, embedded_text=kept.insight.content, vector=vector)
+            vector = vector_of_memory(kept.insight.text) if kept.vector is None else kept.vector
+            wish = msgspec.structs.replace(wish, embedded_text=kept.insight.text, vector=vector)
         if meanwhile is not None:
             meanwhile()
         return self._done(memory_history.propose(wish, self._identity(op), self.rules), RestoreResult)

@@ -1,4 +1,4 @@
-"""`config path`, `config check` and `backup -o`: what the client does with files, with and without a daemon."""
+"""`config path`, `config check`, `backup -o` and `cues --apply`: what the client does with files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from mnemonctl import daemon, fast
 from mnemond.api.types_admin import BackupCreateResult, BackupView
+from mnemond.model.outcomes import CuesApplied
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION
 from tests.mnemonctl.daemons import fake_daemon
 
@@ -129,6 +130,56 @@ def test_the_store_of_the_environment_is_meant(tmp_path: Path, capfd: Capture, m
         assert run(root, "backup", "-o", str(tmp_path / "two.db"), "--store", "shop") == 0
     assert backed.params == [("backup.create", {"store": "home"}), ("backup.create", {"store": "shop"})]
     assert capfd.readouterr().err == ""
+
+
+class Applied:
+    """A daemon that was given cues."""
+
+    def __init__(self) -> None:
+        self.params: list[dict[str, object]] = []
+
+    def __call__(self, message: bytes) -> bytes:
+        request = json.loads(message)
+        if request["method"] == "hello":
+            result: object = {"pid": 1, "version": SERVER_VERSION, "protocol": PROTOCOL}
+        else:
+            self.params.append(request["params"])
+            result = CuesApplied(changed=["a"], unchanged=[], unknown=[], redacted=[], op_id="o", replayed=False)
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "result": result}) + b"\n"
+
+
+def test_a_file_of_cues_is_read_by_the_client(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = {"id": "aaaaaaaa", "content": "not sent", "cues": ["which one"]}
+    whole = write(tmp_path / "whole.json", json.dumps({"memories": [memory], "left": 0}))
+    bare = write(tmp_path / "bare.json", json.dumps([memory]))
+    applied = Applied()
+    with fake_daemon(tmp_path, applied):
+        assert run(tmp_path, "cues", "--apply", str(whole), "--text") == 0
+        monkeypatch.setenv("MNEMON_STORE", "home")
+        assert run(tmp_path, "cues", "--apply", str(bare), "-q") == 0
+    assert capfd.readouterr().out.startswith("Gave cues to 1 memory")
+    sent = [{"id": "aaaaaaaa", "cues": ["which one"]}]
+    assert applied.params == [{"memories": sent}, {"memories": sent, "store": "home"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "is no list of cues"),
+        ('{"memories": 5}', "is no list of cues"),
+        ("[" + " " * (1 << 20) + "]", "it has more than 1,048,576 bytes"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_holds_no_cues(tmp_path: Path, capfd: Capture, content: str | None, sentence: str) -> None:
+    file = tmp_path / "cues.json"
+    if content is not None:
+        write(file, content)
+    applied = Applied()
+    with fake_daemon(tmp_path, applied):
+        assert run(tmp_path, "cues", "--apply", str(file), "--text") == 2
+    assert sentence in capfd.readouterr().err
+    assert applied.params == []
 
 
 def test_a_daemon_that_leaves_without_an_answer_is_told_of(

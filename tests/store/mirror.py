@@ -20,7 +20,7 @@ def portrait(snapshot: Snapshot) -> Portrait:
     found: Portrait = {}
     columns = snapshot.columns
     for row in np.flatnonzero(snapshot.alive()).tolist():
-        it, vector = snapshot.insight(row), snapshot.vector(row)
+        it, vector = snapshot.insight(row), snapshot.stored_vector(row)
         assert snapshot.row_of(it.id) == row
         found[it.id] = {
             "insight": it,

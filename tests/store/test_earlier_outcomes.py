@@ -47,7 +47,7 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
     newer: dict[str, Any] = {}
     if "auto_pruned" in reply:
         newer = {"pruned_ids": [], "united": None, "no_longer": None}
-        newer |= {"category": None, "importance": None, "tags": [], "entities": []}
+        newer |= {"category": None, "importance": None, "tags": [], "entities": [], "cues": 0}
     elif "changed" in reply and "quality_details" in reply:
         newer = {"same_text": None}
     if "scope" in reply:
