@@ -72,10 +72,6 @@ class SmallStore(msgspec.Struct, frozen=True):
         found = re.match("mixed|zh", self.name)
         return found[0] if found else "en"
 
-    def appended(self, note: Note) -> str:
-        """Return the text of a note with its cues behind it."""
-        return "\n".join([note.text, *self.cues.get(note.id, ())])
-
 
 Line = TypeVar("Line", Note, Prompt, Cues)
 

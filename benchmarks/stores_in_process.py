@@ -16,6 +16,7 @@ from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.cues import embed_memories
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.memory import parse_rfc3339
@@ -116,17 +117,27 @@ class ScratchStore:
 
     def remember(self, number: int, text: str, now_us: int) -> RememberResult:
         """Write a memory as the daemon does: read, embedded, compared in the writer. `number` is in its id."""
-        prepared = prepare(Draft(content=text), now_us, self._engine.index.snapshot.entity_spelling, NO_CAP)
+        return self.write(number, Draft(content=text), now_us)
+
+    def write(self, number: int, draft: Draft, now_us: int | None = None) -> RememberResult:
+        """Write any memory; without a time, a microsecond after that of the number before."""
+        now_us = WRITTEN_US + number if now_us is None else now_us
+        prepared = prepare(draft, now_us, self._engine.index.snapshot.entity_spelling, NO_CAP)
         if self._embedder is not None:
-            prepared = msgspec.structs.replace(prepared, vector=self._embedder.embed([prepared.clean.content])[0])
+            prepared = msgspec.structs.replace(prepared, vector=embed_memories(self._embedder, [prepared.text])[0])
         identity = WriteContext(
             id=f"{number:08x}-0000-4000-8000-000000000000", op_id=f"op{number}", client_op_id=False, now_us=now_us,
             store=STORE, request_digest="",
         )  # fmt: skip
         [result] = self._engine.commit([propose(prepared, identity, self._rules)])
         if not isinstance(result, RememberResult):
-            raise SystemExit(f"{text!r}: {result}")
+            raise SystemExit(f"{draft.content!r}: {result}")
         return result
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The index as it is now; it stays readable after the store was closed."""
+        return self._engine.index.snapshot
 
     def close(self) -> None:
         """Close the file."""

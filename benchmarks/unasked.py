@@ -106,7 +106,7 @@ def outcomes(store: SmallStore, embedder: str, *, cues: bool, hook: bool) -> lis
 def _memories(store: SmallStore, *, cues: bool) -> list[Json]:
     return [
         {
-            "content": store.appended(note) if cues else note.text, "category": note.category,
+            "content": note.text, "cues": store.cues.get(note.id, []) if cues else [], "category": note.category,
             "importance": note.importance, "tags": [*note.tags, store.name], "no_diff": True,
         }
         for note in store.notes

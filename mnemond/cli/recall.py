@@ -47,6 +47,8 @@ from mnemond.model.answers import (
     RetiredView,
     Retirement,
     Signals,
+    Unasked,
+    traits_text,
 )
 from mnemond.model.memory import Cue
 from mnemond.wire.params import about, plural
@@ -158,6 +160,13 @@ def _explained(hit: RecallHit) -> Iterator[str]:
             yield f'found by its cue "{one_line(hit.explanation.cue)}"'
         if hit.explanation.above:
             yield f"above the next best by {', '.join(map(one_line, hit.explanation.above))}"
+        if hit.explanation.unasked:
+            yield _unasked(hit.explanation.unasked)
+
+
+def _unasked(judgement: Unasked) -> str:
+    """How probable it is that a prompt of these words needs the memory, with the weightiest reasons."""
+    return f"a prompt needs it with probability {fraction(judgement.probability)}: {one_line(traits_text(judgement))}"
 
 
 def _signals(signals: Signals) -> str:

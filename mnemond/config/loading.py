@@ -59,6 +59,12 @@ LIVE: Final = (
 """Sections and settings that a running daemon applies as soon as they are read, see `Daemon.apply_settings`. The others
 wait for a restart, because something was built with them: an embedder, an index, a schedule."""
 
+REPLACED: Final = {
+    "hooks.min_confidence": "hooks.min_probability has taken its place, a number from 0 to 1; leave both out for the"
+    " default",
+}
+"""Settings there were once, and what to write instead."""
+
 DEFAULT: Final = "default"
 """The origin of a value that no source gives."""
 
@@ -216,6 +222,7 @@ def _from_environment(environment: Mapping[str, str]) -> _Layer:
         if path not in SETTINGS:
             near = _nearest(path, SETTINGS)
             meant = f"; did you mean {variable_of(near)}?" if near else ""
+            meant = f": {REPLACED[path]}" if path in REPLACED else meant
             _refuse([f"the variable {variable} stands for no setting{meant}"], hint="mend or unset it")
         what = f"the variable {variable}, which stands for {path}"
         found[path] = _Given(_converted(path, text, what, "mend or unset it"), f"${variable}")
@@ -231,6 +238,7 @@ def _from_arguments(arguments: tuple[str, ...]) -> _Layer:
         if not equals or path not in SETTINGS:
             near = _nearest(path, SETTINGS)
             meant = f"; did you mean {near}?" if near and near != path else ""
+            meant = f": {REPLACED[path]}" if path in REPLACED else meant
             _refuse([f"--set {argument[:80]!a} is not SETTING=VALUE with a setting that exists{meant}"], hint="mend it")
         found[path] = _Given(_converted(path, text.strip(), f"{option}: {path}", "mend it"), option)
     return found
@@ -313,6 +321,7 @@ def _complaints(raw: dict[str, Any], section: type, path: tuple[str, ...], text:
         if key not in hints:
             near = _nearest(key, hints)
             suggestion = f'; did you mean "{".".join((*path, near))}"?' if near else ""
+            suggestion = f": {REPLACED[name]}" if name in REPLACED else suggestion
             found.append((line, f'unknown key "{name}"{suggestion}'))
         elif is_section(hints[key]):
             if isinstance(value, dict):

@@ -634,13 +634,13 @@ class HookSettings(Section, frozen=True):
     prompt_results: Annotated[
         int, Meta(ge=0, le=20, description="Maximum of memories shown with a prompt. 0 = none.")
     ] = 5
-    min_confidence: Annotated[
-        Literal["low", "medium", "high"],
+    min_probability: Annotated[
+        Share,
         Meta(
-            description="Minimum confidence of memories shown with a prompt. With `medium` most prompts show some, and"
-            " most of these are irrelevant."
+            description="How probable it must be that a prompt needs a memory for it to be shown. Less shows more"
+            " memories, and more irrelevant ones."
         ),
-    ] = "high"
+    ] = 0.45
     session_tokens: Annotated[
         int,
         Meta(

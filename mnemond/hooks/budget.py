@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from mnemond.config.settings import HookSettings
 from mnemond.hooks.prompt_text import PromptText
 from mnemond.model.answers import RecallHit
-from mnemond.recall.profiles import MNEMOND
 from mnemond.text.prompt_escape import quarters, token_count
 
 BRIEF_SHARE: Final = 2 / 3
@@ -25,7 +24,7 @@ Latin letters, the default of `hooks.max_characters`."""
 
 WEAKEST: Final = 0.1
 """L: a memory that the settings just admit counts a tenth of the surest one, so that it may use three tenths of the
-room for prompts (1/(1 + ln 10)). Chosen by hand: with the plain worths, from .62, the first prompts of fifty took two
+room for prompts (1/(1 + ln 10)). Chosen by hand: with plain values, from .62, the first prompts of fifty took two
 thirds whatever they were; between .05 and .2 it makes no difference."""
 
 BRIEF_TRIES: Final = 4
@@ -40,61 +39,57 @@ TRIED: Final = 2
 NOTHING: Final = PromptText("", [], [])
 
 
+class Told(NamedTuple):
+    """A result, and how probable it is that the prompt needs it; its explanation has the reasons."""
+
+    hit: RecallHit
+    probability: float
+
+
 class Fitted(NamedTuple):
     """The text to show with its estimated size, and for each memory that is left out the reason."""
 
     rendered: PromptText
-    hits: list[RecallHit]
+    told: list[Told]
     tokens: int
-    refused: list[tuple[RecallHit, str]]
-
-
-def worth(hit: RecallHit) -> float:
-    """Return the worth of a memory for a prompt, in [0, 1]: the evidence by which its confidence is labelled."""
-    similarity = hit.signals.similarity or hit.signals.keyword  # without vectors words decide alone
-    return min(1.0, math.sqrt(0.5 * (hit.signals.keyword + similarity)))
-
-
-def least_worth(settings: HookSettings) -> float:
-    """Return the worth from which on memories are shown with a prompt."""
-    bounds = MNEMOND.confidence
-    return {"low": 0.0, "medium": bounds.medium, "high": bounds.high}[settings.min_confidence]
+    refused: list[tuple[Told, str]]
 
 
 def bar(used: float, least: float) -> float:
-    """Return the worth that a memory needs where the share `used` of the room is used, in [`least`, 1]. Values are
-    worths from `least` to 1, stretched to L to 1."""
+    """Return the probability that a memory needs where the share `used` of the room is used, in [`least`, 1]. Values
+    are probabilities from `least` to 1, stretched to L to 1."""
     value: float = WEAKEST / math.e * (math.e / WEAKEST) ** used
     return least + (1.0 - least) * max(0.0, value - WEAKEST) / (1.0 - WEAKEST)
 
 
 def fit(
-    hits: Sequence[RecallHit],
+    found: Sequence[Told],
     render: Callable[[Sequence[RecallHit]], PromptText],
     settings: HookSettings,
     spent: int,
     begun: int = 0,
 ) -> Fitted:
-    """Choose memories for a prompt, of `hits` in their order, in a session that used `spent` tokens of its budget,
-    `begun` of them for what it began with."""
-    limit, least = settings.session_tokens, least_worth(settings)
+    """Choose memories for a prompt, of those `found` in their order, in a session that used `spent` tokens of its
+    budget, `begun` of them for what it began with."""
+    limit, least = settings.session_tokens, settings.min_probability
     fitted = Fitted(NOTHING, [], 0, [])
-    for place, hit in enumerate(hits):
-        if len(fitted.hits) == settings.prompt_results or place >= TRIED * settings.prompt_results:
-            fitted.refused.append((hit, f"{settings.prompt_results} others come first"))
+    for place, each in enumerate(found):
+        if len(fitted.told) == settings.prompt_results or place >= TRIED * settings.prompt_results:
+            fitted.refused.append((each, f"{settings.prompt_results} others come first"))
             continue
-        rendered = render([*fitted.hits, hit])
+        rendered = render([told.hit for told in (*fitted.told, each)])
         tokens = size(rendered)
         needed = bar((spent + tokens - begun) / max(1, limit - begun), least) if limit else least
-        if len(rendered.shown) <= len(fitted.hits):
-            fitted.refused.append((hit, "no room in hooks.max_characters"))
+        if len(rendered.shown) <= len(fitted.told):
+            fitted.refused.append((each, "no room in hooks.max_characters"))
         elif limit and spent + tokens > limit:
-            fitted.refused.append((hit, "no room in the session's budget"))
-        elif worth(hit) < needed and needed > least:
-            reason = f"worth {worth(hit):.2f}; what is left of the session's budget is for {needed:.2f} and more"
-            fitted.refused.append((hit, reason))
+            fitted.refused.append((each, "no room in the session's budget"))
+        elif each.probability < needed and (needed > least or not fitted.told):
+            # What is told beside a surer memory has less than the least: only with that one, while there is much room.
+            left = f"what is left of the session's budget is for {needed:.2f} and more"
+            fitted.refused.append((each, f"probability {each.probability:.2f}; {left}"))
         else:
-            fitted = fitted._replace(rendered=rendered, hits=[*fitted.hits, hit], tokens=tokens)
+            fitted = fitted._replace(rendered=rendered, told=[*fitted.told, each], tokens=tokens)
     return fitted
 
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 import trio
+from msgspec import UNSET, UnsetType
 
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
@@ -18,7 +19,7 @@ from mnemond.config.settings import HookSettings
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
-from mnemond.hooks.budget import NOTHING, fit, fit_brief, worth
+from mnemond.hooks.budget import NOTHING, Told, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import PromptText, brief, render_prompt_memories
 from mnemond.hooks.sessions import (
@@ -38,20 +39,18 @@ from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
 from mnemond.memory.history import first_words
 from mnemond.memory.retention import is_used
-from mnemond.model.answers import RecallHit, RecallResult
+from mnemond.model.answers import RecallHit, RecallResult, Unasked, traits_text
 from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Showing, ShownAt
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
-from mnemond.model.query import CONFIDENCES
+from mnemond.recall import unasked
+from mnemond.recall.profiles import MNEMOND
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
-from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
+from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
-
-SURPLUS: Final = 15
-"""Results of a recall beyond those that may be shown: some may have been shown before."""
 
 THREADS: Final = 1
 """Texts read at once: a hook does not wait long for them anyway."""
@@ -176,9 +175,11 @@ class AgentMemory:
     async def offer_brief(self, about: str, place: Place, session: AgentSession, call: Call) -> Offer:
         """Return what a session begins with; `about`: what is being done, empty if nothing is known of it."""
         selected = await self._briefs.select(place.store, place.project)
-        hits = select(await self._search(about, place, call), AgentSession(), self._settings) if about else []
+        found = await self.considered(about, place, call) if about else []
+        least = unasked.BESIDE * self._settings.min_probability  # it stands beside what is told in any case
+        told = select(found, AgentSession(), least)[: self._settings.prompt_results]
         name = project_parts(place.project or "")[0]
-        parts = briefing.parts(selected, name, [hit.insight for hit in hits[: self._settings.prompt_results]])
+        parts = briefing.parts(selected, name, [each.hit.insight for each in told])
         opening, nonce = self._prompts.opening(), self._nonce()
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against), self._settings, session.spent
@@ -278,9 +279,9 @@ class AgentMemory:
 
     async def offer_for(self, text: str, place: Place, session: AgentSession, call: Call) -> Offer:
         """Return what a session would be shown about a text."""
-        found = await self._search(text, place, call)
+        found = await self.considered(text, place, call)
         nonce, most = self._nonce(), self._settings.max_characters
-        new = select(found, session, self._settings)
+        new = select(found, session, self._settings.min_probability)
         fitted = fit(
             new,
             lambda hits: render_prompt_memories(hits, nonce, most),
@@ -288,31 +289,34 @@ class AgentMemory:
             session.spent,
             session.begun,
         )
-        refused = {hit.insight.id: reason for hit, reason in fitted.refused}
-        shown = {hit.insight.id for hit in fitted.hits}
+        refused = {told.hit.insight.id: reason for told, reason in fitted.refused}
+        shown = {told.hit.insight.id for told in fitted.told}
         left_out = [
-            (hit, refused.get(hit.insight.id) or _why_not(hit, session, self._settings))
-            for hit in found
-            if hit.insight.id not in shown
+            (told.hit, refused.get(told.hit.insight.id) or _why_not(told, session, self._settings))
+            for told in found
+            if told.hit.insight.id not in shown
         ]
-        return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.hits)), fitted.hits, left_out)
+        hits = [told.hit for told in fitted.told]
+        return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.told)), hits, left_out)
 
-    async def _search(self, text: str, place: Place, call: Call) -> list[RecallHit]:
-        """The results for the sentences of a text, each memory once, best first. Other tasks have their turn between
-        two sentences."""
-        best: dict[str, RecallHit] = {}
-        results = self._settings.prompt_results
-        for query in questions(without_command(text)) if results else ():
-            # It counts no uses: more is found than shown.
-            params = {"query": query, "limit": results + SURPLUS, "store": place.store, "touch": False}
-            params |= place.narrowed
+    async def considered(self, text: str, place: Place, call: Call) -> list[Told]:
+        """Return the results for the pieces of a text (as `typed` returns it), each memory once, the most probable
+        first; `select` chooses those to tell. It counts nothing. Other tasks have their turn between two pieces."""
+        best: dict[str, Told] = {}
+        pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
+        for query in pieces:
+            params = {
+                "query": query, "limit": unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
+                "profile": MNEMOND.name, **place.narrowed,
+            }  # fmt: skip
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:
-                if hit.insight.id not in best or _rank(hit) > _rank(best[hit.insight.id]):
-                    best[hit.insight.id] = hit
+                told = Told(hit, probability_of(hit, len(pieces)))
+                if hit.insight.id not in best or told.probability > best[hit.insight.id].probability:
+                    best[hit.insight.id] = told
             await in_task(trio.lowlevel.checkpoint)
-        return sorted(best.values(), key=_rank, reverse=True)
+        return sorted(best.values(), key=lambda told: told.probability, reverse=True)
 
     def _is_in_time(self, begun_s: float, call: Call) -> bool:
         """True if a hook that began then still waits for its text. On a busy machine it may have begun long before."""
@@ -373,32 +377,42 @@ class AgentMemory:
         await self._queue.keep(warm, exchange)
 
 
-def _rank(hit: RecallHit) -> tuple[int, float]:
-    return CONFIDENCES.index(hit.confidence), hit.score
+def probability_of(hit: RecallHit, pieces: int) -> float:
+    """Return how probable it is that a prompt of so many pieces needs a memory that one of them found; 0 for a result
+    that was not judged."""
+    judgement = _judgement(hit)
+    return 0.0 if judgement is UNSET else unasked.of_pieces(judgement.probability, pieces)
 
 
-def select(hits: list[RecallHit], session: AgentSession, settings: HookSettings) -> list[RecallHit]:
-    """Return the hits that are confident enough and new to the session, best first."""
-    return [
-        hit for hit in hits if _is_sure(hit, settings) and not session.has_shown(hit.insight.id, hit.insight.content)
-    ]
+def _judgement(hit: RecallHit) -> Unasked | UnsetType:
+    return UNSET if hit.explanation is None else hit.explanation.unasked
 
 
-def _is_sure(hit: RecallHit, settings: HookSettings) -> bool:
-    return CONFIDENCES.index(hit.confidence) >= CONFIDENCES.index(settings.min_confidence)
+def select(found: list[Told], session: AgentSession, least: float) -> list[Told]:
+    """Return the results (the most probable first) that are new to a session and probable enough: from `least` on, and
+    what is told beside those, see `unasked.told`."""
+    new = [told for told in found if not session.has_shown(told.hit.insight.id, told.hit.insight.content)]
+    return new[: unasked.told([told.probability for told in new], least)]
 
 
-def _why(hit: RecallHit) -> str:
+def _why(told: Told) -> str:
     """Return why a memory is shown, without a word of it or of the prompt."""
-    return f"confidence {hit.confidence}, worth {worth(hit):.2f}, found by {' and '.join(hit.via_all)}"
+    return f"{_probable(told)}, found by {' and '.join(told.hit.via_all)}"
 
 
-def _why_not(hit: RecallHit, session: AgentSession, settings: HookSettings) -> str:
+def _why_not(told: Told, session: AgentSession, settings: HookSettings) -> str:
     """Return why `select` leaves out a memory."""
-    if not _is_sure(hit, settings):
-        return f"confidence {hit.confidence}, less than {settings.min_confidence}; worth {worth(hit):.2f}"
-    assert session.has_shown(hit.insight.id, hit.insight.content), "there is no other reason"  # noqa: S101
-    return "this session was shown it before"
+    if session.has_shown(told.hit.insight.id, told.hit.insight.content):
+        return "this session was shown it before"
+    if told.probability >= unasked.BESIDE * settings.min_probability:
+        return f"{_probable(told)}, which would do beside a surer one"
+    return f"{_probable(told)}, less than {settings.min_probability:.2f}"
+
+
+def _probable(told: Told) -> str:
+    judgement = _judgement(told.hit)
+    traits = "" if judgement is UNSET else f" ({traits_text(judgement)})"
+    return f"probability {told.probability:.2f}{traits}"
 
 
 def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:

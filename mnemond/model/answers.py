@@ -204,13 +204,28 @@ class PathStep(msgspec.Struct, frozen=True, gc=False):
     weight: float
 
 
+class Unasked(msgspec.Struct, frozen=True, gc=False):
+    """How probable it is that a prompt of the question's words needs the memory, and what the traits that count most
+    add to the logarithm of the odds."""
+
+    probability: float
+    reasons: dict[str, float]
+
+
+def traits_text(judgement: Unasked) -> str:
+    """Return the traits that count most, as "passage +1.20 · rare ahead +0.80"."""
+    return " · ".join(f"{name.replace('_', ' ')} {by:+.2f}" for name, by in judgement.reasons.items())
+
+
 class Explanation(msgspec.Struct, frozen=True, gc=False):
     """The parts whose sum is scaled to the score, and those by which the result is above the next. `cue`: the cue of
-    the memory that has more of the question's words than its text; absent if there is none."""
+    the memory that has more of the question's words than its text; absent if there is none. `unasked`: if a prompt of
+    these words needs the memory; of the best results of the default ranking alone."""
 
     parts: dict[str, float]
     above: tuple[str, ...]
     cue: str | UnsetType = UNSET
+    unasked: Unasked | UnsetType = UNSET
 
 
 class RecallHit(msgspec.Struct, frozen=True, gc=False):

@@ -141,7 +141,7 @@ def _similar_words(
     embedder: Embedder | None,
 ) -> list[SoftList]:
     """Return rows with words of similar meaning, except for the names of sources."""
-    by_word = None if embedder is None else _word_embedder(embedder)
+    by_word = None if embedder is None else word_embedder(embedder)
     if by_word is None:
         return []
     number = {each.text: place for place, each in enumerate(found) if not sources[place]}
@@ -187,7 +187,7 @@ def rarity(snapshot: Snapshot, frequency: float) -> float:
 def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """Return the direction of a question, or the reason of a failure. Both are None if it has no direction, or another
     dimension than the store. If memories are talk, rare words count more, with an embedder that can weight words."""
-    by_word, talk = _word_embedder(embedder), _talk(snapshot)
+    by_word, talk = word_embedder(embedder), _talk(snapshot)
     if by_word is not None and talk:
         # In talk, which is mostly idle, a word counts by its rarity; in notes, written to be short, all count alike
         # (docs/decisions/0015).
@@ -201,13 +201,14 @@ def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[
 def rare_word_vector(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Vector | None:
     """Return the direction of the rare words of a question, by which a memory is about its subject or not; any two
     sentences are similar in their function words. None if it equals `question_vector`, or does not exist."""
-    by_word = None if embedder is None else _word_embedder(embedder)
+    by_word = None if embedder is None else word_embedder(embedder)
     if by_word is None or _talk(snapshot) == 1.0:
         return None
     return by_word.embed_weighed(text[:MAX_ANALYSED], lambda word: _word_rarity(snapshot, word))
 
 
-def _word_embedder(embedder: Embedder) -> WordEmbedder | None:
+def word_embedder(embedder: Embedder) -> WordEmbedder | None:
+    """Return the embedder if it can weight words."""
     return cast("WordEmbedder", embedder) if _embeds_words(type(embedder)) else None
 
 

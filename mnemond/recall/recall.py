@@ -46,6 +46,7 @@ from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
 from mnemond.recall.rerank import SHORT_QUERY, Reranked, RerankRequest, rerank
 from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared, with_own_project_first
+from mnemond.recall.unasked import judged
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
 from mnemond.text.tokens import index_terms
@@ -109,6 +110,8 @@ def recall(
     best = _explained(query, reranked, profile)
     if request.intent == "WHY" and profile.fusion == "measured" and found.mode == "none" and query.mode is None:
         best = with_causes(snapshot, best, request.visible, query.limit)
+    if query.explain and profile.fusion == "measured":
+        best = _with_judgement(snapshot, request, best)
     hits = arranged(snapshot, best, query, request.intent)
     stages.lap("order")
     meta = RecallMeta(
@@ -171,6 +174,18 @@ def _explained(query: Query, reranked: Reranked, profile: Profile) -> Sequence[H
     changed = reranked.applied or profile.settings.feedback_weight > 0.0
     complete = not changed and (profile.fusion != "measured" or profile.settings.prior.weight <= 0.0)
     return compared(reranked.hits) if query.explain and complete else reranked.hits
+
+
+def _with_judgement(snapshot: Snapshot, request: RankingRequest, hits: Sequence[Hit]) -> list[Hit]:
+    """Add to the best results if they would be told unasked, with a prompt of the words of the question."""
+    found = judged(snapshot, request.query.text, hits, request.vector, request.embedder)
+    explained = [
+        hit
+        if hit.explanation is None
+        else msgspec.structs.replace(hit, explanation=msgspec.structs.replace(hit.explanation, unasked=each))
+        for hit, each in zip(hits, found, strict=False)
+    ]
+    return [*explained, *hits[len(found) :]]
 
 
 FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-12-31T00:00:00Z")

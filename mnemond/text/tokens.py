@@ -140,7 +140,7 @@ def tokens(text: str) -> list[str]:
         return [word for word in _ascii_words(text) if word not in FUNCTION_WORDS]
     words: list[str] = []
     for run in _RUNS.findall(fold(text)):
-        if _is_paired(run):
+        if is_paired(run):
             words += _pairs(run)
         elif run not in FUNCTION_WORDS:
             words.append(run)
@@ -167,7 +167,7 @@ def index_terms(text: str) -> list[str]:
         return list(filter(None, map(_term, _ascii_index_words(text))))
     terms: list[str] = []
     for run in _INDEX_RUNS.findall(fold(text).replace("’", "'")):
-        if _is_paired(run):
+        if is_paired(run):
             terms += _pairs(run)
         elif term := _term(run):
             terms.append(term)
@@ -225,13 +225,14 @@ _INDEX_RUNS = regex(lambda: _word_pattern(f"{{1,{MAX_TERM}}}") + r"(?:'(?:s|t|re
 _PAIRED_START = regex(f"[{PAIRED_SCRIPTS}]")
 
 
-def _is_paired(run: str) -> bool:
+def is_paired(run: str) -> bool:
+    """Return True for a run in a script that is cut into pairs of characters."""
     return run[0] >= "\u1100" and _PAIRED_START.match(run) is not None
 
 
 def _is_pair(token: str) -> bool:
     """True for a token that `_pairs` made."""
-    return len(token) <= 2 and all(map(_is_paired, token))
+    return len(token) <= 2 and all(map(is_paired, token))
 
 
 def _pairs(run: str) -> list[str]:

@@ -145,6 +145,9 @@ MIN_QUARTERS: Final = 12
 MAX_SENTENCE: Final = 500
 """Characters of a sentence to search with."""
 
+MAX_WHOLE: Final = 1_200
+"""Characters of a prompt that is searched with as a whole as well: 150 to 200 words."""
+
 MAX_END: Final = 4_000
 """Characters of either end of a prompt that are read."""
 
@@ -157,6 +160,13 @@ def questions(text: str) -> list[str]:
     found = [piece.strip()[:MAX_SENTENCE].strip() for piece in _SENTENCE_END.split(searched)]
     asking = list(dict.fromkeys(piece for piece in found if _asks(piece)))
     return asking if len(asking) <= MAX_FIRST + MAX_LAST else [*asking[:MAX_FIRST], *asking[-MAX_LAST:]]
+
+
+def prompt_pieces(text: str) -> list[str]:
+    """The texts by which it is judged what a prompt needs: its `questions`, and all of it if it has several and is
+    short. What one sentence is about may stand in another."""
+    sentences = questions(text)
+    return [*sentences, text] if len(sentences) > 1 and len(text) <= MAX_WHOLE else sentences
 
 
 def _asks(piece: str) -> bool:

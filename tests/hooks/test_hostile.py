@@ -25,7 +25,7 @@ NASTY = (
 @pytest.mark.parametrize("seed", range(2))
 async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None:
     rng = random.Random(seed)
-    async with desk(tmp_path, HookSettings(project=project, min_confidence="low")) as over:  # type: ignore[arg-type]
+    async with desk(tmp_path, HookSettings(project=project, min_probability=0.0)) as over:  # type: ignore[arg-type]
         await known(over)
         for _ in range(300):
             fields = {name: rng.choice(NASTY)[:200] for name in ("session", "turn", "cwd", "source", "agent")}

@@ -13,11 +13,12 @@ from mnemond import errors
 from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
-from mnemond.hooks.sessions import STAMP
+from mnemond.hooks.sessions import STAMP, Place
 from mnemond.text.project_name import project_of
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from mnemond.wire.hooks import units
+from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, desk, known
 
 # ---------------------------------------------------------------- prompts
@@ -65,7 +66,7 @@ async def test_of_a_long_prompt_beginning_and_end_are_searched_for(tmp_path: Pat
         (HookSettings(), 1),
         (HookSettings(enabled=False), 0),
         (HookSettings(prompt_results=0), 0),
-        (HookSettings(min_confidence="high"), 1),
+        (HookSettings(min_probability=0.99), 0),
         (HookSettings(max_characters=200), 0),
     ],
 )
@@ -81,6 +82,18 @@ async def test_as_many_as_are_allowed_and_the_next_when_asked_again(tmp_path: Pa
             await over.remember(f"The quokka station {number} has a leaking roof")
         shown = [(await over.asks("Which quokka stations have a leaking roof?")).count("<ref:") for _ in range(4)]
         assert shown == [2, 2, 1, 0]
+
+
+async def test_a_memory_is_as_probable_as_the_best_piece_of_a_prompt_makes_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        place, call = Place("default", "", exists=True), CALL
+        alone, _ = await over.daemon._agents.considered(WHY, place, call)
+        best, *others = await over.daemon._agents.considered(f"Rename the column first, please. {WHY}", place, call)
+        assert best.hit.insight.content == alone.hit.insight.content == SQLITE
+        assert 0.45 < best.probability < alone.probability
+        assert all(each.probability < best.probability for each in others)
+        assert len({each.hit.insight.id for each in (best, *others)}) == 1 + len(others)
 
 
 async def test_a_memory_that_changed_is_shown_again(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.hooks.factories import Desk, desk
 
 RULE = "Don't use requests in this repo, use httpx for all HTTP calls"
 ABOUT_IT = "Should I use requests or httpx for the HTTP calls?"
-LOW = HookSettings(min_confidence="low")
+LOW = HookSettings(min_probability=0.1)
 
 
 def made(path: Path) -> Path:

@@ -24,9 +24,10 @@ resources.read = lambda name, kind: files.append(name) or read(name, kind)
 import mnemond.extract.rules, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
 import mnemond.text.causes, mnemond.text.generality, mnemond.text.secrets, mnemond.text.statements
 import mnemond.memory.wordings, mnemond.text.frames
+import mnemond.recall.unasked
 at_import = len(compiled), len(files)
 resources.warm_up()
-print(*at_import, len(compiled), len(files))
+print(*at_import, len(compiled), len(set(files)))
 """
 
 

@@ -19,8 +19,10 @@ from mnemond.text.transcripts import (
     MAX_FIRST,
     MAX_LAST,
     MAX_SENTENCE,
+    MAX_WHOLE,
     _HostTags,
     is_echo,
+    prompt_pieces,
     questions,
     summary,
     typed,
@@ -189,6 +191,19 @@ MANY = [f"This is sentence number {number}." for number in range(20)]
 )
 def test_sentences(prompt: str, found: list[str]) -> None:
     assert questions(prompt) == found
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("Why SQLite?", ["Why SQLite?"]),
+        ("Why SQLite? Because of Redis.", ["Why SQLite?", "Because of Redis.", "Why SQLite? Because of Redis."]),
+        ("ok, go on", []),
+        (" ".join(["x" * 400] * 2) + "\n" + "y" * MAX_WHOLE, ["x" * 400 + " " + "x" * 99, "y" * MAX_SENTENCE]),
+    ],
+)
+def test_a_short_prompt_is_searched_with_as_a_whole_too(prompt: str, found: list[str]) -> None:
+    assert prompt_pieces(prompt) == found
 
 
 @given(st.text(max_size=400))

@@ -1,0 +1,359 @@
+"""Decide if a memory is told unasked: how probable is it that a prompt needs it?
+
+The confidence of a recall answers another question: someone has asked, and wants the best there is. A prompt is mostly
+not a question to memory, and says things in words that any memory shares. So a small model of its own judges each
+result: a logistic of a few plain traits, with coefficients in `text/data/unasked.toml`, one set for each embedder and
+script (docs/decisions/0043-what-is-told-unasked.md; fitted by `python -m benchmarks.unasked_fit`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.embed.embedder import Embedder
+from mnemond.index.arrays import Rows
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import Unasked, six
+from mnemond.model.changes import Vector
+from mnemond.model.memory import Insight
+from mnemond.model.query import Hit
+from mnemond.recall.profiles import MNEMOND
+from mnemond.recall.question import MAX_TERMS, rarity, word_embedder
+from mnemond.recall.rerank import lexical_scores
+from mnemond.text.resources import on_first_use, read
+from mnemond.text.tokens import FUNCTION_WORDS, index_term, is_paired, tokens
+
+JUDGED: Final = 5
+"""Results of one recall that are judged, the best first: the right one of a prompt is among them or far behind."""
+
+MAX_READ: Final = 2_000
+"""Characters of a memory, and of a prompt, that are compared word by word."""
+
+LITTLE: Final = 0.5
+"""Weight of a word that any prompt about software has, as a part of its rarity; chosen by hand."""
+
+HAN_SHARE: Final = 0.15
+"""Share of Han, Kana and Hangul in a prompt from which its coefficients are those of these scripts: a Chinese prompt
+about software is full of Latin names."""
+
+TRAITS: Final[tuple[str, ...]] = (
+    "ahead", "cosine", "rare_ahead", "bm25", "bm25_ahead", "share", "second_word", "shared", "wording", "wording_ahead",
+    "passage", "passage_ahead", "by_cue", "passages", "length", "question", "importance", "preference", "decision",
+    "fact", "insight",
+)  # fmt: skip
+"""Traits of a memory for a piece of a prompt, in this order.
+
+`…_ahead`: by how much it is above the best of the other results. `ahead`: by the score of the ranking. `cosine`: of the
+piece and the memory; `rare`: of the words of the piece weighed by rarity. `bm25`: as a multiple of the weight of the
+rarest word there may be. `share`: of the weight of the piece's words that the memory has; `second_word`: the weight of
+the second rarest of these, 1 for the rarest there may be; `shared`: ln(1 + their number). `wording`: the relevance by
+`rerank.lexical_scores`. `passage`: overlap of the piece with the passage of the memory (its text, or a cue) that it
+overlaps most; `by_cue`: that is a cue; `passages`: ln of their number. `length`: ln(1 + words of the piece);
+`question`: it has a question mark. Categories: 1 for the memory's."""
+
+EVIDENCE: Final = TRAITS[: TRAITS.index("by_cue")]
+"""Traits that say that a piece is about a memory; the larger the likelier."""
+
+
+Matrix: TypeAlias = npt.NDArray[np.float64]
+
+
+class Coefficients(NamedTuple):
+    """A model. A trait counts `weight` times its value, which is bounded to `low` and `high`; shapes (traits,)."""
+
+    intercept: float
+    weight: Matrix
+    low: Matrix
+    high: Matrix
+
+
+class _Words(NamedTuple):
+    """Words that say nothing, characters whose pairs say nothing, and words that say little about a subject."""
+
+    nothing: frozenset[str]
+    characters: frozenset[str]
+    little: frozenset[str]
+
+
+@on_first_use
+def _words() -> _Words:
+    prompt = read("prompt_words", dict[str, frozenset[str]])
+    ordinary = read("ordinary_words", dict[str, frozenset[str]])
+    nothing = FUNCTION_WORDS.union(
+        prompt["english"], prompt["german"], prompt["chinese_pairs"], ordinary["small"], ordinary["talk"]
+    )
+    return _Words(nothing, prompt["chinese_characters"], prompt["general"] | ordinary["working"])
+
+
+@on_first_use
+def _models() -> Mapping[str, Mapping[str, Coefficients]]:
+    """Return the coefficients by the name of an embedder ("" for none) and by script."""
+    found = read("unasked", dict[str, dict[str, dict[str, list[float]]]])
+    return {
+        name.replace(NO_EMBEDDER, ""): {script: coefficients(each) for script, each in scripts.items()}
+        for name, scripts in found.items()
+    }
+
+
+NO_EMBEDDER: Final = "words"
+"""Name of the model without cosines in the file."""
+
+SCRIPTS: Final = ("alphabetic", "han")
+
+
+def coefficients(given: Mapping[str, Sequence[float]]) -> Coefficients:
+    """Return a model as it is in the file: by trait weight, low and high, and the intercept."""
+    columns = np.array([given.get(name, (0.0, 0.0, 0.0)) for name in TRAITS])
+    return Coefficients(given["intercept"][0], columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def has_model(embedder: Embedder | None) -> bool:
+    """Return True if there are coefficients for the cosines of an embedder."""
+    return embedder is not None and embedder.name in _models()
+
+
+def script_of(text: str) -> str:
+    """Return the script by which coefficients are chosen, one of SCRIPTS."""
+    text = text[:MAX_READ]
+    if text.isascii():
+        return SCRIPTS[0]
+    paired = sum(map(is_paired, text))
+    return SCRIPTS[paired > HAN_SHARE * len(text)]
+
+
+# Traits
+
+
+class _Piece(NamedTuple):
+    """A piece of a prompt. `words`: its tokens that say something; `weights`: by index term, in their order."""
+
+    text: str
+    words: list[str]
+    weights: dict[str, float]
+
+    @property
+    def weight(self) -> float:
+        """Of all words."""
+        return sum(self.weights.values())
+
+
+class Weigher:
+    """Weights of words in one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._rarity = cache(self._rarity_of)
+        self._weight = cache(self._weight_of)
+        self.most = rarity(snapshot, 1.0)
+
+    def of(self, word: str) -> float:
+        """Return the weight of a token or a word of an embedder; 0 if it says nothing."""
+        return self._weight(word)
+
+    def _weight_of(self, word: str) -> float:
+        if says_nothing(word):
+            return 0.0
+        known = self._rarity(index_term(word))
+        return known * LITTLE if word in _words().little else known
+
+    def weighed(self, words: Iterable[str]) -> dict[str, float]:
+        """Return the weight of the index term of each token that says something, in their order."""
+        return {index_term(word): weight for word in words if (weight := self.of(word)) > 0.0}
+
+    def _rarity_of(self, term: str) -> float:
+        return rarity(self._snapshot, self._snapshot.live_frequency(term)) if term else 0.0
+
+
+def says_nothing(word: str) -> bool:
+    """Return True for a token that says nothing about the subject of a prompt."""
+    lists = _words()
+    if word in lists.nothing or not word.isalnum() or (len(word) == 1 and word.isascii()):
+        return True
+    return len(word) <= 2 and not word.isascii() and not lists.characters.isdisjoint(word)
+
+
+def traits(
+    snapshot: Snapshot, text: str, hits: Sequence[Hit], vector: Vector | None, embedder: Embedder | None
+) -> Matrix:
+    """Return the traits of some results, best first, for a piece of a prompt; shape (hits, TRAITS). The results need
+    their explanations. `vector`: of the piece."""
+    found: Matrix = np.zeros((len(hits), len(TRAITS)))
+    rows = np.array([snapshot.row_of(hit.insight.id) for hit in hits], dtype=np.int64)
+    weigher = Weigher(snapshot)
+    words = [word for word in tokens(text[:MAX_READ]) if weigher.of(word) > 0.0]
+    piece = _Piece(text, words, weigher.weighed(words))
+    columns = {
+        "ahead": ahead([sum(hit.explanation.parts.values()) if hit.explanation else 0.0 for hit in hits]),
+        "length": [math.log1p(len(piece.weights))] * len(hits),
+        "question": [float("?" in text or "？" in text)] * len(hits),
+        "importance": [float(hit.insight.importance) for hit in hits],
+    }
+    columns |= _meaning(snapshot, piece, rows, vector, embedder, weigher)
+    columns |= _keywords(snapshot, piece, rows, weigher)
+    columns |= _wording(piece, hits, weigher)
+    for name in CATEGORIES:
+        columns[name] = [float(hit.insight.category == name) for hit in hits]
+    for name, values in columns.items():
+        found[:, TRAITS.index(name)] = values
+    return found
+
+
+CATEGORIES: Final = TRAITS[TRAITS.index("importance") + 1 :]
+"""Categories that are traits."""
+
+Columns: TypeAlias = dict[str, list[float]]
+"""Traits by name, of each result."""
+
+
+def _meaning(
+    snapshot: Snapshot, piece: _Piece, rows: Rows, vector: Vector | None, embedder: Embedder | None, weigher: Weigher
+) -> Columns:
+    if vector is None or embedder is None:
+        return {}
+    by_word = word_embedder(embedder)
+    rare = vector if by_word is None else by_word.embed_weighed(piece.text[:MAX_READ], weigher.of)
+    cosines = snapshot.dense.searched_of(vector, rows).tolist()
+    return {
+        "cosine": cosines,
+        "rare_ahead": [0.0] * len(rows) if rare is None else ahead(snapshot.dense.searched_of(rare, rows).tolist()),
+    }
+
+
+def _keywords(snapshot: Snapshot, piece: _Piece, rows: Rows, weigher: Weigher) -> Columns:
+    scores = np.zeros(len(rows))
+    has: list[list[float]] = [[] for _ in rows]
+    k1 = MNEMOND.bm25.k1
+    room = snapshot.lengths[rows] * (k1 / snapshot.mean_length)
+    for term, weight in sorted(piece.weights.items(), key=lambda it: -it[1])[:MAX_TERMS]:
+        holders, times = snapshot.postings(term)
+        if not len(holders):
+            continue
+        at = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
+        for place in np.flatnonzero(holders[at] == rows).tolist():
+            count = float(times[at[place]])
+            scores[place] += weight * (k1 + 1.0) * count / (count + room[place])
+            has[place].append(weight / weigher.most)
+    own = (scores / weigher.most).tolist()
+    return {
+        "bm25": own,
+        "bm25_ahead": ahead(own),
+        "share": [sum(each) * weigher.most / max(piece.weight, SMALLEST) for each in has],
+        "second_word": [[*each, 0.0, 0.0][1] for each in has],
+        "shared": [math.log1p(len(each)) for each in has],
+    }
+
+
+def _wording(piece: _Piece, hits: Sequence[Hit], weigher: Weigher) -> Columns:
+    passages = [passages_of(hit.insight) for hit in hits]
+    words = [[tokens(passage) for passage in each] for each in passages]
+    wording = (
+        lexical_scores(piece.words, [[word for passage in each for word in passage] for each in words], weigher.of)
+        if piece.words
+        else [0.0] * len(hits)
+    )
+    overlaps = [[_overlap(piece, passage, weigher) for passage in each] for each in words]
+    best = [max(each) for each in overlaps]
+    return {
+        "wording": wording,
+        "wording_ahead": ahead(wording),
+        "passage": best,
+        "passage_ahead": ahead(best),
+        "by_cue": [float(each[0] < most) for each, most in zip(overlaps, best, strict=True)],
+        "passages": [math.log(len(each)) for each in passages],
+    }
+
+
+def passages_of(it: Insight) -> list[str]:
+    """Return the text of a memory and its cues."""
+    return [it.content[:MAX_READ], *(cue.text for cue in it.cues)]
+
+
+def _overlap(piece: _Piece, words: Sequence[str], weigher: Weigher) -> float:
+    """Return the weighted share of words that a piece and a passage have in common, in [0, 1] (Dice)."""
+    weights = weigher.weighed(words)
+    both = sum(weight for term, weight in piece.weights.items() if term in weights)
+    return 2.0 * both / max(piece.weight + sum(weights.values()), SMALLEST)
+
+
+SMALLEST: Final = 1e-6
+"""Avoids a division by zero."""
+
+
+def ahead(values: Sequence[float]) -> list[float]:
+    """Return how far each value is above the largest of the others; all of it if there is no other."""
+    if len(values) < 2:
+        return list(values)
+    first, second = sorted(values, reverse=True)[:2]
+    return [each - (second if each == first else first) for each in values]
+
+
+# The decision
+
+
+REASONS: Final = 3
+"""Traits that are named as reasons, those that count most."""
+
+
+def judged(
+    snapshot: Snapshot,
+    text: str,
+    hits: Sequence[Hit],
+    vector: Vector | None,
+    embedder: Embedder | None,
+) -> list[Unasked]:
+    """Judge the first `JUDGED` results; see `traits`. Retired memories are not judged, nor those beside them."""
+    hits = hits[:JUDGED]
+    if not hits or any(snapshot.row_of(hit.insight.id) is None for hit in hits):
+        return []
+    if not has_model(embedder):
+        vector = None
+    model = _models()["" if vector is None or embedder is None else embedder.name][script_of(text)]
+    values = traits(snapshot, text, hits, vector, embedder)
+    counted = np.clip(values, model.low, model.high) * model.weight
+    return [Unasked(six(logistic(model.intercept + float(each.sum()))), _reasons(each, model)) for each in counted]
+
+
+def logistic(log_odds: float) -> float:
+    """Return a probability by the logarithm of its odds, which is at least -700."""
+    return 1.0 / (1.0 + math.exp(-log_odds))
+
+
+def _reasons(counted: Matrix, model: Coefficients) -> dict[str, float]:
+    """Return what the weightiest traits add to the odds, against a memory that has each in the middle of its bounds."""
+    apart = counted - model.weight * (model.low + model.high) / 2.0
+    best = sorted(range(len(TRAITS)), key=lambda place: -abs(float(apart[place])))[:REASONS]
+    return {TRAITS[place]: round(float(apart[place]), 2) for place in best if abs(float(apart[place])) >= SMALLEST}
+
+
+PIECES: Final = 0.25
+"""Power of the number of pieces of a prompt by which the odds are divided: the best of many is high by chance. At 0 a
+third of the long prompts that need nothing get something, at .5 a fifth of those that need something lose it."""
+
+
+def of_pieces(probability: float, pieces: int) -> float:
+    """Return how probable it is that a prompt needs a memory, by the most probable of so many pieces."""
+    against = (1.0 - probability) * max(1, pieces) ** PIECES
+    return probability / (probability + against) if probability else 0.0
+
+
+BESIDE: Final = 0.5
+"""Share of the least probability from which a memory is told beside a sure one: the prompt needs something, and the
+two are often about it together. Chosen by hand: the right one comes more often by .01, by .04 of commits."""
+
+MOST_BESIDE: Final = 3
+"""Memories told in all if some of them are only told beside a sure one."""
+
+
+def told(probabilities: Sequence[float], least: float) -> int:
+    """Return how many of some memories, the most probable first, are told: those of at least the probability `least`,
+    and what is told beside them."""
+    sure = sum(each >= least for each in probabilities)
+    if not 0 < sure < MOST_BESIDE:
+        return sure
+    return max(sure, sum(each >= BESIDE * least for each in probabilities[:MOST_BESIDE]))

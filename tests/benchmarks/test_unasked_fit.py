@@ -1,0 +1,75 @@
+"""Coefficients of what is told unasked: fitted, measured on other stores, and written."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import unasked_fit
+from benchmarks.small_stores import HELD_OUT, load
+from benchmarks.unasked_fit import Examples, examples, fit, held_out, newton, points, without_negative, written
+from mnemond.recall import unasked
+
+ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def few() -> Examples:
+    """Two prompts that are answered and two that are not, of a store of each held-out pair, by words alone."""
+    stores = []
+    for first, _ in HELD_OUT:
+        [store] = load(names=[first])
+        asked = [each for each in store.prompts if each.gold][:2] + [each for each in store.prompts if not each.gold][
+            :2
+        ]
+        stores.append(type(store)(store.name, store.notes, asked, store.cues))
+    return examples(stores, None)
+
+
+def test_a_known_weight_is_found() -> None:
+    traits = np.random.default_rng(1).normal(size=(ROWS, 2))
+    design = np.hstack([traits, np.ones((ROWS, 1))])
+    chance = 1 / (1 + np.exp(-(2.0 * traits[:, 0] - 1.0)))
+    found = newton(design, chance, np.ones(ROWS), np.full(3, 1e-6))
+    assert found == pytest.approx([2.0, 0.0, -1.0], abs=1e-3)
+
+
+def test_evidence_never_counts_against() -> None:
+    generator, size = np.random.default_rng(2), len(unasked.TRAITS) + 1
+    own = np.hstack([generator.normal(size=(ROWS, size - 1)), np.ones((ROWS, 1))])
+    right = (own[:, 0] < 0.0).astype(np.float64)  # the first trait speaks against
+    design = np.hstack([own, own * (np.arange(ROWS) % 2)[:, np.newaxis]])
+    found = without_negative(design, right, np.ones(ROWS), np.full(2 * size, 1.0))
+    evidence = np.array([unasked.TRAITS.index(name) for name in unasked.EVIDENCE])
+    assert (found[evidence] >= 0.0).all()
+    assert (found[evidence] + found[size + evidence] >= 0.0).all()
+    assert found[0] == 0.0
+
+
+def test_what_is_written_is_what_is_read(few: Examples) -> None:
+    models = fit(few, np.ones(len(few.prompt), dtype=np.bool_))
+    raw = tomllib.loads(written({"words": models}))["words"]
+    assert raw == models
+    assert unasked.coefficients(raw["han"]).intercept == models["han"]["intercept"][0]
+
+
+def test_each_store_is_measured_by_what_was_fitted_without_it(few: Examples) -> None:
+    odds = held_out(few)
+    name = HELD_OUT[0][0]
+    own = np.array([few.prompts[number][0].name == name for number in few.prompt])
+    changed = few._replace(right=np.where(own, 1.0 - few.right, few.right))
+    assert held_out(changed)[own] == pytest.approx(odds[own])
+    assert held_out(changed)[~own] != pytest.approx(odds[~own])
+    assert len(points(few, odds)) == 28
+
+
+def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: Examples) -> None:
+    monkeypatch.setattr(unasked_fit, "FILE", tmp_path / "unasked.toml")
+    monkeypatch.setattr(unasked_fit, "examples", lambda *_: few)
+    arguments = ["--embedders", "words", "--write", "--points", "--json", str(tmp_path / "figures")]
+    assert unasked_fit.main(arguments) == 0
+    assert "[words.han]" in (tmp_path / "unasked.toml").read_text("utf-8")
+    assert "held out: all" in (tmp_path / "figures").read_text("utf-8")
