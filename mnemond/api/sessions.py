@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 
+from msgspec import UNSET
+
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_sessions import (
@@ -42,7 +44,8 @@ class SessionHandlers:
     async def feedback(self, call: Call, params: FeedbackParams) -> FeedbackResult:
         """Count a judgement of one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         warm = await self._open_stores.use(params.store)
-        judgement = Judgement(id=params.id, verdict=params.verdict, scope=scope_of(params))
+        prompt = "" if params.prompt is UNSET else params.prompt
+        judgement = Judgement(id=params.id, verdict=params.verdict, prompt=prompt, scope=scope_of(params))
         proposal = propose_judgement(judgement, self._identities.of(warm, params), one_active)
         return await submitted(warm, proposal, FeedbackResult)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_memories import Id
 from mnemond.model.changes import ShownAt
+from mnemond.model.memory import MAX_CUE
 from mnemond.model.outcomes import FeedbackResult, Result
 from mnemond.wire.params import MAX_DIRECTORY, Access, Limit, Name, ScopedWriteParams, StoreParams, about, method
 
@@ -125,6 +126,10 @@ class FeedbackParams(ScopedWriteParams, frozen=True, kw_only=True):
 
     id: Id
     verdict: Annotated[Literal["useful", "misled"], about("if the memory helped, or was wrong or beside the point")]
+    prompt: Annotated[
+        Annotated[str, Meta(max_length=MAX_PREVIEWED)] | UnsetType,
+        about(f"the prompt it was useful for: one of at most {MAX_CUE} characters becomes a cue of the memory"),
+    ] = UNSET  # so that requests without any have the digests of earlier versions
 
 
 FEEDBACK = method(

@@ -169,6 +169,7 @@ def _judgement(verdict: str) -> Command:
         details=(
             "It is counted, shown by `get`, `stats` and `session show`, and taken back by `undo`.",
             "With the setting retrieval.feedback_weight it moves the memory in results.",
+            *(("A short prompt it was useful for (--prompt) becomes one of its cues.",) if verdict == "useful" else ()),
         ),
         request=request,
         render=_judged,
@@ -181,6 +182,7 @@ def _judged(result: FeedbackResult, style: Style) -> str:
     return lines(
         f"{style.strong(short_id(result.id))} was judged useful {plural(result.useful, 'time')}, misleading"
         f" {plural(result.misled, 'time')}{repeated(result)}",
+        "It is found by prompts like this one now." if result.learned else None,
         undo_hint(result.op_id, style),
     )
 

@@ -350,4 +350,5 @@ def _degraded(result: Result) -> str:
 
 def judged(result: FeedbackResult) -> str:
     """Return the judgements of a memory."""
-    return f"Counted: useful {result.useful}, misled {result.misled}."
+    learned = " It has the prompt as a cue now." if result.learned else ""
+    return f"Counted: useful {result.useful}, misled {result.misled}.{learned}"

@@ -137,6 +137,7 @@ class RestoreArguments(StoreArguments, frozen=True, kw_only=True):
 class FeedbackArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
     verdict: Annotated[Literal["useful", "misled"], about("misled: it was wrong or beside the point.")]
+    prompt: Annotated[Text | UnsetType, about("That it was useful for; it becomes a cue.")] = UNSET
 
 
 class PromptArguments(StoreArguments, frozen=True, kw_only=True):

@@ -56,17 +56,16 @@ def revised_cues(old: Sequence[Cue], texts: Sequence[str]) -> tuple[Cue, ...]:
     return tuple(Cue(cue.text, "learned") if cue.text in learned else cue for cue in given_cues(texts))
 
 
-def with_learned(it: Insight, prompt: str) -> PutInsight | None:
-    """Return the change by which a memory that was useful for a prompt is found by a prompt like it; None if it has a
-    cue that says the same already, has no room, or the prompt is too long for a cue or holds a secret.
+def with_learned(it: Insight, prompt: str) -> tuple[Cue, ...] | None:
+    """Return the cues of a memory that was useful for a prompt, by which it is found by a prompt like it; None if it
+    has a cue that says the same already, has no room, or the prompt is too long for a cue or holds a secret.
 
-    Its vector is completed by the backfill. For feedback.
-    """
+    Its vector is completed by the backfill."""
     text = " ".join(unicodedata.normalize("NFC", prompt).split())
     if not text or len(text) > MAX_CUE or redact(text).kinds:
         return None
     cues = joined_cues(it.cues, [Cue(text, "learned")])
-    return None if cues == it.cues else PutInsight(msgspec.structs.replace(it, cues=cues))
+    return None if cues == it.cues else cues
 
 
 # The write of cues of several memories.

@@ -1,4 +1,6 @@
-"""feedback: count that a memory was useful, or that it misled; and what that changes in the order of results."""
+"""feedback: count that a memory was useful, or that it misled; and what that changes in the order of results.
+
+One that was useful for a prompt learns it as a cue (docs/decisions/0042)."""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemond.memory.cues import with_learned
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find, active_row
 from mnemond.model.changes import ChangeSet, PutInsight
@@ -22,10 +25,11 @@ of the way."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory, and what it was."""
+    """The memory, what it was, and the prompt it was that for, if it is known."""
 
     id: str
     verdict: Literal["useful", "misled"]
+    prompt: str = ""
     scope: Scope = Scope()
 
 
@@ -36,18 +40,17 @@ def propose_judgement(judgement: Judgement, identity: WriteContext, find: Find) 
 
 def _decide(judgement: Judgement, identity: WriteContext, find: Find, view: View) -> ChangeSet:
     it = active_row(view, find, judgement.id, judgement.scope).insight
+    useful = judgement.verdict == "useful"
+    learned = with_learned(it, judgement.prompt) if useful else None
+    cues = it.cues if learned is None else learned
     # `updated_at` stays: the memory says the same.
-    judged = (
-        msgspec.structs.replace(it, useful=it.useful + 1)
-        if judgement.verdict == "useful"
-        else msgspec.structs.replace(it, misled=it.misled + 1)
-    )
+    judged = msgspec.structs.replace(it, useful=it.useful + useful, misled=it.misled + (not useful), cues=cues)
     return identity.change_set(
         method="feedback",
         changes=(PutInsight(judged),),
         outcome=FeedbackResult(
             id=it.id, verdict=judgement.verdict, useful=judged.useful, misled=judged.misled, op_id=identity.op_id,
-            replayed=False,
+            replayed=False, learned=learned is not None,
         ),
         detail=f"useful={judged.useful} misled={judged.misled}",
         operation=judgement.verdict,

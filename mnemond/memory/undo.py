@@ -133,9 +133,11 @@ def _given(it: Insight) -> list[Cue]:
     return [cue for cue in it.cues if cue.source != "learned"]
 
 
-def former_text(before: Insight, current: Insight) -> TextWithCues:
-    """Return what a memory is embedded as after an undo: as before, with the cues it learned since."""
-    learned = [cue for cue in current.cues if cue.source == "learned"]
+def former_text(memory: Memory, current: Insight) -> TextWithCues:
+    """Return what a memory is embedded as after an undo: as before, with the cues it learned by other operations."""
+    before = memory.before
+    assert before is not None, "it was made by the operation: there is no value to go back to"  # noqa: S101
+    learned = [cue for cue in current.cues if cue.source == "learned" and cue not in memory.after.cues]
     return TextWithCues(before.content, joined_cues(before.cues, learned))
 
 
@@ -158,7 +160,7 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
         last_boosted_at=boosted.last_boosted_at,
         paired_with=partner.paired_with,
         effective_importance=current.effective_importance,
-        cues=former_text(before, current).cues,
+        cues=former_text(memory, current).cues,
         updated_at=now,
     )
 
@@ -257,8 +259,8 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
     """Return the memories that will be active without a stored vector."""
     texts = [
         text
-        for before, current in plan.returning()
-        if (text := former_text(before, current)) != current.text
+        for memory, current in plan.returning()
+        if (text := former_text(memory, current)) != current.text
         or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
     ]
     return tuple(dict.fromkeys(texts))
@@ -369,11 +371,11 @@ class _Plan(msgspec.Struct, frozen=True):
         """Return the memories of which only links changed."""
         return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
 
-    def returning(self) -> Iterator[tuple[Insight, Insight]]:
-        """Yield (former, current) value of the memories that will be active."""
+    def returning(self) -> Iterator[tuple[Memory, Insight]]:
+        """Yield the memories that will be active, and their current values."""
         for memory, current in self.changed():
             if memory.before is not None and memory.before.status == "active":
-                yield memory.before, current
+                yield memory, current
 
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
@@ -409,7 +411,7 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
 
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
     """Refuse to retire a memory that superseded another since: neither would be in recall."""
-    coming = {before.id for before, _ in plan.returning()}
+    coming = {current.id for _, current in plan.returning()}
     for _, current in plan.changed():
         if current.status != "active" or current.id in coming:
             continue

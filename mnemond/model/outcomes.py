@@ -315,12 +315,14 @@ class PinResult(WriteResult, frozen=True):
 
 
 class FeedbackResult(WriteResult, frozen=True):
-    """A judgement was counted: how often the memory was `useful` and how often it `misled`, this time included."""
+    """A judgement was counted: how often the memory was `useful` and how often it `misled`, this time included.
+    `learned`: its prompt is a cue of the memory now."""
 
     id: str
     verdict: Literal["useful", "misled"]
     useful: int
     misled: int
+    learned: bool = False
 
 
 PIN_MESSAGES: Final = {

@@ -57,7 +57,7 @@ async def test_what_each_session_was_shown_when_and_why(tmp_path: Path, mock_clo
         (memory,) = prompt.memories
         assert (prompt.moment, prompt.agent, prompt.tokens) == ("prompt", "", first.tokens)
         assert memory.words == PORT
-        assert memory.reason.startswith("confidence high, worth 0.")
+        assert re.match(r"probability 0\.\d\d \([a-z0-9 ]+ [+-]\d\.\d\d( · |\))", memory.reason)
         assert memory.reason.endswith("found by keyword and vector")
         (brief,) = second.shown
         assert [(it.words, it.reason) for it in brief.memories] == [
@@ -137,8 +137,8 @@ async def test_a_preview_is_what_a_new_session_gets_and_counts_as_nothing(
         prompt = await over.does("hook.preview", moment="prompt", text=WHERE, directory=APOLLO)
         begun = await over.does("hook.preview", moment="session", directory=APOLLO)
         assert PORT in prompt.text
-        assert [(it.words, it.reason.split(",")[0]) for it in prompt.shown] == [(PORT, "confidence high")]
-        assert [it.reason.split(";")[0] for it in prompt.left_out] == ["confidence low, less than high"]
+        assert [(it.words, it.reason.split(" (")[0]) for it in prompt.shown] == [(PORT, "probability 0.99")]
+        assert [it.reason.split(", ")[-1] for it in prompt.left_out] == ["less than 0.45"]
         assert (prompt.budget, prompt.store) == (1_500, "default")
         assert [it.reason for it in begun.shown] == ["a decision in force", "worth knowing"]
         await written(over, mock_clock)
@@ -210,6 +210,32 @@ async def test_a_judgement_does_not_keep_an_older_operation_from_being_undone(tm
         await over.does("undo", operation=done.op_id)
         it = (await over.does("get", id=insight_id)).insight
         assert (it.importance, it.useful) == (3, 1)
+
+
+async def test_a_memory_learns_the_prompt_it_was_useful_for(tmp_path: Path) -> None:
+    prompt, text = "hotfix straight away?", "Every change to main goes through a merge request"
+
+    async def cues(insight_id: str) -> list[tuple[str, str]]:
+        return [(cue.text, cue.source) for cue in (await over.does("get", id=insight_id)).insight.cues]
+
+    async with desk(tmp_path) as over:
+        insight_id = await over.remember(text, cues=["can I just commit this?"])
+        assert text not in await over.asks(prompt, session="before")
+        revised = await over.does("update", id=insight_id, importance=5)
+        done = await over.does("feedback", id=insight_id, verdict="useful", prompt=prompt)
+        assert (done.useful, done.learned) == (1, True)
+        assert await cues(insight_id) == [("can I just commit this?", "given"), (prompt, "learned")]
+        assert text in await over.asks(prompt, session="after")
+        again = await over.does("feedback", id=insight_id, verdict="useful", prompt=f" {prompt.upper()}")
+        assert (again.useful, again.learned) == (2, False)
+        misled = await over.does("feedback", id=insight_id, verdict="misled", prompt="deploy on a Friday")
+        assert not misled.learned
+        await over.does("undo", operation=revised.op_id)
+        assert (prompt, "learned") in await cues(insight_id), "an older operation did not bring it"
+        last = await over.does("feedback", id=insight_id, verdict="useful", prompt="revert the release")
+        assert ("revert the release", "learned") in await cues(insight_id)
+        await over.does("undo", operation=last.op_id)
+        assert await cues(insight_id) == [("can I just commit this?", "given"), (prompt, "learned")]
 
 
 async def test_a_judged_memory_is_not_shown_again(tmp_path: Path) -> None:

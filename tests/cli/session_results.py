@@ -24,7 +24,7 @@ SESSION = SessionView(
             ShownMemory(GONE, "", None, True, 0, 0),
         ]),
         Shown("2026-02-18T09:12:30.000000Z", "task", "agent-1", 64, [
-            ShownMemory(OTHER, "confidence high, worth 0.75, found by keyword and vector",
+            ShownMemory(OTHER, "probability 0.75 (passage +1.20), found by keyword and vector",
                         "The staging server runs on port 8443 behind Caddy", False, 0, 0),
         ]),
     ],
@@ -35,8 +35,8 @@ SESSION_RESULTS: dict[str, object] = {
     "hook": HookPreviewResult(
         text="mnemond remembers this.\n<recalled-data 12>\n<ref:9f8e7d6c> Port 8443\n</recalled-data 12>",
         tokens=64, budget=1_500, store="default",
-        shown=[PreviewMemory(OTHER, "confidence high, worth 0.75, found by keyword and vector", "Port 8443")],
-        left_out=[PreviewMemory(f"{n}{ID[1:]}", f"confidence low; worth 0.{n}", "Tea") for n in range(9)],
+        shown=[PreviewMemory(OTHER, "probability 0.75 (passage +1.20), found by keyword and vector", "Port 8443")],
+        left_out=[PreviewMemory(f"{n}{ID[1:]}", f"probability 0.0{n}", "Tea") for n in range(9)],
     ),
     "useful": FeedbackResult(id=ID, verdict="useful", useful=1, misled=0, op_id="op-8", replayed=False),
     "misled": FeedbackResult(id=ID, verdict="misled", useful=1, misled=2, op_id="op-9", replayed=True),
@@ -51,7 +51,7 @@ SESSION_TRANSCRIPTS = {
     7c7c7c7c  purged
   2026-02-18 09:12:30  task of agent agent-1, 64 tokens
     9f8e7d6c  The staging server runs on port 8443 behind Caddy
-              confidence high, worth 0.75, found by keyword and vector
+              probability 0.75 (passage +1.20), found by keyword and vector
 """,
     "hook": """\
 mnemond remembers this.
@@ -62,24 +62,24 @@ mnemond remembers this.
 store "default", 64 of 1,500 tokens of a session
 shown:
   9f8e7d6c  Port 8443
-            confidence high, worth 0.75, found by keyword and vector
+            probability 0.75 (passage +1.20), found by keyword and vector
 not shown:
   0a2b3c4d  Tea
-            confidence low; worth 0.0
+            probability 0.00
   1a2b3c4d  Tea
-            confidence low; worth 0.1
+            probability 0.01
   2a2b3c4d  Tea
-            confidence low; worth 0.2
+            probability 0.02
   3a2b3c4d  Tea
-            confidence low; worth 0.3
+            probability 0.03
   4a2b3c4d  Tea
-            confidence low; worth 0.4
+            probability 0.04
   5a2b3c4d  Tea
-            confidence low; worth 0.5
+            probability 0.05
   6a2b3c4d  Tea
-            confidence low; worth 0.6
+            probability 0.06
   7a2b3c4d  Tea
-            confidence low; worth 0.7
+            probability 0.07
   and 1 more, see --json
 """,
     "useful": """\

@@ -167,6 +167,8 @@ async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
         assert ref is not None
         assert await over.use("feedback", id=ref[1], verdict="useful") == "Counted: useful 1, misled 0."
         assert await over.use("feedback", id=ref[1], verdict="misled") == "Counted: useful 1, misled 1."
+        learned = await over.use("feedback", id=ref[1], verdict="useful", prompt="where did we write that down")
+        assert learned == "Counted: useful 2, misled 1. It has the prompt as a cue now."
         found = re.search(r"<ref:(\w{8}) ", listed)
         assert found is not None
         assert "importance: " in await over.use("get", id=found[1])
