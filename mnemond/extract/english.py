@@ -14,7 +14,7 @@ from mnemond.extract.english_endings import no_longer
 from mnemond.extract.english_grammar import Clause, grammar, parse, words_in
 from mnemond.extract.english_reference import mentions, resolved
 from mnemond.extract.english_statements import MOMENT, Statement, plain
-from mnemond.extract.english_values import is_of_today
+from mnemond.extract.english_values import content_size, is_of_today
 from mnemond.extract.facts import is_hedged, says_name, stated_name
 from mnemond.extract.findings import (
     Family,
@@ -79,6 +79,8 @@ def findings(text: str, scene: Scene) -> Judged:
     if scene.by_agent:
         judged = _of_agent_sentence(lead, scene)
         return judged if isinstance(judged, str) else [judged]
+    if _IMAGINED.match(lead.rest):
+        return "hypothetical"
     found = [each for part in _parts(lead, sentence, scene) for each in part.judged]
     if not any(isinstance(each, Finding) for each in found):
         scene_reasons = {each.reason for each in found if isinstance(each, Left)}
@@ -231,6 +233,8 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
         return _name_of_speaker(part, scene)
     if _POINTING.search(part):
         return "unclear reference"
+    if _HEARD.match(part):
+        return "uncertain"
     bare, tail = _without_tail(_STILL.sub("", part))
     if _SUPPOSED.match(bare) or _DEPENDENT.match(bare):
         family = _family(bare, scene)
@@ -242,6 +246,8 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
     if whole is None or _OBJECTLESS.match(whole):
         return "unclear reference"
     family = _family(whole, scene)
+    if family is not None and family.name == "relation" and (said := parse(whole)) is not None and _opines(said):
+        return _statement(whole, scene, aside, tail)
     if family is not None:
         reason = ("itemised" if scene.itemised and family.name not in _DIRECT else None) or _objection(
             whole, family, reminded=aside.reminded
@@ -259,8 +265,13 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         return "request"
     dated = is_dated(whole, scene)
     judged = plain(parsed, dated=dated, person=aside.person) if parsed is not None else "nothing lasting"
-    if parsed is not None and isinstance(judged, str) and (inner := _reported(parsed)) is not None:
-        judged = plain(inner, dated=dated)
+    opinion = parsed is not None and parsed.head not in ("i", "we", "you") and _opines(parsed)
+    if parsed is not None and (opinion or isinstance(judged, str)):
+        inner = _reported(parsed)
+        if inner is not None:
+            judged = plain(inner, dated=dated)
+        elif opinion and (parsed.verb == "use" or content_size(parsed.rest) < MIN_SAID):
+            judged = "nothing lasting"
     request = is_request(whole)
     if isinstance(judged, Statement):
         if is_hedged(whole):
@@ -300,17 +311,34 @@ _ORDER: Final = regex(r"(?!i\b|we\b|you\b|let\b|if\b|help\b|this\b|that\b)[a-z]+
 
 
 _REPORTS: Final = words_of("say tell mention confirm insist explain report announce decide write")
+_OPINES: Final = words_of("say think believe claim argue")
+"""Verbs of an opinion or a greeting. What is kept is what lasts of what is said."""
+_USED: Final = regex(r"(?:to )?(?:say|tell|think|believe|claim)\b", re.IGNORECASE)
+MIN_SAID: Final = 2
+"""Content words of what a person says, from which on it is more than a greeting."""
 _THAT: Final = regex(r"(?:(?:me|us|him|her|them) )?(?:that )?(?P<inner>.+)", re.IGNORECASE)
+
+
+def _opines(clause: Clause) -> bool:
+    return clause.verb in _OPINES or (clause.verb == "use" and _USED.match(clause.rest) is not None)
 
 
 def _reported(clause: Clause) -> Clause | None:
     """Return the reported clause of "the vet said our dog weighs 31 kg"; None if `clause` reports nothing."""
-    if clause.verb not in _REPORTS or clause.tense not in ("past", "present", "perfect") or clause.head in ("i", "you"):
+    if (
+        clause.tense not in ("past", "present", "perfect")
+        or clause.head in ("i", "you")
+        or clause.verb not in _REPORTS | _OPINES
+    ):
         return None
     found = _THAT.fullmatch(clause.rest)
     return parse(found["inner"]) if found is not None else None
 
 
+_HEARD: Final = regex(
+    r"(?:i|we) (?:(?:have|just|once|also) |'ve )?(?:read|heard|learn(?:ed|t)|saw|seen) that\b", re.IGNORECASE
+)
+"""What a person knows from others only."""
 _STILL: Final = regex(
     r"\A(?:(?:but|and|still|also|please|just) )+"
     r"(?=(?:no|run|use|keep|write|ask|check|add|always|never|don't|put|give)\b)",
@@ -491,6 +519,12 @@ _SUPPOSED: Final = regex(
     r"|provided\b|as if\b|i wish\b|if only\b|whether\b|in an ideal world|ideally)",
     re.IGNORECASE,
 )
+_IMAGINED: Final = regex(
+    r"(?:suppos(?:e|ing)\b|imagine\b|let's (?:say|assume|suppose|imagine|pretend)|what if\b|say (?:we|i|you)\b"
+    r"|hypothetically|in theory|theoretically|in an ideal world|i wish\b|if only\b)(?! .{1,160}\bactually\b)",
+    re.IGNORECASE,
+)
+"""An opening after which nothing of its sentence is said to be so."""
 _STATES: Final = regex(
     r"\S+ (?:is|are|was|were|has|have|had|must|runs?|lives?|uses?|will|goes|go out|can|cannot)\b", re.IGNORECASE
 )
@@ -518,6 +552,8 @@ _MOMENT: Final = regex(
     r"|before you (?:finish|start|commit)|when you're done)\b",
     re.IGNORECASE,
 )
+_EACH_TIME: Final = regex(r"\b(?:always|never|whenever|every time|each time)\b", re.IGNORECASE)
+"""What is to be done each time before a commit is no order of the moment."""
 _EXCLAIMED: Final = regex(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
 
 
@@ -532,6 +568,8 @@ def is_request(sentence: str) -> bool:
 def _is_of_the_moment(sentence: str) -> bool:
     """True if it holds for now, or for one task."""
     found = _MOMENT.search(sentence)
+    if found is not None and found[0].lower().startswith(("before", "when")) and _EACH_TIME.search(sentence):
+        found = _MOMENT.search(sentence, found.end())
     if found is not None and found[0].lower() == "so far" and numbers(sentence):
         found = _MOMENT.search(sentence, found.end())
     return found is not None or _EXCLAIMED.search(sentence) is not None

@@ -184,13 +184,23 @@ def clauses(sentence: str) -> list[Part]:
         if begin <= starts[-1] or begin >= len(sentence) or begin not in places:
             continue
         at = places[begin]
-        if not _opens(sentence, words, at, begin, seam[0]):
+        if not _opens(sentence, words, at, begin, seam[0]) or _is_condition(
+            sentence[starts[-1] : seam.start()], seam[0]
+        ):
             continue
         if _is_whole(sentence[starts[-1] : seam.start()], seam[0], order=_is_order(words, at)):
             ends.append(seam.start())
             starts.append(begin)
     ends.append(len(sentence))
     return [Part(sentence[start:end].strip(), start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+_WHERE: Final = regex(r"\b(?:where|whose|in which|such that|so that|when|if)\b", re.IGNORECASE)
+
+
+def _is_condition(before: str, seam: str) -> bool:
+    """True if a plain "and" goes on with what an order asks for: "add a test where the name is empty and the age 4"."""
+    return seam.strip() in ("and", "&") and _WHERE.search(before) is not None and _is_order(words_in(before.lower()), 0)
 
 
 def _opens(sentence: str, words: list[Word], at: int, begin: int, seam: str) -> bool:

@@ -39,6 +39,9 @@ _WORK_ON_TEXT: Final = regex(
     rf"|\b(?:a|the|my|our|some) [\w-]+ (?:\w+ )?(?:wrote|said|says|writes|replied|reported|sent|posted|complain(?:s"
     rf"|ed))\b[^.]{{0,40}}:"
     rf"|\b(?:somebody|someone|he|she|they) (?:wrote|said|says|writes|replied|reported|sent)\b[^.]{{0,40}}:"
+    rf"|\b(?:write|draft|compose|send) [^.:]{{0,60}}\b(?:{_TEXT}|mail|tweet|sms|cover letter)\b[^.:]{{0,40}}:"
+    r"|\b(?:schreib|verfass|entwirf|formulier)\w{0,2} [^.:]{0,60}\b(?:e-?mail|mail|brief|nachricht|antwort|sms|text"
+    r"|anschreiben)\b[^.:]{0,40}:"
     r"|\b(?:übersetz|korrigier|lektorier)\w{0,3}\b|\bfass\w{0,2}\b.{1,60}\bzusammen\b|\bformulier\w{0,2}\b.{1,60}\bum\b"
     "|总结一?下|概括|(?:通知|文章|邮件|消息|网页|文档|段话)[：:]"
     "|翻译|润色|改写|总结(?:一下|下)?.{0,8}(?:以下|下面|这)|校对|下面这[段封篇条]|以下是)",
@@ -58,7 +61,13 @@ _PLAY: Final = regex(
 _INVENTED: Final = regex(
     r"\b(?:my|the|our|a|main) (?:main |fictional |first |second )?(?:character|protagonist|antagonist|hero|heroine"
     r"|villain|narrator)s?\b"
-    r"(?! (?:set|limit|count|encoding|class)\b)|\bin (?:my|the|our) (?:story|novel|game|screenplay|campaign|book),"
+    r"(?! (?:set|limit|count|encoding|class)\b)|\bin (?:my|the|our) (?:story|novel|game|screenplay|book),"
+    r"|\bin (?:my|the|our) (?:[\w&-]+ ){0,2}campaign,"
+    r"|\bin (?:my|the|our|a|this) (?:[\w-]+ ){0,2}(?:story|novel|screenplay|book|comic|sitcom|film|movie)"
+    r"(?: (?:that |which )?(?:i|we)(?:'m|'re|'ve| am| are| have| want| wrote| read| saw| watched)\b"
+    r"|,? (?:my|her|his|their) (?:character|hero|heroine)\b)"
+    r"|\bin (?:meinem|unserem|dem|einem) (?:[\wäöüß-]+ ){0,2}(?:roman|drehbuch|buch|film|theaterstück|krimi|märchen"
+    r"|comic|hörspiel)\b|(?:小说|剧本|故事|电影|漫画)(?:里|中)"
     r"|\bonce upon a time\b",
     re.IGNORECASE,
 )

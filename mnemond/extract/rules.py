@@ -91,6 +91,15 @@ OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
 _SECRET = regex(r"\[REDACTED|\b(?=\w{0,40}\d)(?=\w{0,40}[a-z])(?=\w{0,40}[A-Z])\w{24,}\b")
 """A redacted secret, or what looks like one: without it the sentence says nothing."""
 
+_DOUBTED = regex(
+    r"(?:so |and |but )?(?:(?:is|are|was) (?:that|this|it|he|she|they) (?:still |really |actually |even )?(?:true|right"
+    r"|correct|accurate|so)|can (?:that|this) be (?:true|right)|true|right|correct)\?"
+    r"|stimmt das\b|ist das (?:wahr|richtig|korrekt|so)\b|hat (?:er|sie) recht\b"
+    r"|(?:这|那)?(?:是|对)(?:真的|对的|这样)?(?:吗|么)",
+    re.IGNORECASE,
+)
+"""A question whether the sentence before it is true: that one says nothing of its own."""
+
 _REASON = regex(r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE)
 _SO = regex(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
 _FIXED_BY = regex(
@@ -185,7 +194,10 @@ class _Reading:
                 break
             facts, dropped = len(self._facts), len(self._dropped)
             joined = None if last is None else self._joined(last, sentence)
-            if joined is not None:
+            if at + 1 < len(found) and _DOUBTED.match(found[at + 1].text):
+                self._drop(sentence.text, "question")
+                last = None
+            elif joined is not None:
                 last = self._facts[-1] = joined
             else:
                 last = self._judge(message, sentence)

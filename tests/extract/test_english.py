@@ -147,6 +147,14 @@ def test_what_holds_for_the_moment(said: str) -> None:
         "Everybody knows Rust.",
         "When I run it, it crashes.", "If it works, push it.", "stacktrace comes in a sec", "I'm staying positive.",
         "I could use Kafka.", "I prefer option B.", "The app crashes on Android.", "The nightly import keeps dying.",
+        "In the novel I'm writing, Clara is a surgeon in Vienna and hates her father.",
+        "In my D&D campaign, the king is called Aldric. He rules Westmarch.",
+        "Suppose our API had 10 million users and each sent 5 requests a day.",
+        "Add a test where user.name is 'Bob' and age is 42, then check that it is rejected.",
+        "My colleague says Rust is always faster than Go. Is that true?", "My wife says hi.",
+        "My grandma used to say that bread is better on the second day.", "I read that Apple moved to ARM in 2020.",
+        "Write the intro.", "Give me a summary.",
+        "Write a mail to Mr Vogt: The meeting on Friday is cancelled, we meet on Monday at 10.",
     ],
 )  # fmt: skip
 def test_what_is_said_in_passing_is_not(said: str) -> None:
@@ -178,6 +186,8 @@ def test_what_is_said_in_passing_is_not(said: str) -> None:
         ("Can you stop telling me to see a doctor?", "Don't tell User to see a doctor any more"),
         ("Before you order anything for me, ask me first.", "Before you order anything for User, ask User first"),
         ("Never suggest pork recipes to me.", "Never suggest pork recipes to User"),
+        ("Please always run ruff before you commit here.", "Always run ruff before you commit here"),
+        ("Write the commit messages in English.", "Write the commit messages in English"),
         ("Call me Theo.", "User's name is Theo, call the user Theo"),
     ],
 )  # fmt: skip
