@@ -25,7 +25,7 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
-from mnemond.api import types_admin, types_changes, types_extract, types_memories, types_sessions
+from mnemond.api import types_admin, types_changes, types_extract, types_memories, types_rules, types_sessions
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.model import answers
@@ -142,6 +142,13 @@ class CuesMethods(_Methods):
     apply = remote(types_changes.CUES_APPLY)
 
 
+class RuleMethods(_Methods):
+    """`rules.…`: memories that are shown before calls of tools."""
+
+    list = remote(types_rules.RULES_LIST)
+    set = remote(types_rules.RULES_SET)
+
+
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
@@ -194,6 +201,7 @@ class Client:
         self.jobs = JobMethods(self)
         self.session = SessionMethods(self)
         self.hook = HookMethods(self)
+        self.rules = RuleMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
         self.config = ConfigMethods(self)

@@ -25,6 +25,7 @@ from mnemond.model.query import Span
 from mnemond.store.operations import Proposal, Write
 from mnemond.text.dates import only_date
 from mnemond.wire.deferred import Deferred
+from mnemond.wire.dispatch import Call
 from mnemond.wire.params import Params, ScopedWriteParams
 
 _json = msgspec.json.Encoder(order="deterministic")
@@ -34,6 +35,16 @@ USER: Final = "user"
 
 OTHERS: Final = ("host:", "system:")
 """Prefixes of `triggered_by` for tools, and for jobs of the daemon."""
+
+
+def only_at_terminal(call: Call, field: str) -> None:
+    """Raise MnemonError(INVALID_PARAMS) unless a person at a terminal asks for it: tools, extraction, imports and
+    commands that an agent runs have none."""
+    if not call.at_terminal:
+        raise invalid(
+            [FieldProblem(field, f"{field} is taken from a person at a terminal only; nothing was written")],
+            hint="ask the user to run it: mnemonctl rules enforce ID deny",
+        )
 
 
 class Identities:

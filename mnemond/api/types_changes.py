@@ -18,6 +18,7 @@ from mnemond.api.types_memories import (
     EntityMode,
     Id,
     Names,
+    When,
 )
 from mnemond.model.answers import HistoryResult, LogLine, RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, EdgeType
@@ -55,7 +56,7 @@ MAX_CUED: Final = 200
 
 class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     """Fields that are absent keep their values; at least one of content, category, importance, tags, entities, cues,
-    source, conversation_id, created_at and metadata must be given.
+    when, source, conversation_id, created_at and metadata must be given.
 
     Metadata replace all but the dates of the text and the relations that were extracted from it; null removes metadata
     and conversation_id. Without given entities those that were provided before stay. The scope ids select the memory:
@@ -70,6 +71,10 @@ class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     entities: Annotated[Entities | UnsetType, about("all names, instead of those before")] = UNSET
     entity_mode: EntityMode | UnsetType = UNSET
     cues: Annotated[Cues | UnsetType, about("all cues, instead of those before", item="--cue")] = UNSET
+    when: Annotated[
+        When | UnsetType,
+        about("all triggers, instead of those before; what is enforced stays", option="--triggers", item="--when"),
+    ] = UNSET
     source: Annotated[Name | UnsetType, about("who said it")] = UNSET
     conversation_id: Conversation | UnsetType = UNSET
     created_at: Annotated[Time | UnsetType, about("when it happened, RFC 3339")] = UNSET

@@ -51,6 +51,15 @@ Cues = Annotated[
         item="--cue",
     ),
 ]
+When = Annotated[
+    Names,
+    about(
+        "calls of tools before which it is shown as a rule: Bash:git push*, Edit:migrations/**, a tool's name, or"
+        " words:drop table",
+        option="--triggers",
+        item="--when",
+    ),
+]
 Id = Annotated[IdOrPrefix, about("id of a memory, or a unique beginning of it")]
 AllowSecret = Annotated[bool, about("keep what looks like a key or a password as it is")]
 DryRun = Annotated[bool, about("say what would happen and write nothing")]
@@ -106,6 +115,11 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     entities: Entities = ()
     entity_mode: EntityMode = "merge"
     cues: Cues | UnsetType = UNSET  # so that requests without any have the digests of earlier versions
+    when: When | UnsetType = UNSET
+    enforce: Annotated[
+        Literal["ask", "deny"] | UnsetType,
+        about("let such a call wait for your consent, or refuse it; taken from a terminal only", metavar="HOW"),
+    ] = UNSET
     source: Annotated[Name, about("who said it")] = "user"
     conversation_id: Conversation = None
     project: ToldIn = None

@@ -17,7 +17,7 @@ from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
-from mnemond.model.changes import RecallLine, Showing
+from mnemond.model.changes import RecallLine, Showing, TriggerCount
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import MAX_RECALLS
 from mnemond.store.showings import MAX_SHOWINGS
@@ -92,6 +92,17 @@ class Uses:
             waiting.lines.append(line)
         waiting.showings.extend(showings)
 
+    def note_rules(self, warm: OpenStore, counts: Sequence[TriggerCount]) -> None:
+        """Schedule the counting of rules."""
+        if self._nursery is None:
+            return
+        name = warm.store.name
+        waiting = self._waiting.get(name)
+        if waiting is None:
+            waiting = self._waiting[name] = _Gathered(warm)
+            self._nursery.start_soon(self._count_soon, name)
+        waiting.add_rules(counts)
+
     async def _count_soon(self, name: str) -> None:
         await trio.sleep(GATHER_S)
         gathered = self._waiting.pop(name)
@@ -110,12 +121,13 @@ class Uses:
     def _submit(self, gathered: _Gathered, done: OnResult) -> bool:
         """Submit the next batch; return False if there is none, or if the store is busy or closing, which is reported
         elsewhere and matters more than these counts."""
-        times, lines, showings = gathered.next_batch()
-        if not (times or lines or showings):
+        batch = gathered.next_batch()
+        if not any(batch):
             return False
         store = gathered.warm.store
+        times, lines, showings, rules = batch
         try:
-            store.submit(propose(times, self._identities.own(store.name, CAUSE), lines, showings), done)
+            store.submit(propose(times, self._identities.own(store.name, CAUSE), lines, showings, rules), done)
         except MnemonError:
             return False
         return True
@@ -129,11 +141,25 @@ class _Gathered:
         self.times: Counter[str] = Counter()
         self.lines: deque[RecallLine] = deque(maxlen=MAX_RECALLS)
         self.showings: deque[Showing] = deque(maxlen=MAX_SHOWINGS)
+        self.rules: dict[tuple[str, str], TriggerCount] = {}
 
-    def next_batch(self) -> tuple[dict[str, int], list[RecallLine], list[Showing]]:
+    def add_rules(self, counts: Sequence[TriggerCount]) -> None:
+        """Add to the pending counts of rules."""
+        for each in counts:
+            key = (each.id, each.pattern)
+            had = self.rules.get(key)
+            if had is None and len(self.rules) < MAX_WAITING:
+                self.rules[key] = each
+            elif had is not None:
+                self.rules[key] = TriggerCount(
+                    *key, had.matched + each.matched, had.shown + each.shown, had.followed + each.followed
+                )
+
+    def next_batch(self) -> tuple[dict[str, int], list[RecallLine], list[Showing], list[TriggerCount]]:
         """Remove and return the next batch."""
         times = {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
-        return times, _taken(self.lines), _taken(self.showings)
+        rules = [self.rules.pop(each) for each in list(islice(self.rules, AT_ONCE))]
+        return times, _taken(self.lines), _taken(self.showings), rules
 
 
 def _taken(waiting: deque[T]) -> list[T]:

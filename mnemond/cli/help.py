@@ -6,7 +6,20 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mnemond.cli import admin, cues, embed, history, links, maintenance, recall, remember, revise, sessions, stores
+from mnemond.cli import (
+    admin,
+    cues,
+    embed,
+    history,
+    links,
+    maintenance,
+    recall,
+    remember,
+    revise,
+    rules,
+    sessions,
+    stores,
+)
 from mnemond.cli.output import Style, lines, wrap
 from mnemond.cli.parser import GLOBALS, Command, Group, Option, Words
 
@@ -25,12 +38,8 @@ HELP = Command(
 )
 """Both are answered without a daemon."""
 
-_DECLARED = [
-    each
-    for module in (remember, cues, recall, revise, links, history, sessions, admin, stores, embed, maintenance)
-    for each in vars(module).values()
-    if isinstance(each, Command)
-]
+_MODULES = (remember, cues, recall, revise, rules, links, history, sessions, admin, stores, embed, maintenance)
+_DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 
 COMMANDS = tuple(sorted([*_DECLARED, VERSION, HELP], key=lambda command: list(Group).index(command.group)))
 

@@ -27,6 +27,7 @@ from mnemond.cli.output import (
     text_width,
 )
 from mnemond.cli.parser import ID, Command, Group, Words
+from mnemond.cli.recall import trigger_text
 from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
 from mnemond.model.outcomes import UndoResult
 from mnemond.wire.params import plural
@@ -35,10 +36,9 @@ from mnemond.wire.params import plural
 
 
 _COMPARED = (
-    "content", "category", "importance", "tags", "entities", "cues", "source", "channel", "access_count", "status",
-    "superseded_by", "created_at", "valid_from", "invalid_at", "conversation_id", "user_id", "session_id", "agent_id",
-    "project", "pinned", "paired_with", "corroboration_count", "useful",
-    "misled", "metadata",
+    "content", "category", "importance", "tags", "entities", "cues", "when", "source", "channel", "access_count",
+    "status", "superseded_by", "created_at", "valid_from", "invalid_at", "conversation_id", "user_id", "session_id", 
+    "agent_id", "project", "pinned", "paired_with", "corroboration_count", "useful", "misled", "metadata",
 )  # fmt: skip
 """Fields whose changes are shown: all but `updated_at`, which is the time of the operation, and
 `effective_importance`, which follows from the rest and from the hour."""
@@ -117,6 +117,8 @@ def _differences(before: MemoryState | None, after: MemoryState, room: int) -> I
         if old != new:
             if name == "cues":
                 old, new = (tuple(cue.text for cue in state.cues) for state in (before, after))
+            if name == "when":
+                old, new = (tuple(map(trigger_text, state.when)) for state in (before, after))
             yield _change(f"{name.replace('_', ' ')}: ", one_line(_value(old)), one_line(_value(new)), room)
     yield from _links(before, after)
 

@@ -50,7 +50,7 @@ from mnemond.model.answers import (
     Unasked,
     traits_text,
 )
-from mnemond.model.memory import Cue
+from mnemond.model.memory import Cue, Trigger
 from mnemond.wire.params import about, plural
 
 _FILTERS = (
@@ -327,7 +327,7 @@ SEARCH = Command(
 
 
 _FIELDS = (
-    "status", "category", "importance", "effective_importance", "tags", "entities", "cues", "source", "channel",
+    "status", "category", "importance", "effective_importance", "tags", "entities", "cues", "when", "source", "channel",
     "conversation_id", "user_id", "session_id", "agent_id", "project", "created_at", "updated_at", "valid_from",
     "invalid_at", "access_count", "pinned", "paired_with", "metadata",
 )  # fmt: skip
@@ -389,10 +389,18 @@ def _value(insight: InsightDetail, name: str) -> str:
     if value is None or value is False or value in ((), {}):
         return ""
     if isinstance(value, tuple):
+        if name == "when":
+            return one_line("; ".join(map(trigger_text, value)))
         return one_line("; ".join(map(_cue, value)) if name == "cues" else ", ".join(value))
     if isinstance(value, float):
         return f"{value:.2f}"
     return one_line(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def trigger_text(trigger: Trigger) -> str:
+    """Return a trigger with what a person set."""
+    marks = [each for each in (trigger.enforce, trigger.state) if each not in ("tell", "on")]
+    return f"{trigger.pattern} ({', '.join(marks)})" if marks else trigger.pattern
 
 
 def _cue(cue: Cue) -> str:

@@ -36,6 +36,7 @@ class CliHandler:
     @handles("cli.run")
     async def run(self, call: Call, params: CliRunParams) -> CliRunResult:
         """Run one command line. A MnemonError becomes its text."""
+        seen = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
         outdated = is_outdated(params.client_version)
         try:
             check_protocol(params.protocol)
@@ -45,7 +46,7 @@ class CliHandler:
         except MnemonError as error:
             return failure(error, output_of(params), outdated=outdated)
         try:
-            result = await self._invoke(_method(parsed), msgspec.json.encode(parsed.params), call)
+            result = await self._invoke(_method(parsed), msgspec.json.encode(parsed.params), seen)
         except MnemonError as error:
             return failure(error, parsed.output, outdated=outdated)
         render = partial(success, parsed.command, result, parsed.output, outdated=outdated)

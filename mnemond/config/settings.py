@@ -651,6 +651,14 @@ class HookSettings(Section, frozen=True):
             " 0 = no limit.",
         ),
     ] = 1_500
+    rules: Annotated[
+        Literal["hold", "tell", "off"],
+        Meta(
+            description="Rules, memories with a trigger, before calls of tools. `hold`: a call that would change"
+            " something is held back once, so that the agent reads the rule before it is made; `tell`: the agent gets"
+            " the rule with the result of the call; `off`: nothing is said, and nothing that was enforced is refused."
+        ),
+    ] = "hold"
     keep: Annotated[
         bool, Meta(description="Keep prompts with their answers, and summaries, to extract facts from them.")
     ] = True

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
+from mnemond.api.rules import RuleBooks
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_sessions import HookPreviewParams, HookPreviewResult, PreviewMemory
 from mnemond.api.uses import Uses
@@ -22,6 +23,7 @@ from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.budget import NOTHING, Told, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import PromptText, brief, render_prompt_memories
+from mnemond.hooks.rules import RuleGuard
 from mnemond.hooks.sessions import (
     CLEARED,
     COMPACTED,
@@ -51,6 +53,7 @@ from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, wi
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
+from mnemond.wire.hooks import Said
 
 THREADS: Final = 1
 """Texts read at once: a hook does not wait long for them anyway."""
@@ -89,6 +92,7 @@ class AgentMemory:
         projects: Projects,
         queue: ExchangeQueue,
         uses: Uses,
+        rule_books: RuleBooks,
         sessions: AgentSessions,
         seen: LastSeen,
         clock: Clock,
@@ -108,6 +112,7 @@ class AgentMemory:
         self._projects = projects
         self._queue = queue
         self._uses = uses
+        self._rules = RuleGuard(rule_books, uses, stopwatch)
         self._sessions = sessions
         self.seen = seen
         self._clock = clock
@@ -120,9 +125,12 @@ class AgentMemory:
         """Use these settings from now on; a hook waits `within_s`."""
         self._settings, self._within_s = settings, within_s
 
-    async def at(self, event: HookEvent, call: Call) -> str:
-        """Return the text for the model; empty for an event that came before. Raises MnemonError."""
+    async def at(self, event: HookEvent, call: Call) -> Said:
+        """Return the text for the model, empty for an event that came before; of a call of a tool perhaps a Verdict.
+        Raises MnemonError."""
         self.seen.note(event.host)
+        if event.moment is Moment.TOOL_USE:
+            return await self._before_tool(event) if self._settings.enabled else ""
         if not self._settings.enabled or not self._sessions.is_new(event):
             return ""
         match event.moment:
@@ -143,6 +151,14 @@ class AgentMemory:
             case Moment.SESSION_END:
                 return await self._session_end(event)
         return ""
+
+    async def _before_tool(self, event: HookEvent) -> Said:
+        session, place = await self._session(event)
+        if not place.exists:
+            return ""
+        warm = await self._open_stores.opened(place.store)
+        shown = self._sessions.of(event, event.agent).rules if event.agent else session.rules
+        return await self._rules.before(event, shown, warm, place.project, self._settings)
 
     async def _session_start(self, event: HookEvent, call: Call) -> str:
         session, place = await self._session(event)
@@ -246,6 +262,9 @@ class AgentMemory:
     async def _session_end(self, event: HookEvent) -> str:
         session, place = await self._session(event)
         prompt = session.take_prompt()
+        warm = self._open_stores.warm(place.store) if place.exists else None
+        if warm is not None:
+            self._rules.end(session.rules, warm)
         self._sessions.end(event)
         if prompt:
             await self._keep(event, place, prompt, "", "exchange")

@@ -19,6 +19,7 @@ import msgspec
 from mnemond.api.types_admin import HostSeen
 from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import HookSettings
+from mnemond.hooks.rules import ShownRules
 from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
@@ -86,8 +87,8 @@ class AgentSession:
     """
 
     __slots__ = (
-        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "spent",
-        "summary", "task",
+        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "rules",
+        "spent", "summary", "task",
     )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
@@ -98,6 +99,7 @@ class AgentSession:
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
         self.spent = self.begun = 0
+        self.rules = ShownRules()
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""

@@ -38,7 +38,7 @@ class Columns(NamedTuple, Generic[Part]):
 
     `category` to `intent` are numbers in `Names`, 0 for None; `status` in `STATUS_CODES`. `accessed_us`: last access,
     else creation. `valid_us` to `event_end_us`: see the functions of these names. `length` to `dated`: see `Document`,
-    as features of the text for ranking. `cues`: how many it has.
+    as features of the text for ranking. `cues` and `triggers`: how many it has.
     """
 
     category: Part
@@ -68,6 +68,7 @@ class Columns(NamedTuple, Generic[Part]):
     asking: Part
     dated: Part
     cues: Part
+    triggers: Part
     mention_row: Part
     mention_entity: Part
     label_row: Part
@@ -79,8 +80,8 @@ DTYPES = Columns(
     chain=np.int32, channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64,
     accesses=np.int32, accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
     event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, length=np.float32, breadth=np.float32,
-    own=np.float32, asking=np.float32, dated=np.uint8, cues=np.uint8, mention_row=np.int64, mention_entity=np.int32,
-    label_row=np.int64, label_tag=np.int32,
+    own=np.float32, asking=np.float32, dated=np.uint8, cues=np.uint8, triggers=np.uint8, mention_row=np.int64,
+    mention_entity=np.int32, label_row=np.int64, label_tag=np.int32,
 )  # fmt: skip
 
 _OF_MENTIONS = frozenset({"mention_row", "mention_entity"})
@@ -267,7 +268,7 @@ class Table:
             names.channels.encode(insight.channel), names.intents.encode(insight.intent), STATUS_CODES[insight.status],
             insight.importance, created, insight.access_count, _accessed_us(insight, created), insight.pinned, 0,
             valid_us(insight, created), ends_us(insight), *event_us(insight), insight.quarantined, document.length,
-            document.breadth, document.own, document.asking, document.dated, len(insight.cues),
+            document.breadth, document.own, document.asking, document.dated, len(insight.cues), len(insight.when),
         )  # fmt: skip
 
     def _enter(self, insight: Insight, row: int, values: tuple[int | float, ...]) -> None:

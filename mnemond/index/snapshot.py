@@ -240,6 +240,13 @@ class Snapshot:
         own = self.vector(row)
         return own if own is None or self.dense.cued is None else self.dense.cued.with_own(row, own)
 
+    def with_triggers(self) -> list[Insight]:
+        """Return the live memories that have triggers, oldest row first."""
+        triggers = self.columns.triggers
+        if not triggers.any():
+            return []
+        return [self.insight(row) for row in np.flatnonzero(self.alive() & (triggers > 0)).tolist()]
+
     def without_vector(self) -> Rows:
         """Return the live rows that were not embedded, or not with their cues, ascending."""
         lacking = self.dense.present == 0

@@ -38,6 +38,7 @@ from mnemond.model.memory import Edge, Insight
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
     "channel", "intent", "valid_from", "invalid_at", "expires_at", "event_start", "event_end", "quarantined", "cues",
+    "when",
 )  # fmt: skip
 """Fields a row is found by. A row of which one changes is buried, and the memory gets a new one."""
 

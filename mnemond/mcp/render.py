@@ -279,6 +279,7 @@ def whole(result: GetResult, nonce: str) -> str:
         "entities": ", ".join(it.entities),
         "cues": "; ".join(cue.text for cue in it.cues),
         "project": it.project or "",
+        "when": "; ".join(each.pattern for each in it.when),
         "conversation": it.conversation_id or "",
         "updated": it.updated_at[:10],
         "status": it.status,

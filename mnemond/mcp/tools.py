@@ -54,6 +54,7 @@ class RememberArguments(StoreArguments, frozen=True, kw_only=True):
     tags: Tags | UnsetType = UNSET
     entities: Entities | UnsetType = UNSET
     cues: Annotated[Cues | UnsetType, about('3-6 prompts that need it: "can I just push?"; not "git"')] = UNSET
+    when: Annotated[tuple[str, ...] | UnsetType, about("A rule's calls: Bash:git push*, Edit:src/**.")] = UNSET
     source: Annotated[Name | UnsetType, about("Who said so: user, agent, or where you read it.")] = UNSET
     project: Annotated[
         Project | UnsetType, about("Name or directory of the one project it is about; none: it holds in all.")
@@ -81,7 +82,7 @@ class ForgetArguments(StoreArguments, frozen=True, kw_only=True):
 class UpdateArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
     content: Annotated[Text | UnsetType, about("The whole new text.")] = UNSET
-    category: Category | UnsetType = UNSET
+    category: str | UnsetType = UNSET  # one of those of `remember`; naming them again costs every session 30 tokens
     importance: Importance | UnsetType = UNSET
     tags: Annotated[Tags | UnsetType, about("All of them.")] = UNSET
     entities: Annotated[Entities | UnsetType, about("All of them.")] = UNSET
@@ -240,8 +241,7 @@ def _every() -> Mapping[str, Tool]:
         ),
         _tool(
             RememberArguments, "remember",
-            "Keep one thing for later sessions. What is known is not stored twice; what corrects an older memory takes"
-            " its place, and the answer says which.",
+            "Keep one thing for later sessions. What is known is not stored twice; what it corrects, it replaces.",
             writes="adds", meta=True,
         ),
         _tool(RelatedArguments, "related", "The memories around one: causes, effects, the same people or things."),

@@ -30,10 +30,14 @@ from mnemond.model.memory import (
     MAX_METADATA,
     MAX_TAG,
     MAX_TAGS,
+    MAX_TRIGGER,
+    MAX_TRIGGERS,
     NO_METADATA,
+    Enforcement,
     Entity,
     Insight,
     Scope,
+    TriggerState,
     format_us,
     parse_rfc3339,
 )
@@ -51,6 +55,7 @@ from mnemond.text.quality import quality_warnings, substance
 from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
+from mnemond.text.triggers import normal_trigger
 
 LONGEST_COMPARED = 64
 """Characters of a value that are compared with the choices; the comparison takes quadratic time."""
@@ -312,7 +317,8 @@ STORED_NAMES = NAMES[:-1]
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values.
-    `corrects`: its speaker says that it corrects an earlier statement, outside of the text."""
+    `corrects`: its speaker says that it corrects an earlier statement, outside of the text. `enforce` and
+    `trigger_state` are those of the triggers `when`."""
 
     content: str
     category: str = "general"
@@ -321,6 +327,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     entities: Sequence[str] = ()
     entity_mode: str = "merge"
     cues: Sequence[str] = ()
+    when: Sequence[str] = ()
+    enforce: Enforcement = "tell"
+    trigger_state: TriggerState = "on"
     source: str = "user"
     channel: str = "manual"
     conversation_id: str | None = None
@@ -352,6 +361,7 @@ def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES)
     found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
     found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
     found += _list_problems("cues", fields.get("cues"), MAX_CUES, MAX_CUE)
+    found += trigger_problems(fields.get("when"))
     if isinstance(metadata := fields.get("metadata"), Mapping):
         found += memory_problems(metadata)
     for name in NAMES:
@@ -401,6 +411,22 @@ def _content_problems(content: str) -> list[FieldProblem]:
         position = content.index("\0") + 1
         return [FieldProblem("content", f"content has a NUL character at position {position:,}; remove it")]
     return []
+
+
+def trigger_problems(values: object) -> list[FieldProblem]:
+    """Return the problems of triggers as they are given."""
+    found = _list_problems("when", values, MAX_TRIGGERS, MAX_TRIGGER)
+    if found or not isinstance(values, list | tuple):
+        return found
+    for position, value in enumerate(values):
+        try:
+            normal_trigger(value)
+        except ValueError as error:
+            found.append(FieldProblem(f"when[{position}]", f"when[{position}]: {error}"))
+        else:
+            if kind := kind_in_name(value):
+                found.append(FieldProblem(f"when[{position}]", f"when[{position}] looks like a secret ({kind})"))
+    return found
 
 
 def _list_problems(field: str, values: object, most: int, longest: int) -> list[FieldProblem]:

@@ -45,6 +45,7 @@ from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import IsMemory
+from mnemond.text.triggers import proposed_trigger
 
 VERBATIM: Final = "verbatim"
 """The engine that stores every message unchanged."""
@@ -184,12 +185,15 @@ def prepare(
     """Prepare a fact like any memory, without its vector; one that says that it holds in all projects belongs to none.
     `as_it_is`: skip substance check, diff, and that."""
     general = not as_it_is and is_general(fact.content)
+    proposed = proposed_trigger(fact.content)
     draft = Draft(
         content=fact.content,
         category=fact.category,
         importance=of_five(fact.importance),
         entities=tuple(each.name for each in fact.entities),
         cues=fact.cues,
+        when=() if proposed is None else (proposed,),
+        trigger_state="proposed",
         source=fact.attributed_to,
         channel=EXTRACTED,
         conversation_id=provenance.conversation_id,

@@ -41,6 +41,7 @@ from mnemond.memory.draft import (
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
 from mnemond.memory.repetition import Repetition, united
 from mnemond.memory.retention import prune
+from mnemond.memory.rules import given_triggers, joined_triggers
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -59,6 +60,7 @@ from mnemond.model.memory import (
     Edge,
     Insight,
     TextWithCues,
+    Trigger,
     effective_importance,
     format_us,
     parse_rfc3339,
@@ -195,6 +197,7 @@ class Prepared(msgspec.Struct, frozen=True):
     reading: Reading
     said_us: int
     cues: tuple[Cue, ...] = ()
+    when: tuple[Trigger, ...] = ()
     vector: object = None  # Vector | None
     embed_error: str | None = None
 
@@ -229,7 +232,8 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
         compared=not draft.no_diff,
         corrects=draft.corrects,
     )
-    return Prepared(draft, tidy, reading, said_us, given_cues(tidy.cues))
+    when = given_triggers(draft.when, draft.enforce, draft.trigger_state)
+    return Prepared(draft, tidy, reading, said_us, given_cues(tidy.cues), when)
 
 
 def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Proposal:
@@ -321,8 +325,9 @@ class _Decision:
         old = self._insight(best.id)
         tidy, draft = self._prepared.clean, self._draft
         again = Repetition(
-            tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope, self._prepared.cues
-        )
+            tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope,
+            self._prepared.cues, self._prepared.when,
+        )  # fmt: skip
         union = united(old, again, self._snapshot, self._config.graph)
         survivor = msgspec.structs.replace(
             union.insight,
@@ -386,7 +391,9 @@ class _Decision:
         return pair(self._snapshot, insight, self._similarity, self._likeness, settings, now_us)
 
     def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
-        old, insight = self._insight(best.id), self._newcomer(compared, apart_from=best.id)
+        old = self._insight(best.id)
+        insight = self._newcomer(compared, apart_from=best.id)
+        insight = msgspec.structs.replace(insight, when=joined_triggers(old.when, insight.when))
         around = Neighbourhood(self._snapshot, insight, self._similarity, [self._row(best.id)])
         built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         unpaired = parted(self._snapshot, old)
@@ -427,6 +434,7 @@ class _Decision:
             valid_from=created,
             metadata=self._prepared.clean.metadata,
             cues=self._prepared.cues,
+            when=self._prepared.when,
         )
         read_in = with_reading(bare, self._prepared.reading, self._snapshot)
         named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]

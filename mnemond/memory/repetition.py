@@ -18,8 +18,9 @@ from mnemond.memory.cues import joined_cues
 from mnemond.memory.diff_rules import is_part, plain_words
 from mnemond.memory.draft import keywords_of
 from mnemond.memory.edge_builders import NewMemory, build_entity, edges_of
+from mnemond.memory.rules import joined_triggers
 from mnemond.model.changes import AddEdge
-from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Cue, Entity, Insight, Scope, parse_rfc3339
+from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Cue, Entity, Insight, Scope, Trigger, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, United
 from mnemond.text.entities import canonical_name, extract
 
@@ -37,6 +38,7 @@ class Repetition(msgspec.Struct, frozen=True):
     importance: int
     scope: Scope
     cues: Sequence[Cue] = ()
+    when: Sequence[Trigger] = ()
 
 
 class Union(msgspec.Struct, frozen=True):
@@ -58,7 +60,8 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
     entities = [each for each in again.entities if each.canonical not in had]
     cues = joined_cues(old.cues, again.cues)
     added_cues = [cue.text for cue in cues if cue not in old.cues]
-    if not tags and not entities and not added_cues and again.importance <= old.importance:
+    when = joined_triggers(old.when, again.when)
+    if not tags and not entities and not added_cues and when == old.when and again.importance <= old.importance:
         return Union(old)
     if old.scope != again.scope:
         return Union(old, report=United(omitted=FOR_OTHERS))
@@ -72,6 +75,7 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
         entities=(*old.entities, *(each.name for each in added)),
         importance=max(old.importance, again.importance),
         cues=cues,
+        when=when,
     )
     if added_tags or added:
         joined = msgspec.structs.replace(joined, keywords=keywords_of(joined, joined.entities, snapshot))
@@ -82,6 +86,7 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
         tags=added_tags,
         entities=[each.name for each in added],
         cues=added_cues,
+        when=[each.pattern for each in when if each not in old.when],
         importance_before=old.importance if raised else None,
         importance=joined.importance if raised else None,
         omitted=_beyond(tags[room_for_tags:], entities[room:]),

@@ -29,6 +29,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SetImportance,
     Showing,
+    TriggerCount,
 )
 from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import GcDone, GcKept, Used
@@ -498,10 +499,11 @@ def propose(
     identity: WriteContext,
     recalls: Sequence[RecallLine] = (),
     showings: Sequence[Showing] = (),
+    rules: Sequence[TriggerCount] = (),
 ) -> ChangeSet:
-    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs the rest."""
+    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs or counts the rest."""
     changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
     write = identity.change_set(
         method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
     )
-    return msgspec.structs.replace(write, recalls=tuple(recalls), showings=tuple(showings))
+    return msgspec.structs.replace(write, recalls=tuple(recalls), showings=tuple(showings), trigger_counts=tuple(rules))

@@ -16,6 +16,7 @@ from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_l
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
 from mnemond.memory.merged_text import Merged, lost, merged_text
+from mnemond.memory.rules import joined_triggers
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Cue, Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import (
@@ -269,6 +270,7 @@ def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insigh
         importance=max(kept.importance, leaving.importance),
         tags=tuple(dict.fromkeys((*older.tags, *newer.tags))),
         cues=joined_cues(older.cues, newer.cues),
+        when=joined_triggers(older.when, newer.when),
         valid_from=older.valid_from,
         boost_days=max(kept.boost_days, leaving.boost_days),
         paired_with=None,

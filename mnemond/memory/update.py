@@ -30,6 +30,7 @@ from mnemond.memory.draft import (
 )
 from mnemond.memory.edge_builders import Relinked, Relinking, relinked
 from mnemond.memory.history import Find, Present, active_row
+from mnemond.memory.rules import revised_triggers
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, UpdateResult
@@ -40,7 +41,7 @@ from mnemond.text.quality import quality_warnings
 from mnemond.text.similarity import normalised
 
 FIELDS = (
-    "content", "category", "importance", "tags", "entities", "cues", "source", "conversation_id", "created_at",
+    "content", "category", "importance", "tags", "entities", "cues", "when", "source", "conversation_id", "created_at",
     "metadata",
 )  # fmt: skip
 """Fields that can be changed."""
@@ -68,6 +69,7 @@ class NewValues(TypedDict, total=False):
     entities: tuple[str, ...]
     entity_mode: str
     cues: tuple[str, ...]
+    when: tuple[str, ...]
     source: str
     conversation_id: str | None
     created_at: str
@@ -218,10 +220,11 @@ def _same_text(view: View, old: Insight, content: str) -> str | None:
 
 def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
     """Return the memory with its new and derived values, and the reading they are derived from, if any."""
-    derived = ("entities", "entity_mode", "metadata", "cues")
+    derived = ("entities", "entity_mode", "metadata", "cues", "when")
     plain = {name: value for name, value in values.items() if name not in derived}
     cues = text_after(old, values).cues
-    new = msgspec.structs.replace(old, **plain, metadata=_metadata(old, values), cues=cues)
+    when = revised_triggers(old.when, values["when"]) if "when" in values else old.when
+    new = msgspec.structs.replace(old, **plain, metadata=_metadata(old, values), cues=cues, when=when)
     if new.created_at != old.created_at and old.valid_from == old.created_at:
         new = msgspec.structs.replace(new, valid_from=new.created_at)
     reads = any(getattr(new, name) != getattr(old, name) for name in ("content", "created_at", "source"))

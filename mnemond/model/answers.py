@@ -7,7 +7,7 @@ from typing import Final, Literal, TypedDict, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from mnemond.model.memory import Cue, Insight, is_same_project, project_parts
+from mnemond.model.memory import Cue, Insight, Trigger, is_same_project, project_parts
 from mnemond.model.outcomes import Result, Suggestion
 
 # Memories, links and pages.
@@ -60,6 +60,7 @@ class InsightDetail(InsightView, frozen=True):
     useful: int = 0
     misled: int = 0
     cues: tuple[Cue, ...] = ()
+    when: tuple[Trigger, ...] = ()
 
 
 D = TypeVar("D", bound=InsightDetail)

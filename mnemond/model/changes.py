@@ -260,6 +260,16 @@ class Showing(msgspec.Struct, frozen=True):
     reason: str
 
 
+class TriggerCount(msgspec.Struct, frozen=True):
+    """How often a trigger of a memory matched a call, the rule was shown, and a held call was not made again."""
+
+    id: str
+    pattern: str
+    matched: int = 0
+    shown: int = 0
+    followed: int = 0
+
+
 class ChangeSet(msgspec.Struct, frozen=True):
     """One atomic operation.
 
@@ -271,7 +281,7 @@ class ChangeSet(msgspec.Struct, frozen=True):
     (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
-    that sessions were shown.
+    that sessions were shown; `trigger_counts` are added to those of rules.
     """
 
     op_id: str
@@ -291,3 +301,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     queue: tuple[QueueExchange | SettleFact, ...] = ()
     recalls: tuple[RecallLine, ...] = ()
     showings: tuple[Showing, ...] = ()
+    trigger_counts: tuple[TriggerCount, ...] = ()

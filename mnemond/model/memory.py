@@ -39,6 +39,9 @@ MAX_CUES, MAX_CUE = 8, 200
 """Cues of one memory, and the characters of each. Three to six were measured (docs/decisions/0042); a longer one says
 what the text should say."""
 
+MAX_TRIGGERS, MAX_TRIGGER = 8, 200
+"""Triggers of one memory, and the characters of each."""
+
 NO_METADATA = "{}"
 
 
@@ -98,6 +101,23 @@ class Cue(msgspec.Struct, frozen=True, gc=False):
     source: CueSource = "given"
 
 
+Enforcement = Literal["tell", "ask", "deny"]
+"""The model is told the rule before the call; the call needs the user's consent; it is refused."""
+
+TriggerState = Literal["on", "off", "proposed"]
+"""A proposed trigger was read out of a session and does nothing until it is switched on."""
+
+
+class Trigger(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Calls of tools to which a memory belongs as a rule, in the normal form of `text.triggers`.
+
+    Only a person at a terminal gives it another `enforce` than `tell`."""
+
+    pattern: str
+    enforce: Enforcement = "tell"
+    state: TriggerState = "on"
+
+
 class TextWithCues(NamedTuple):
     """What the vectors of a memory are made of."""
 
@@ -152,6 +172,7 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     useful: int = 0
     misled: int = 0
     cues: tuple[Cue, ...] = ()
+    when: tuple[Trigger, ...] = ()
 
     @property
     def text(self) -> TextWithCues:

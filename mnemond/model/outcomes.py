@@ -10,6 +10,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from mnemond.model.memory import Trigger
+
 Suggestion = Literal["ADD", "UPDATE", "CONFLICT", "DUPLICATE"]
 
 
@@ -141,15 +143,16 @@ class United(msgspec.Struct, frozen=True):
     importance: int | None = None
     omitted: str | None = None
     cues: list[str] = []
+    when: list[str] = []
 
     @property
     def is_some(self) -> bool:
         """True if anything was added."""
-        return bool(self.tags or self.entities or self.cues or self.importance is not None)
+        return bool(self.tags or self.entities or self.cues or self.when or self.importance is not None)
 
     def sentences(self, verb: str = "added") -> list[str]:
         """Return "added tags x, y; importance 3 -> 4", and what was not added. Names come as they are stored."""
-        lists = (("tags", self.tags), ("entities", self.entities), ("cues", self.cues))
+        lists = (("tags", self.tags), ("entities", self.entities), ("cues", self.cues), ("triggers", self.when))
         parts = [f"{verb} {name} {', '.join(values)}" for name, values in lists if values]
         if self.importance is not None:
             parts.append(f"importance {self.importance_before} -> {self.importance}")
@@ -323,6 +326,14 @@ class FeedbackResult(WriteResult, frozen=True):
     useful: int
     misled: int
     learned: bool = False
+
+
+class RuleResult(WriteResult, frozen=True):
+    """A rule's triggers as they are now; without `id` the switch of all rules of the store was set."""
+
+    id: str | None
+    when: tuple[Trigger, ...]
+    changed: bool
 
 
 PIN_MESSAGES: Final = {
@@ -515,6 +526,7 @@ Outcome = (
     | UnlinkResult
     | PinResult
     | FeedbackResult
+    | RuleResult
     | UpdateResult
     | SupersedeResult
     | MergeResult

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.model.changes import AddInsight, CountUse, RetireInsight, Vector
-from mnemond.model.memory import STATUSES, Cue, Insight, Scope, parse_rfc3339
+from mnemond.model.changes import AddInsight, CountUse, RetireInsight, TriggerCount, Vector
+from mnemond.model.memory import STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.files import damaged
@@ -32,13 +32,17 @@ COLUMNS = (
 _NAMES = ", ".join(COLUMNS) + (  # noqa: S608 - names only
     ", (SELECT json_group_array(json_object('text', text, 'source', source)) FROM"
     " (SELECT text, source FROM cues WHERE memory = insights.number ORDER BY ord)) AS cues"
+    ", (SELECT json_group_array(json_object('pattern', pattern, 'enforce', enforce, 'state', state)) FROM"
+    " (SELECT pattern, enforce, state FROM triggers WHERE memory = insights.number ORDER BY ord)) AS triggers"
 )
-"""What is read of an insight: its columns, and its cues as JSON."""
-NO_CUES: Final = "[]"
-_WIDTH = len(COLUMNS) + 1
+"""What is read of an insight: its columns, and its cues and triggers as JSON."""
+NONE: Final = "[]"
+"""No cues, or no triggers."""
+_WIDTH = len(COLUMNS) + 2
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
 _ADDED = Insertion(0, "insights", ("number", *COLUMNS, "content_hash", *_VECTOR))
 _CUES = Insertion(4, "cues", ("memory", "ord", "text", "source"))
+_TRIGGERS = Insertion(4, "triggers", ("memory", "ord", "pattern", "enforce", "state"))
 _QUERIES = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
 _LAST = "SELECT max(number) FROM insights"
 _SET_ALL = ", ".join(f"{name} = ?" for name in (*COLUMNS[1:], "content_hash", "deleted_at"))
@@ -51,6 +55,7 @@ _LOAD_BATCH = 1000
 _names = msgspec.json.Decoder(tuple[str, ...])
 read_object = msgspec.json.Decoder(dict[str, Any]).decode
 _cues = msgspec.json.Decoder(tuple[Cue, ...])
+_triggers = msgspec.json.Decoder(tuple[Trigger, ...])
 _json = msgspec.json.Encoder()
 
 MAX_COUNT: Final = (1 << 31) - 1
@@ -86,6 +91,8 @@ def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord 
         _add_queries(connection, it.id, change.queries)
     if it.cues:
         _add_cues(connection, connection.numbers[it.id], it.cues)
+    if it.when:
+        _add_triggers(connection, connection.numbers[it.id], it.when)
 
 
 def replace_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
@@ -108,6 +115,20 @@ def replace_cues(connection: Connection, insight_id: str, cues: Sequence[Cue]) -
 
 def _add_cues(connection: Connection, number: int, cues: Sequence[Cue]) -> None:
     connection.add(_CUES, [(number, place, cue.text, cue.source) for place, cue in enumerate(cues)])
+
+
+def replace_triggers(connection: Connection, insight_id: str, triggers: Sequence[Trigger]) -> None:
+    """Give a row other triggers."""
+    number = number_of(connection, insight_id)
+    assert number is not None, "its row was written before"  # noqa: S101
+    connection.run("DELETE FROM triggers WHERE memory = ?", (number,))
+    _add_triggers(connection, number, triggers)
+
+
+def _add_triggers(connection: Connection, number: int, triggers: Sequence[Trigger]) -> None:
+    connection.add(
+        _TRIGGERS, [(number, place, each.pattern, each.enforce, each.state) for place, each in enumerate(triggers)]
+    )
 
 
 def update(connection: Connection, it: Insight) -> bool:
@@ -167,7 +188,11 @@ def purge(connection: Connection, insight_id: str) -> None:
     Rows that it had superseded become superseded by its own successor, if it has one.
     """
     connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
-    connection.run("DELETE FROM cues WHERE memory = (SELECT number FROM insights WHERE id = ?)", (insight_id,))
+    for table in ("cues", "triggers", "trigger_counts"):
+        connection.run(
+            f"DELETE FROM {table} WHERE memory = (SELECT number FROM insights WHERE id = ?)",  # noqa: S608 - constants
+            (insight_id,),
+        )
     connection.run("DELETE FROM node_metrics WHERE insight_id = ?", (insight_id,))
     connection.run("DELETE FROM relationships WHERE memory_id = ?", (insight_id,))
     connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
@@ -432,7 +457,8 @@ def from_row(row: Sequence[Any]) -> Insight:
         boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
         last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
         intent=row[33], expires_at=row[34], quarantined=row[35] == 1, useful=row[37], misled=row[38],
-        cues=() if len(row) == len(COLUMNS) or row[len(COLUMNS)] == NO_CUES else _cues.decode(row[len(COLUMNS)]),
+        cues=() if len(row) == len(COLUMNS) or row[len(COLUMNS)] == NONE else _cues.decode(row[len(COLUMNS)]),
+        when=() if len(row) == len(COLUMNS) or row[_WIDTH - 1] == NONE else _triggers.decode(row[_WIDTH - 1]),
     )  # fmt: skip
 
 
@@ -552,6 +578,28 @@ def unusable_columns(
             except (*BAD_ROW, LookupError):
                 found.append(column)
     return tuple(found)
+
+
+# Counts of triggers.
+
+
+def count_triggers(connection: Connection, counts: Sequence[TriggerCount]) -> None:
+    """Add to the counts of triggers; those of memories that are gone are left out."""
+    connection.run_many(
+        "INSERT INTO trigger_counts(memory, pattern, matched, shown, followed)"
+        " SELECT number, ?2, ?3, ?4, ?5 FROM insights WHERE id = ?1"
+        " ON CONFLICT(memory, pattern) DO UPDATE SET matched = matched + excluded.matched,"
+        " shown = shown + excluded.shown, followed = followed + excluded.followed",
+        [(each.id, each.pattern, each.matched, each.shown, each.followed) for each in counts],
+    )
+
+
+def trigger_counts(connection: Connection) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Return (matched, shown, followed) by (id, trigger)."""
+    rows = connection.rows(
+        "SELECT id, pattern, matched, shown, followed FROM trigger_counts JOIN insights ON number = memory"
+    )
+    return {(row[0], row[1]): (row[2], row[3], row[4]) for row in rows}
 
 
 # Numbers of memories, by which rows of other tables refer to them.

@@ -299,3 +299,21 @@ CREATE TABLE cues(
   source TEXT NOT NULL DEFAULT 'given' CHECK(source = 'given' OR source = 'learned' OR source = 'generated'),
   PRIMARY KEY(memory, ord)
 ) STRICT, WITHOUT ROWID;
+
+-- Calls of tools to which a rule belongs, and how often that was so.
+CREATE TABLE triggers(
+  memory INTEGER NOT NULL REFERENCES insights(number),
+  ord INTEGER NOT NULL,
+  pattern TEXT NOT NULL,
+  enforce TEXT NOT NULL DEFAULT 'tell' CHECK(enforce = 'tell' OR enforce = 'ask' OR enforce = 'deny'),
+  state TEXT NOT NULL DEFAULT 'on' CHECK(state = 'on' OR state = 'off' OR state = 'proposed'),
+  PRIMARY KEY(memory, ord)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE trigger_counts(
+  memory INTEGER NOT NULL REFERENCES insights(number),
+  pattern TEXT NOT NULL,
+  matched INTEGER NOT NULL DEFAULT 0,
+  shown INTEGER NOT NULL DEFAULT 0,
+  followed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY(memory, pattern)
+) STRICT, WITHOUT ROWID;

@@ -135,6 +135,8 @@ def run(
         operations.log_recalls(connection, change_set.recalls)
     if change_set.showings:
         showings.add(connection, change_set.showings)
+    if change_set.trigger_counts:
+        insights.count_triggers(connection, change_set.trigger_counts)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     return Written(outcome, purged=applied.purged)
@@ -315,6 +317,8 @@ class _Application:
             insights.replace_cues(self._connection, insight_id, change.insight.cues)
             if not change.embedded:
                 insights.drop_cued_vector(self._connection, insight_id)
+        if change.insight.when != before.when:
+            insights.replace_triggers(self._connection, insight_id, change.insight.when)
         if change.mentions is not None:
             edges.replace_mentions(self._connection, insight_id, change.mentions, self._now)
         if change.queries is not None:
@@ -356,6 +360,8 @@ class _Application:
             raise _not_found(change.insight.id, "retired", before)
         if change.insight.cues != before.cues:
             insights.replace_cues(self._connection, change.insight.id, change.insight.cues)
+        if change.insight.when != before.when:
+            insights.replace_triggers(self._connection, change.insight.id, change.insight.when)
         # An edge that was made to a retired row is invisible, so none may come back with it.
         edges.remove_all(self._connection, edges.touching(self._connection, change.insight.id))
         insights.set_vector(self._connection, change.insight.id, change.vector, self._embedder)

@@ -40,13 +40,14 @@ def never_gone() -> bool:
 
 class Call(msgspec.Struct, frozen=True):
     """One connection and the process at its other end. `peer_pid` is 0 if the system does not tell it. `gone` returns
-    True if no process can read an answer any more."""
+    True if no process can read an answer any more. `at_terminal`: a command line with a terminal for its output."""
 
     connection: int
     peer_pid: int
     peer_uid: int
     state: ConnectionState = msgspec.field(default_factory=ConnectionState)
     gone: Callable[[], bool] = never_gone
+    at_terminal: bool = False
 
 
 # ---------------------------------------------------------------- handlers

@@ -29,6 +29,7 @@ class Moment(StrEnum):
 
     SESSION_START = "session_start"
     PROMPT = "prompt"
+    TOOL_USE = "tool_use"
     TOOL_BATCH = "tool_batch"
     TOOL_FAILURE = "tool_failure"
     ASSISTANT_DONE = "assistant_done"
@@ -53,6 +54,23 @@ MAX_WRAPPED = 250_000
 answer or a summary, which are cut in the middle where they are kept."""
 
 
+MAX_TOOL_TEXT = 16_384
+"""Characters of all that a tool is given which are looked at; rules are about what is short."""
+
+MAX_TOOL_PATHS = 50
+
+
+class ToolUse(msgspec.Struct, frozen=True):
+    """A call of a tool that is about to be made. `id`: the host's name of the call; `line`: a shell line; `text`: all
+    that the tool is given."""
+
+    name: str
+    id: str = ""
+    line: str = ""
+    paths: tuple[str, ...] = ()
+    text: str = ""
+
+
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One moment of one session. A field that the host does not send, or sends in another type, is empty.
 
@@ -61,7 +79,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     of the assistant, the summary of a compaction, the task of a subagent, the error. `prompt` is the prompt that an
     assistant's message answers. `source` is how a session began or ended, where a prompt is from or what requested a
     compaction. `agent` is the subagent that the moment happens in. `again`: a hook has already kept this turn going.
-    `takes_context`: the host shows its model a text that is returned at this moment.
+    `takes_context`: the host shows its model a text that is returned at this moment; `asks`: it lets its user decide
+    about a call. `tool`: the call, before it is made.
     """
 
     host: Host
@@ -75,6 +94,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     again: bool = False
     takes_context: bool = True
+    asks: bool = False
+    tool: ToolUse | None = None
 
 
 class Payload(msgspec.Struct, frozen=True):
@@ -90,6 +111,7 @@ class Payload(msgspec.Struct, frozen=True):
 _CLAUDE: Final[Mapping[str, Moment]] = {
     "SessionStart": Moment.SESSION_START,
     "UserPromptSubmit": Moment.PROMPT,
+    "PreToolUse": Moment.TOOL_USE,
     "PostToolBatch": Moment.TOOL_BATCH,
     "PostToolUse": Moment.TOOL_BATCH,
     "PostToolUseFailure": Moment.TOOL_FAILURE,
@@ -104,6 +126,7 @@ _CLAUDE: Final[Mapping[str, Moment]] = {
 _GEMINI: Final[Mapping[str, Moment]] = {
     "SessionStart": Moment.SESSION_START,
     "BeforeAgent": Moment.PROMPT,
+    "BeforeTool": Moment.TOOL_USE,
     "AfterTool": Moment.TOOL_BATCH,
     "AfterAgent": Moment.ASSISTANT_DONE,
     "PreCompress": Moment.PRE_COMPACT,
@@ -114,6 +137,7 @@ _CURSOR: Final[Mapping[str, Moment]] = {
     **_CLAUDE,  # it runs the hooks of Claude Code's files as well
     "sessionStart": Moment.SESSION_START,
     "beforeSubmitPrompt": Moment.PROMPT,
+    "preToolUse": Moment.TOOL_USE,
     "postToolUse": Moment.TOOL_BATCH,
     "postToolUseFailure": Moment.TOOL_FAILURE,
     "afterAgentResponse": Moment.ASSISTANT_DONE,
@@ -127,6 +151,7 @@ _COPILOT: Final[Mapping[str, Moment]] = {
     **_CLAUDE,  # where an event is configured by its name in PascalCase
     "sessionStart": Moment.SESSION_START,
     "userPromptSubmitted": Moment.PROMPT,
+    "preToolUse": Moment.TOOL_USE,
     "postToolUse": Moment.TOOL_BATCH,
     "postToolUseFailure": Moment.TOOL_FAILURE,
     "agentStop": Moment.ASSISTANT_DONE,
@@ -168,8 +193,8 @@ MOMENTS: Final[Mapping[Host, Mapping[str, Moment]]] = {
 _FOUR: Final = frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"))
 
 TAKES_CONTEXT: Final[Mapping[Host, frozenset[str]]] = {
-    Host.CLAUDE_CODE: _FOUR | {"PostToolBatch", "PostToolUseFailure"},
-    Host.CODEX: _FOUR,
+    Host.CLAUDE_CODE: _FOUR | {"PreToolUse", "PostToolBatch", "PostToolUseFailure"},
+    Host.CODEX: _FOUR | {"PreToolUse"},
     Host.GEMINI: frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
     Host.CURSOR: _FOUR | {"sessionStart", "beforeSubmitPrompt", "postToolUse"},
     Host.COPILOT_CLI: frozenset((
@@ -181,7 +206,11 @@ TAKES_CONTEXT: Final[Mapping[Host, frozenset[str]]] = {
 }  # fmt: skip
 """Events at which a host shows the model the output of a hook. Never at the end of a turn: there a context starts
 another turn, and then another. Never before a compaction or at the end of a session, where Codex refuses the whole
-answer."""
+answer. Before a tool it comes to the model with the result of the tool (measured); Gemini CLI drops it there."""
+
+ASKS: Final[frozenset[Host]] = frozenset((Host.CLAUDE_CODE, Host.CURSOR, Host.COPILOT_CLI))
+"""Hosts in which a hook can have the user decide about a call. Codex ignores an answer that says so, and Gemini CLI
+without a terminal ends the session (measured)."""
 
 
 # ---------------------------------------------------------------- reading a payload
@@ -197,6 +226,7 @@ _TOOL: Final = ("tool_name", "toolName", "tool")
 _TEXTS: Final[Mapping[Moment, tuple[str, ...]]] = {
     Moment.SESSION_START: ("initial_prompt", "initialPrompt", "initialTask"),
     Moment.PROMPT: ("prompt", "user_prompt"),
+    Moment.TOOL_USE: (),
     Moment.TOOL_BATCH: (),
     Moment.TOOL_FAILURE: ("error", "error_message", "result"),
     Moment.ASSISTANT_DONE: ("last_assistant_message", "prompt_response", "text", "response", "result"),
@@ -269,7 +299,41 @@ def _event(host: Host, name: str, moment: Moment, fields: Fields) -> HookEvent:
         agent=fields.text(*_AGENT, most=MAX_NAME),
         again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
         takes_context=name in TAKES_CONTEXT[host],
+        asks=moment is Moment.TOOL_USE and host in ASKS,
+        tool=_tool(fields) if moment is Moment.TOOL_USE else None,
     )
+
+
+_INPUT: Final = ("tool_input", "toolInput", "toolArgs", "tool_args", "parameters", "args")
+_LINE: Final = ("command", "cmd", "script", "command_line", "commandLine")
+_PATH: Final = (
+    "file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "filename", "dir_path",
+)  # fmt: skip
+_CALL: Final = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id")
+
+
+def _tool(fields: Fields) -> ToolUse:
+    """Read what a tool is about to be given; however much that is, only its beginning."""
+    raw = next((each for name in _INPUT if (each := fields.raw(name)) is not None), None)
+    given = Fields((None if raw is None else _object_of(raw)) or {})
+    line = given.text(*_LINE, most=MAX_TOOL_TEXT) or " ".join(
+        next(filter(None, (given.texts(name, MAX_TOOL_PATHS) for name in _LINE)), ())
+    )
+    paths = [found for name in _PATH if (found := given.text(name, most=MAX_PATH))]
+    paths += [found for name in ("paths", "file_paths") for found in given.texts(name, MAX_TOOL_PATHS)]
+    return ToolUse(
+        name=fields.text(*_TOOL, most=MAX_NAME),
+        id=fields.text(*_CALL, most=MAX_NAME),
+        line=line[:MAX_TOOL_TEXT],
+        paths=tuple(each[:MAX_PATH] for each in paths[:MAX_TOOL_PATHS]),
+        text=given.all_text(MAX_TOOL_TEXT),
+    )
+
+
+def _object_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw] | None:
+    """The members of an object, or of one that is written in a text, as Copilot CLI does."""
+    found = _members_of(raw)
+    return found if found is not None else _members_of(_text_of(raw).encode("utf-8", "replace"))
 
 
 def _directory(fields: Fields) -> str:
@@ -430,6 +494,31 @@ class Fields:
         except MALFORMED:
             return ""
         return _text_of(items[0])[:most] if items else ""
+
+    def raw(self, name: str) -> msgspec.Raw | None:
+        """Return the member as it was sent."""
+        return self._members.get(name)
+
+    def texts(self, name: str, most: int) -> tuple[str, ...]:
+        """Return the first texts of a list."""
+        try:
+            items = _elements.decode(self._members.get(name, b""))
+        except MALFORMED:
+            return ()
+        return tuple(filter(None, map(_text_of, items[:most])))
+
+    def all_text(self, most: int) -> str:
+        """Return the beginning of all values, texts as they read and the others as JSON, a line each."""
+        found, left = [], most
+        for raw in self._members.values():
+            if left <= 0:
+                break
+            sent = memoryview(raw)[: 4 * left]
+            text = _text_of(raw) if len(sent) == len(memoryview(raw)) else ""
+            text = (text or bytes(sent).decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " "))[:left]
+            found.append(text)
+            left -= len(text) + 1
+        return "\n".join(found)
 
     def with_layer(self, name: str) -> Fields:
         """Return these fields and, taking precedence, those of the object of that name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import trio
@@ -13,11 +13,22 @@ from mnemond.clock import monotonic_s
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred, Spawn, run_now
 from mnemond.wire.dispatch import Call, Dispatcher, Reply
-from mnemond.wire.hook_payload import TAKES_CONTEXT, HookEvent, Host, Payload, read
+from mnemond.wire.hook_payload import TAKES_CONTEXT, HookEvent, Host, Moment, Payload, read
 from mnemond.wire.jsonrpc import Foreign, clean, encode_error
 
-HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, str]]
-"""Returns the text for the model, empty for none. Awaits nothing but Deferreds; may raise anything. It runs to its end
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What is said before a call of a tool is made: the reason why it is refused, or why its user has to decide."""
+
+    decision: Literal["ask", "deny"]
+    reason: str
+
+
+Said: TypeAlias = str | Verdict
+
+HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, Said]]
+"""Returns the text for the model, empty for none; before a call of a tool it may be a Verdict. Awaits nothing but
+Deferreds; may raise anything. It runs to its end
 even if the host no longer waits."""
 
 LATENCY_NAME: Final = "(hook)"
@@ -53,7 +64,7 @@ class Hooks:
         text = run_now(self._text(self._handler, payload.event, call), spawn)
         return self._in_time(payload, text, spawn, within_s) if isinstance(text, Deferred) else reply(payload, text)
 
-    async def _text(self, handler: HookHandler, event: HookEvent, call: Call) -> str:
+    async def _text(self, handler: HookHandler, event: HookEvent, call: Call) -> Said:
         """A MnemonError is of no use to a host: the next request that uses the store reports it. A defect is logged
         even if the host has its empty answer already."""
         with self._boundary():
@@ -63,7 +74,7 @@ class Hooks:
                 return ""
         return ""
 
-    def _in_time(self, payload: Payload, text: Deferred[str], spawn: Spawn, within_s: float) -> Deferred[Reply]:
+    def _in_time(self, payload: Payload, text: Deferred[Said], spawn: Spawn, within_s: float) -> Deferred[Reply]:
         answer: Deferred[Reply] = Deferred()
         settled = trio.Event()
         text.subscribe(settled.set)
@@ -89,13 +100,15 @@ _LAST_LINE = 200
 _encoder = msgspec.json.Encoder()
 
 
-def reply(payload: Payload, context: str = "") -> bytes:
-    """Return one line without its newline: `context`, bounded, if the host takes one; else that all is well.
+def reply(payload: Payload, said: Said = "") -> bytes:
+    """Return one line without its newline: what is said, bounded, if the host takes it; else that all is well.
 
     Only keys that the host knows: Codex refuses an answer with any other.
     """
+    if isinstance(said, Verdict):
+        return _encoder.encode(_decided(payload, said.decision, bounded(clean(said.reason))))
     takes_context = payload.name in TAKES_CONTEXT[payload.host]
-    return _encoder.encode(_shaped(payload, bounded(clean(context)) if takes_context else ""))
+    return _encoder.encode(_shaped(payload, bounded(clean(said)) if takes_context else ""))
 
 
 def _shaped(payload: Payload, context: str) -> Mapping[str, object]:
@@ -112,6 +125,28 @@ def _shaped(payload: Payload, context: str) -> Mapping[str, object]:
         return plain
     # Copilot CLI and the agents of VS Code send the same payload, and each reads one of the two.
     return {**plain, "hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+
+
+def _decided(payload: Payload, decision: str, reason: str) -> Mapping[str, object]:
+    """A decision about a call. A host that cannot be answered so lets the call pass."""
+    name = payload.name
+    if payload.event is None or payload.event.moment is not Moment.TOOL_USE:
+        return _shaped(payload, "")
+    plain = {"permissionDecision": decision, "permissionDecisionReason": reason}
+    named = {"hookSpecificOutput": {"hookEventName": name, **plain}}
+    match payload.host:
+        case Host.GEMINI:
+            return {"decision": "deny", "reason": reason} if decision == "deny" else {}
+        case Host.CURSOR if name[:1].islower():
+            return {"permission": decision, "user_message": reason, "agent_message": reason}
+        case Host.COPILOT_CLI:
+            return plain if name[:1].islower() else {**plain, **named}
+        case Host.CLINE:
+            return {"cancel": False, "contextModification": "", "errorMessage": ""}
+        case Host.CODEX if decision == "ask":
+            return {}
+        case _:
+            return named
 
 
 def bounded(text: str, most: int = MAX_CONTEXT) -> str:

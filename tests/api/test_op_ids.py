@@ -138,6 +138,7 @@ DIGESTS: list[tuple[str, dict[str, object], str]] = [
     ("gc", {"keep": "abcdef", "session_id": "s"}, "c5eaf4faa855f3f44498176be92fbd37"),
     ("embed.run", {"all": True}, "fba0f5f15cee98e96fb663426d4579d0"),
     ("embed.switch", {"provider": "ollama", "model": "m"}, "b503e006d423b62a6315dadfca106e6a"),
+    ("rules.set", {"id": "abcdef", "state": "off"}, "fe972761a2ac44fedffdc41ea7dd2c1f"),
     ("embed.calibrate", {}, "8d4002a89598d5ca54daf266375f070e"),
 ]
 """Requests, and the digests that version 0.1.0 kept of them: stores keep those of the last week."""

@@ -43,6 +43,7 @@ from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.job_results import JOB_RESULTS
 from tests.cli.revision_results import REVISION_RESULTS
+from tests.cli.rule_results import RULE_RESULTS
 from tests.cli.session_results import SESSION_RESULTS
 from tests.cli.stats_results import STATS
 from tests.cli.store_results import STORE_RESULTS
@@ -273,6 +274,7 @@ BY_METHOD: dict[str, object] = {
     "stats": STATS,
     "embed": EMBED_STATUS,
     "cues": MISSING,
+    **RULE_RESULTS,
     "status": STATUS,
     "store.list": STORES,
     "store.create": CREATED,

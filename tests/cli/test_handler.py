@@ -39,7 +39,8 @@ def run(outcome: Callable[[], object], *argv: str, spawn: Spawn = no_task, **fac
         return await found if isinstance(found, Deferred | Coroutine) else found
 
     answer = run_now(CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts)), spawn)
-    assert all(call is CALL for _, _, call in asked)
+    seen = msgspec.structs.replace(CALL, at_terminal=facts.get("tty", False))
+    assert all(call == seen for _, _, call in asked)
     return answer if not asked else (answer, asked[0][:2])
 
 

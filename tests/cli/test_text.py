@@ -37,6 +37,16 @@ TRANSCRIPTS = {
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,
     "cues": CUES_TRANSCRIPT,
+    "rules.list": """\
+All rules are off: mnemonctl rules on
+1a2b3c4d  Nobody pushes to main
+  Bash:git push* (denies): matched 3, shown 2, followed 1
+9f8e7d6c  Migrations are generated
+  Edit:migrations/** (tells, proposed): matched 0, shown 0, followed 0
+""",
+    "rules.off": "All rules are set\n",
+    "rules.on": "Rule 1a2b3c4d: Bash:git push* denies, on\n  undo: mnemonctl undo op-9\n",
+    "rules.enforce": "Rule 1a2b3c4d: Bash:git push* denies, on\n  undo: mnemonctl undo op-9\n",
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
   undo: mnemonctl undo op-1
@@ -277,6 +287,5 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
-    assert commands - {"backup", "cues", "embed", "hook", "useful", "misled"} <= set(
-        METHODS
-    )  # these have names of their own
+    named = {"backup", "cues", "embed", "hook", "useful", "misled"}  # these have names of their own
+    assert commands - named - {"rules.off", "rules.on", "rules.enforce"} <= set(METHODS)

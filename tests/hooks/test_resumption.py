@@ -181,8 +181,8 @@ async def test_what_no_process_read_was_not_shown(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
         start = HookEvent(host=Host.CODEX, moment=Moment.SESSION_START, session="s", cwd=APOLLO, source="startup")
-        assert SQLITE in await over.daemon._agents.at(start, gone)
+        assert SQLITE in str(await over.daemon._agents.at(start, gone))
         prompt = HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", cwd=APOLLO, text=WHY)
-        assert SQLITE in await over.daemon._agents.at(prompt, gone)
+        assert SQLITE in str(await over.daemon._agents.at(prompt, gone))
         assert SQLITE in await over.asks(WHY)
         assert await over.asks(WHY) == ""

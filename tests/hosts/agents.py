@@ -18,7 +18,8 @@ ANSWER: Final = "On Tuesdays."
 
 class Agent(msgspec.Struct, frozen=True):
     """One program. `arguments` and `environ` may name {model} and {prompt}; `events` are the hooks of a session with
-    one prompt, in their order; `opening` is the first word of its MCP client, `tools` how our tools' names begin."""
+    one prompt and two calls of tools, in their order; `opening` is the first word of its MCP client, `tools` how our
+    tools' names begin."""
 
     name: str
     program: str
@@ -59,7 +60,7 @@ CLAUDE_CODE: Final = Agent(
     "claude",
     ("-p", "{prompt}", "--output-format", "stream-json", "--verbose", "--include-hook-events", "--allowedTools",
      "mcp__plugin_mnemond_mnemond"),
-    ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"),
+    ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreToolUse", "Stop", "SessionEnd"),
     "server/discover",
     "mcp__plugin_mnemond_mnemond__",
     {"ANTHROPIC_BASE_URL": "{model}", "ANTHROPIC_API_KEY": "sk-test", "DISABLE_AUTOUPDATER": "1",
@@ -72,7 +73,7 @@ CODEX: Final = Agent(
     ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-c", 'model="fake"',
      "-c", 'model_provider="fake"', "-c",
      'model_providers.fake={name="fake",base_url="{model}/v1",wire_api="responses"}', "{prompt}"),
-    ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"),
+    ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreToolUse", "Stop", "SessionEnd"),
     "initialize",
     "mcp__mnemond.",
 )  # fmt: skip
@@ -82,7 +83,7 @@ GEMINI: Final = Agent(
     "gemini",
     "gemini",
     ("-p", "{prompt}", "--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"),
-    ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"),
+    ("SessionStart", "BeforeAgent", "BeforeTool", "BeforeTool", "AfterAgent", "SessionEnd"),
     "initialize",
     "mcp_mnemond_",
     {"GEMINI_API_KEY": "test", "GEMINI_MODEL": "gemini-2.5-flash", "GOOGLE_GEMINI_BASE_URL": "{model}",

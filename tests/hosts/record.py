@@ -34,7 +34,9 @@ def rows(agent: Agent) -> Iterator[dict[str, Any]]:
         assert found is not None, payload
         heard = None if found.event is None else msgspec.structs.asdict(found.event)
         own = {"host", "takes_context"}
-        kept = heard and {name: value for name, value in heard.items() if value not in ("", False) and name not in own}
+        kept = heard and {
+            name: value for name, value in heard.items() if value not in ("", False, None) and name not in own
+        }
         says = json.loads(reply(found, CONTEXT))
         yield {"event": found.name, "sent_by": agent.version, "heard": kept, "says": says, "payload": payload}
 

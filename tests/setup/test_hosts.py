@@ -241,7 +241,8 @@ def test_codex_gets_a_line_for_the_server_and_hooks_wait_for_the_user(place: Set
     ]
     assert "/hooks" in codex["next"][0]
     assert Codex(place).trust() == dict.fromkeys(
-        ["sessionStart", "userPromptSubmit", "postCompact", "subagentStart", "stop", "sessionEnd"], "untrusted"
+        ["sessionStart", "userPromptSubmit", "preToolUse", "postCompact", "subagentStart", "stop", "sessionEnd"],
+        "untrusted",
     )
     put(place, ".codex/trusted-by-test", "")
     assert Codex(place).remarks() == []

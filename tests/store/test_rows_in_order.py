@@ -111,7 +111,15 @@ def test_every_row_is_kept(old: Path) -> None:
     assert len(before["edges"]) == 4 * len(before["insights"])
     opened = open_at(old)
     db = opened.connection
-    assert everything(old) == {**before, "exchanges": [], "recalls": [], "showings": [], "cues": []}
+    assert everything(old) == {
+        **before,
+        "exchanges": [],
+        "recalls": [],
+        "showings": [],
+        "cues": [],
+        "triggers": [],
+        "trigger_counts": [],
+    }
     assert db.rows("PRAGMA foreign_key_check") == []
     assert db.rows("PRAGMA integrity_check") == [("ok",)]
     assert db.pragma("foreign_keys") == 1

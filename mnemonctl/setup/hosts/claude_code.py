@@ -20,7 +20,7 @@ from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, fou
 from mnemonctl.setup.json_edit import STRICT, JsonProblem, Pointer, append_item, remove_item
 from mnemond.errors import UNAVAILABLE, MnemonError
 
-EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
+EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
 MARKETPLACE: Final = "mnemond-local"
 PLUGIN: Final = f"{ALIAS}@{MARKETPLACE}"
 ABOUT: Final = "Remembers what you and your agents learned, and recalls it when it matters, on this machine alone"

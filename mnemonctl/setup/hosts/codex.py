@@ -20,7 +20,7 @@ from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, fou
 from mnemonctl.setup.toml_entries import TomlServer, parse_toml
 from mnemond.errors import MnemonError
 
-EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
+EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
 
 
 class _Hook(msgspec.Struct):

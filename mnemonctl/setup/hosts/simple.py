@@ -72,7 +72,7 @@ class Gemini(SettingsHost):
     name = "gemini"
     title = "Gemini CLI"
     program = "gemini"
-    events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+    events = ("SessionStart", "BeforeAgent", "BeforeTool", "AfterAgent", "SessionEnd")
     dialect = Dialect(comments=True)
 
     def home_in(self, environment: SetupEnvironment) -> Path:
@@ -106,7 +106,7 @@ class CopilotCli(SettingsHost):
     name = "copilot-cli"
     title = "Copilot CLI"
     program = "copilot"
-    events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd")
 
     def home_in(self, environment: SetupEnvironment) -> Path:
         return environment.config("COPILOT_HOME", ".copilot")
@@ -132,7 +132,7 @@ class Cursor(SettingsHost):
     name = "cursor"
     title = "Cursor"
     program = "cursor-agent"
-    events = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "subagentStart", "sessionEnd")
+    events = ("sessionStart", "beforeSubmitPrompt", "preToolUse", "afterAgentResponse", "subagentStart", "sessionEnd")
     dialect = Dialect(comments=True, trailing_commas=True)
 
     def home_in(self, environment: SetupEnvironment) -> Path:

@@ -18,6 +18,7 @@ from mnemond.wire.hook_payload import (
     MOMENTS,
     Host,
     Moment,
+    ToolUse,
     read,
 )
 from mnemond.wire.hooks import reply
@@ -40,15 +41,23 @@ def heard_in(**payload: object) -> dict[str, object]:
     return msgspec.structs.asdict(found.event)
 
 
+def _filled(use: ToolUse | None) -> dict[str, object] | None:
+    """A call without what is not told of it, as the recordings have it."""
+    fields = {} if use is None else msgspec.json.decode(msgspec.json.encode(use))
+    return {name: value for name, value in fields.items() if value not in ("", [], ())} or None
+
+
 @pytest.mark.parametrize("one", ALL, ids=lambda one: f"{one.host}-{one.event}")
 def test_what_hosts_send(one: Recorded) -> None:
     found = read(one.message)
     assert found is not None
     assert (found.host, found.name) == (one.host, one.event)
     event = None if found.event is None else msgspec.structs.asdict(found.event)
+    if event is not None and found.event is not None:
+        event["tool"] = _filled(found.event.tool)
     takes_context = {"takes_context": True} if CONTEXT in json.dumps(one.says) else {}
     expected = None if one.heard is None else {"host": one.host, **one.heard, **takes_context}
-    assert (event and {name: value for name, value in event.items() if value not in ("", False)}) == expected
+    assert (event and {name: value for name, value in event.items() if value not in ("", False, None)}) == expected
     assert type(found.host) is Host
     assert event is None or (type(event["host"]), type(event["moment"])) == (Host, Moment)
     assert json.loads(reply(found, CONTEXT)) == one.says
@@ -145,7 +154,11 @@ def test_the_agents_of_vs_code_are_answered_as_copilot_is() -> None:
 
 def test_fields_of_other_types_are_as_if_absent() -> None:
     heard = heard_in(session_id=5, cwd=["/x"], prompt={"a": 1}, prompt_id=None, stop_hook_active="yes", loop_count="9")
-    assert {name for name, value in heard.items() if value not in ("", False)} == {"host", "moment", "takes_context"}
+    assert {name for name, value in heard.items() if value not in ("", False, None)} == {
+        "host",
+        "moment",
+        "takes_context",
+    }
 
 
 def test_lengths_are_bounded() -> None:

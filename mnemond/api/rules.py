@@ -1,0 +1,108 @@
+"""Methods about rules: list, switch, enforce."""
+
+from __future__ import annotations
+
+from mnemond.api.requests import Identities, one_active, only_at_terminal, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.types_rules import RulesListParams, RulesListResult, RulesSetParams, RuleView
+from mnemond.errors import FieldProblem, invalid
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.history import admits
+from mnemond.memory.rule_index import Rule, RuleIndex
+from mnemond.memory.rules import Setting, all_off, propose_setting, propose_switch
+from mnemond.model.memory import Insight
+from mnemond.model.outcomes import RuleResult
+from mnemond.store import insights
+from mnemond.store.store import Store
+from mnemond.text.triggers import ToolCall
+from mnemond.wire.deferred import in_task
+from mnemond.wire.dispatch import Call, handles
+
+
+class RuleBooks:
+    """The compiled rules of every store that was asked for them. For the event loop's thread.
+
+    A store's rules are compiled again when one of them changed; a generation of the index in which none did costs a
+    look at one column.
+    """
+
+    def __init__(self) -> None:
+        self._books: dict[str, _Book] = {}
+
+    async def rules_for(self, warm: OpenStore, call: ToolCall) -> list[Rule]:
+        """Return the rules of a store that fit a call, those that matter most first."""
+        book = self._books.get(warm.store.name)
+        if book is None or book.store is not warm.store:
+            off = await in_task(warm.store.read, all_off)
+            book = self._books[warm.store.name] = _Book(warm.store, off=off)
+        return [] if book.off else book.current().matching(call)
+
+    def switched(self, store: str, *, on: bool) -> None:
+        """Note that the rules of a store were switched on or off."""
+        if store in self._books:
+            self._books[store].off = not on
+
+
+class _Book:
+    def __init__(self, store: Store, *, off: bool) -> None:
+        self.store = store
+        self.off = off
+        self._snapshot: Snapshot | None = None
+        self._memories: list[Insight] = []
+        self._index = RuleIndex([])
+
+    def current(self) -> RuleIndex:
+        snapshot = self.store.snapshot
+        if snapshot is not self._snapshot:
+            memories = snapshot.with_triggers()
+            if memories != self._memories:
+                self._memories, self._index = memories, RuleIndex(memories)
+            self._snapshot = snapshot
+        return self._index
+
+
+class RuleHandlers:
+    """A memory with a trigger is a rule; `hooks.rules` applies them."""
+
+    def __init__(self, open_stores: OpenStores, identities: Identities, books: RuleBooks) -> None:
+        self._books = books
+        self._open_stores = open_stores
+        self._identities = identities
+
+    @handles("rules.list")
+    async def list(self, call: Call, params: RulesListParams) -> RulesListResult:
+        """Return all rules with their counts. Raises MnemonError if the store cannot be read."""
+        warm = await self._open_stores.use(params.store)
+        counts = await in_task(warm.store.read, insights.trigger_counts)
+        off = await in_task(warm.store.read, all_off)
+        scope = scope_of(params)
+        rules = [
+            RuleView(
+                it.id, it.content, each.pattern, each.enforce, each.state, it.tags,
+                *counts.get((it.id, each.pattern), (0, 0, 0)),
+            )
+            for it in reversed(warm.store.snapshot.with_triggers())
+            if admits(scope, it)
+            for each in it.when
+        ]  # fmt: skip
+        return warm.marked(RulesListResult(on=not off, rules=rules))
+
+    @handles("rules.set")
+    async def set(self, call: Call, params: RulesSetParams) -> RuleResult:
+        """Switch all rules, or set one. Raises MnemonError: INVALID_PARAMS, also for `enforce` without a terminal;
+        NOT_FOUND, AMBIGUOUS."""
+        state, enforce = params.state or None, params.enforce or None
+        if enforce is not None:
+            only_at_terminal(call, "enforce")
+        if state is None and enforce is None:
+            raise invalid([FieldProblem("state", "nothing to set: give state or enforce")])
+        if params.id is None and (enforce is not None or state is None):
+            raise invalid([FieldProblem("id", "rules are enforced one by one: give an id")])
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        if params.id is None:
+            result = await submitted(warm, propose_switch(identity, on=state == "on"), RuleResult)
+            self._books.switched(warm.store.name, on=state == "on")
+            return result
+        setting = Setting(id=params.id, state=state, enforce=enforce, scope=scope_of(params))
+        return await submitted(warm, propose_setting(setting, identity, one_active), RuleResult)

@@ -1,0 +1,361 @@
+"""Triggers of rules: to which calls of tools a rule belongs (docs/decisions/0044).
+
+`Bash:git push*` is a command, `Edit:migrations/**` a path, `mcp__github__*` a tool, `words:drop table` words in what a
+tool is given. Patterns have `*` and, in paths, `**`; nothing in them needs more than one pass over a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from mnemond.text.caches import text_cache
+from mnemond.text.resources import regex
+
+Kind = Literal["command", "path", "tool", "words"]
+
+WORDS: Final = "words"
+"""Stands before words in place of a tool."""
+
+MAX_STARS: Final = 8
+"""Stars of a pattern: each is one search in a text."""
+
+SHELLS: Final = frozenset((
+    "bash", "shell", "run_shell_command", "exec_command", "local_shell", "execute_command", "run_command",
+    "run_terminal_cmd", "run_in_terminal", "terminal", "powershell", "pwsh", "sh",
+))  # fmt: skip
+EDITORS: Final = frozenset((
+    "edit", "write", "multiedit", "notebookedit", "apply_patch", "replace", "write_file", "create_file", "edit_file",
+    "str_replace", "strreplace", "search_replace", "insert_edit_into_file", "write_to_file", "replace_in_file",
+    "delete", "delete_file", "create",
+))  # fmt: skip
+WRITERS: Final = frozenset(("write", "write_file", "create_file", "write_to_file", "create"))
+READERS: Final = frozenset((
+    "read", "read_file", "read_many_files", "view", "view_image", "grep", "glob", "ls", "list_directory",
+    "search_file_content", "notebookread", "webfetch", "websearch", "web_fetch", "google_web_search", "toolsearch",
+))  # fmt: skip
+"""Names of tools, casefolded, of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI and Cline, by what they do."""
+
+_FAMILIES: Final = {"bash": SHELLS, "shell": SHELLS, "edit": EDITORS, "write": WRITERS, "read": READERS}
+"""Names that stand for every host's tools of a kind."""
+
+_FORMS: Final = "write TOOL:PATTERN, as in Bash:git push* or Edit:migrations/**, a tool's name, or words:drop table"
+_TOOL = regex(r"[A-Za-z_*][A-Za-z0-9_.*-]{0,99}")
+_PERMISSION = regex(r"([A-Za-z_*][A-Za-z0-9_.*-]{0,99})\((.*)\)")
+_WORD = regex(r"\w+")
+
+
+class Trigger(NamedTuple):
+    """A trigger as it is read. `tool` is casefolded; `pattern` is a command, a path or words; empty for any."""
+
+    kind: Kind
+    tool: str
+    pattern: str
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool. `tool`: its casefolded name; `commands`: the simple commands of a shell line; `paths`: the
+    segments of each; `text`: casefolded, all it is given as far as it is looked at."""
+
+    tool: str
+    commands: tuple[str, ...] = ()
+    paths: tuple[tuple[str, ...], ...] = ()
+    text: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """False for a tool that only reads."""
+        return self.tool not in READERS
+
+    def words(self) -> frozenset[str]:
+        """Return the words of the text."""
+        return frozenset(_WORD.findall(self.text))
+
+
+MAX_LINE: Final = 8_192
+"""Characters of a shell line that are looked at."""
+
+MAX_PATHS: Final = 50
+"""Paths of one call that are looked at."""
+
+
+def tool_call(tool: str, line: str, paths: Iterable[str], text: str) -> ToolCall:
+    """Return a call by what a host tells of it. A patch in a shell line is an edit of its files."""
+    line = line[:MAX_LINE]
+    patched = patched_files(line) or patched_files(text[:MAX_LINE])
+    name = "apply_patch" if patched else tool.casefold()
+    segments = tuple(map(path_segments, (*paths, *patched)))[:MAX_PATHS]
+    return ToolCall(name, () if patched else tuple(commands_of(line)), segments, text.casefold())
+
+
+# Reading a trigger.
+
+
+def normal_trigger(text: str) -> str:
+    """Return a trigger in the form in which it is stored. Raises ValueError with a sentence."""
+    plain = " ".join(text.split())
+    form = _PERMISSION.fullmatch(plain)
+    if form is not None:  # as Claude Code writes permissions: Bash(git push:*)
+        pattern = f"{form[2][:-2]}*" if form[2].endswith(":*") else form[2]
+        plain = f"{form[1]}:{pattern}"
+    tool, colon, pattern = plain.partition(":")
+    tool, pattern = tool.strip(), pattern.strip()
+    if tool.casefold() == WORDS:
+        if not _WORD.search(pattern):
+            raise ValueError(f"{text!a} names no words: {_FORMS}")
+        return f"{WORDS}:{pattern}"
+    if not _TOOL.fullmatch(tool):
+        raise ValueError(f"{text!a} is no trigger: {_FORMS}")
+    if pattern.strip("*/. ") == "" and (tool.strip("*") == "" or pattern):
+        raise ValueError(f"{text!a} is true of every call; name a tool, a command or a path")
+    if tool.count("*") + pattern.count("*") > MAX_STARS + pattern.count("**"):
+        raise ValueError(f"{text!a} has more than {MAX_STARS} stars")
+    return f"{tool}:{pattern}" if colon and pattern else tool
+
+
+def read_trigger(text: str) -> Trigger:
+    """Return a trigger that is in its normal form."""
+    tool, _, pattern = text.partition(":")
+    tool = tool.casefold()
+    if tool == WORDS:
+        return Trigger("words", "", pattern.casefold())
+    if not pattern:
+        return Trigger("tool", tool, "")
+    if tool in _FAMILIES and _FAMILIES[tool] is SHELLS:
+        return Trigger("command", tool, pattern)
+    if tool in _FAMILIES or tool in EDITORS or tool in READERS or tool.strip("*") == "":
+        return Trigger("path", tool, pattern)
+    return Trigger("words", tool, pattern.casefold())
+
+
+def proposed_trigger(text: str) -> str | None:
+    """Return the trigger that the text of a rule names, or None: a command in it, or a directory that is not touched.
+
+    Only for texts that say what must, or must not, be done.
+    """
+    if not _rule_words.search(text):
+        return None
+    before = _before.search(text)
+    command = (before and _named_command.search(text, before.end())) or _named_command.search(text)
+    if command is not None:
+        words = (command[1] or command[2]).split()
+        return f"Bash:{' '.join(words[:MAX_PROPOSED_WORDS]).rstrip('*.,;')}*"
+    directory = _named_directory.search(text)
+    return None if directory is None else f"Edit:{directory[1]}**"
+
+
+MAX_PROPOSED_WORDS: Final = 3
+"""Words of a command in a proposed trigger: a program, what it does, and to what."""
+
+_rule_words = regex(
+    r"\b(?:never|always|must(?:n't)?|do not|don't|before|nie|niemals|immer|vor jedem|muss|nicht)\b|不要|必须|禁止|总是",
+    re.IGNORECASE,
+)
+_before = regex(r"\b(?:before|vor)\b", re.IGNORECASE)
+_named_command = regex(
+    r"`((?:git|gh|npm|pnpm|yarn|make|docker|kubectl|terraform|helm|cargo|pip|uv|rm|psql|alembic|poetry|ansible-playbook)"
+    r"(?: [\w./:@=-]{1,40}){1,4})[^`]{0,80}`|\b(git (?:push|commit|rebase|merge|tag|reset))\b"
+)
+_named_directory = regex(
+    r"\b(?:edit|change|touch|modify|write (?:in|to)|ändern|anfassen)\w*[^.;:]{0,30}?\s"
+    r"`?((?:[\w.-]{1,40}/){1,5})(?![\w.-])",
+    re.IGNORECASE,
+)
+
+
+# Matching.
+
+MAX_PATTERNS: Final = 16_384
+"""Patterns, and segments of them, that are kept split at their stars."""
+
+
+def has_tool(trigger: Trigger, tool: str) -> bool:
+    """Return True if a trigger is about a tool of this (casefolded) name."""
+    if not trigger.tool or trigger.tool == tool:
+        return True
+    family = _FAMILIES.get(trigger.tool)
+    if family is not None:
+        return tool in family
+    return "*" in trigger.tool and fits(trigger.tool, tool)
+
+
+@text_cache(maxsize=MAX_PATTERNS)
+def _chunks(pattern: str) -> tuple[str, list[str], str | None]:
+    """What stands before, between and after the stars of a pattern; no end if it has none."""
+    first, *rest = pattern.split("*")
+    return (first, rest[:-1], rest[-1]) if rest else (first, [], None)
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Return True if `*` of a pattern can stand for what a text has there. One search in the text a star."""
+    first, middle, last = _chunks(pattern)
+    if last is None:
+        return first == text
+    if not text.startswith(first):
+        return False
+    at = len(first)
+    for part in middle:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(text) - len(last) >= at and text.endswith(last)
+
+
+def fits_command(pattern: str, command: str) -> bool:
+    """Return True if a command begins with a pattern; a pattern ends at the end of a word unless it ends with `*`."""
+    if pattern.endswith("*"):
+        return fits(pattern, command)
+    return fits(f"{pattern} *", command) or fits(pattern, command)
+
+
+def fits_path(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    """Return True if segments of a path fit those of a pattern, `**` standing for any number of them."""
+    at = of = 0
+    star = -1
+    held = 0
+    while at < len(path):
+        if of < len(pattern) and pattern[of] == "**":
+            star, held = of, at
+            of += 1
+        elif of < len(pattern) and fits(pattern[of], path[at]):
+            of += 1
+            at += 1
+        elif star >= 0:
+            of, held = star + 1, held + 1
+            at = held
+        else:
+            return False
+    return all(each == "**" for each in pattern[of:])
+
+
+def path_pattern(pattern: str) -> tuple[str, ...]:
+    """Return the segments of a path pattern; one that does not begin at the root fits at any depth."""
+    whole = pattern.removeprefix("~/").removeprefix("./")
+    segments = [each for each in whole.split("/") if each and each != "."]
+    if whole.endswith("/"):
+        segments.append("**")
+    if segments and segments[-1] == "**":
+        segments[-1:] = ["*", "**"]  # below a directory, not the directory itself
+    return tuple(segments) if whole.startswith("/") else ("**", *segments)
+
+
+MAX_DEPTH: Final = 64
+"""Segments of a path that are looked at, the last ones."""
+
+
+def path_segments(path: str) -> tuple[str, ...]:
+    """Return the segments of a path, without `.` and `..`."""
+    kept: list[str] = []
+    for each in path.replace("\\", "/").split("/"):
+        if each == "..":
+            del kept[-1:]
+        elif each not in ("", "."):
+            kept.append(each)
+    return tuple(kept[-MAX_DEPTH:])
+
+
+def words_in(pattern: str) -> tuple[str, ...]:
+    """Return the words of a pattern, casefolded."""
+    return tuple(_WORD.findall(pattern.casefold()))
+
+
+def has_words(wanted: Iterable[str], words: frozenset[str], text: str) -> bool:
+    """Return True if all wanted words are in a text; those of scripts without spaces anywhere in it."""
+    return all(each in words if each.isascii() else each in text for each in wanted)
+
+
+# Commands of a shell line.
+
+
+MAX_COMMANDS: Final = 64
+"""Simple commands of one line that are looked at."""
+
+_MAX_NESTED: Final = 2
+_LEADING: Final = frozenset((
+    "sudo", "env", "command", "time", "nohup", "exec", "builtin", "then", "do", "else", "elif", "if", "while", "until",
+    "!", "{", "xargs", "nice",
+))  # fmt: skip
+_INNER_SHELLS: Final = frozenset(("bash", "sh", "zsh", "dash"))
+_WITH_VALUE: Final = {"git": frozenset(("-C", "-c", "--git-dir", "--work-tree")), "make": frozenset(("-C", "-f", "-j"))}
+"""Options before what a program is to do that have a value of their own."""
+
+_TOKEN = regex(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|([;&|()\n])|([^\s'\"\\;&|()]+)|(\s)|(.)", re.DOTALL)
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_HEREDOC = regex(r"<<-?\s*['\"]?([A-Za-z_]\w*)")
+
+
+def commands_of(line: str, nested: int = 0) -> list[str]:
+    """Return the simple commands of a shell line as words with one space between them, at most MAX_COMMANDS.
+
+    Assignments, `sudo` and the like, and options before what a program is to do (`git -C there push`) are left out;
+    what `bash -c` is given is read as well. The text of a here-document is none.
+    """
+    found: list[str] = []
+    for words in _simple(_without_heredocs(line)):
+        if len(found) >= MAX_COMMANDS:
+            break
+        found += _command(words, nested)
+    return found[:MAX_COMMANDS]
+
+
+def _simple(line: str) -> Iterator[list[str]]:
+    words: list[str] = []
+    word: str | None = None
+    for single, double, escaped, end, plain, space, other in _TOKEN.findall(line):
+        if end or space:
+            if word is not None:
+                words.append(word)
+                word = None
+            if end and words:
+                yield words
+                words = []
+        else:
+            word = (word or "") + (single or double or escaped or plain or other)
+    if word is not None:
+        words.append(word)
+    if words:
+        yield words
+
+
+def _command(words: list[str], nested: int) -> list[str]:
+    at = 0
+    while at < len(words) and (words[at] in _LEADING or _ASSIGNMENT.fullmatch(words[at])):
+        at += 1
+    if at == len(words):
+        return []
+    program, rest = words[at].rpartition("/")[2], words[at + 1 :]
+    if program in _INNER_SHELLS and nested < _MAX_NESTED and len(rest) > 1:
+        option = next((at for at, each in enumerate(rest[:-1]) if each.startswith("-") and each.endswith("c")), None)
+        if option is not None:
+            return commands_of(rest[option + 1], nested + 1)
+    with_value = _WITH_VALUE.get(program)
+    while with_value and rest and rest[0].startswith("-"):
+        rest = rest[2 if rest[0] in with_value else 1 :]
+    return [" ".join((program, *rest))]
+
+
+def _without_heredocs(line: str) -> str:
+    if "<<" not in line:
+        return line
+    kept, end = [], ""
+    for each in line.split("\n"):
+        if end:
+            end = "" if each.strip() == end else end
+            continue
+        kept.append(each)
+        found = _HEREDOC.search(each)
+        end = "" if found is None else found[1]
+    return "\n".join(kept)
+
+
+# Files of a patch.
+
+
+_PATCHED = regex(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+
+
+def patched_files(text: str) -> list[str]:
+    """Return the paths that a patch of `apply_patch` names; empty for another text."""
+    return [(one or other).strip() for one, other in _PATCHED.findall(text)] if "*** Begin Patch" in text else []

@@ -1,0 +1,96 @@
+"""A rule reaches the model of an agent before the tool runs: what its model is asked, and what was done meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.hosts.agents import CLAUDE_CODE, CODEX, GEMINI, Agent
+from tests.hosts.home import Home, Ran, home
+
+pytestmark = pytest.mark.hosts
+
+RULE = "Nobody pushes to main before Ana Berg has seen the change"
+PUSH = "git push origin main; echo pushed >> pushed.txt"
+OTHER = "echo nothing to do with it"
+
+SHELL = {
+    CLAUDE_CODE.name: lambda line: {"use": "Bash", "with": {"command": line, "description": "x"}},
+    CODEX.name: lambda line: {"use": "exec_command", "with": {"cmd": line}},
+    GEMINI.name: lambda line: {"use": "run_shell_command", "with": {"command": line}},
+}
+FREE: dict[str, tuple[str, ...]] = {
+    CLAUDE_CODE.name: ("--dangerously-skip-permissions",),
+    CODEX.name: ("--dangerously-bypass-approvals-and-sandbox",),
+    GEMINI.name: (),
+}
+"""Options with which a call needs nobody's consent: what holds it back is the rule."""
+
+
+def talk(agent: Agent, at: Home, *lines: str) -> Ran:
+    """A session in which the model runs these lines in a shell."""
+    steps: list[dict[str, Any]] = [SHELL[agent.name](line) for line in lines]
+    free = FREE[agent.name]
+    arguments = (agent.arguments[0], *free, *agent.arguments[1:]) if agent is CODEX else (*agent.arguments, *free)
+    environ = {**agent.environ, "IS_SANDBOX": "1"} if agent is CLAUDE_CODE else agent.environ
+    further = msgspec.structs.replace(agent, arguments=arguments, environ=environ)
+    ran = further.converse(at, "Please go on with it", [*steps, {"say": "Done."}])
+    assert ran.status == 0, ran.everything
+    return ran
+
+
+@pytest.fixture(params=[CLAUDE_CODE, CODEX, GEMINI], ids=lambda agent: agent.name)
+def agent(request: pytest.FixtureRequest) -> Agent:
+    found: Agent = request.param
+    return found
+
+
+@pytest.fixture
+def at(agent: Agent, tmp_path: Path) -> Iterator[Home]:
+    with home(tmp_path) as made:
+        agent.prepared(made)
+        made.ask("remember", content=RULE, when=["Bash:git push*"], importance=1)
+        yield made
+
+
+def pushed(at: Home) -> int:
+    """How often the command ran."""
+    kept = at.work / "pushed.txt"
+    return len(kept.read_text("utf-8").splitlines()) if kept.exists() else 0
+
+
+def test_the_model_reads_the_rule_before_the_tool_runs(agent: Agent, at: Home) -> None:
+    ran = talk(agent, at, PUSH)
+    first, second = ran.main()[:2]
+    assert RULE not in first
+    assert second.count(RULE) == 1
+    assert pushed(at) == 0
+
+
+def test_the_same_call_made_again_passes_and_the_rule_is_shown_once(agent: Agent, at: Home) -> None:
+    ran = talk(agent, at, PUSH, PUSH, PUSH)
+    assert pushed(at) == 2
+    assert ran.main()[-1].count(RULE) == 1
+
+
+def test_other_calls_bring_no_rule(agent: Agent, at: Home) -> None:
+    ran = talk(agent, at, OTHER)
+    assert RULE not in ran.main()[-1]
+    assert "nothing to do with it" in ran.main()[-1]
+
+
+def test_what_a_person_refuses_is_refused_every_time(agent: Agent, at: Home) -> None:
+    (rule,) = at.ask("list")["insights"]
+    line = ["rules", "enforce", rule["id"], "deny"]
+    assert at.ask("cli.run", argv=line)["exit_code"] != 0, "an agent's shell has no terminal"
+    assert at.ask("cli.run", argv=line, tty=True)["exit_code"] == 0
+    ran = talk(agent, at, PUSH, PUSH)
+    assert pushed(at) == 0
+    assert ran.main()[-1].count(RULE) == 2
+    at.ask("rules.set", state="off")
+    talk(agent, at, PUSH)
+    assert pushed(at) == 1
