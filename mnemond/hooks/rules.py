@@ -41,7 +41,7 @@ PARALLEL_S: Final = 1.0
 reads no reason before it has sent the last of them."""
 
 _HELD: Final = "mnemond held this call back once, for a rule of this user to be read first; nothing was done:"
-_AGAIN: Final = "If the call follows it, or the user wants it all the same, make the same call again."
+_AGAIN: Final = "If the call follows it, or the user wants it all the same, make the same call again"
 _TOLD: Final = "mnemond: a rule of this user for such calls:"
 _DENIED: Final = "Refused: this user does not allow such calls:"
 _ASKS: Final = "mnemond: the user wants to decide about such calls:"
