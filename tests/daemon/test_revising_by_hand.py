@@ -44,7 +44,7 @@ Updated 00000001: content
   redacted: password (--allow-secret keeps it)
   undo: mnemonctl undo 0000000b
 $ mnemonctl update 00000001 ; echo $?
-mnemonctl: nothing to update: give content, category, importance, tags, entities, cues, source, \
+mnemonctl: nothing to update: give content, category, importance, tags, entities, cues, when, source, \
 conversation_id, created_at or metadata
   nothing was written
 2
