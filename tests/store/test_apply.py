@@ -24,8 +24,9 @@ from mnemond.model.changes import (
     RetireInsight,
     SetImportance,
     SetVector,
+    TriggerCount,
 )
-from mnemond.model.memory import MAX_METADATA, Edge, Entity, Insight, Scope, format_us
+from mnemond.model.memory import MAX_METADATA, Edge, Entity, Insight, Scope, Trigger, format_us
 from mnemond.model.outcomes import LinkResult, SupersedeResult, UnlinkResult
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
@@ -386,3 +387,23 @@ def test_recalls_are_counted_and_make_a_memory_matter_more(bench: Bench) -> None
     assert (after.access_count, after.last_accessed_at) == (before.access_count + 4, LATER)
     assert after.effective_importance == importance_at(bench.portrait(), ONE, LATER)
     assert bench.rows("SELECT count(*) FROM memory_operations WHERE operation_type = 'UPDATE'") == [(0,)]
+
+
+def test_triggers_are_kept_with_their_memory_in_their_order(bench: Bench) -> None:
+    nine = insight_id(9)
+    rule = Insight(nine, "x", LATER, LATER, when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
+    bench.run(AddInsight(rule, None))
+    assert bench.insight(nine).when == rule.when
+    assert [it.id for it in bench.engine.index.snapshot.with_triggers()] == [nine]
+    counts = (TriggerCount(nine, "Bash:a", 2, 1, 1), TriggerCount("gone", "Bash:a", 1))
+    for _ in range(2):
+        bench.run(trigger_counts=counts)
+    assert bench.engine.read(insights.trigger_counts) == {(nine, "Bash:a"): (4, 2, 2)}
+    bench.run(PutInsight(msgspec.structs.replace(rule, when=())))
+    assert bench.engine.index.snapshot.with_triggers() == []
+    bench.run(RetireInsight(nine, "forgotten"))
+    bench.run(RestoreInsight(msgspec.structs.replace(rule, when=(Trigger("Bash:c", state="off"),)), None))
+    assert bench.insight(nine).when == (Trigger("Bash:c", state="off"),)
+    bench.run(PurgeInsight(nine))
+    assert bench.engine.read(insights.trigger_counts) == {}
+    assert bench.rows("SELECT * FROM triggers") == []
