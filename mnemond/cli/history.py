@@ -37,7 +37,7 @@ from mnemond.wire.params import plural
 
 _COMPARED = (
     "content", "category", "importance", "tags", "entities", "cues", "when", "source", "channel", "access_count",
-    "status", "superseded_by", "created_at", "valid_from", "invalid_at", "conversation_id", "user_id", "session_id", 
+    "status", "superseded_by", "created_at", "valid_from", "invalid_at", "conversation_id", "user_id", "session_id",
     "agent_id", "project", "pinned", "paired_with", "corroboration_count", "useful", "misled", "metadata",
 )  # fmt: skip
 """Fields whose changes are shown: all but `updated_at`, which is the time of the operation, and

@@ -27,7 +27,8 @@ BY_NUMBER: Final = {
 """Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
 
 BY_KEY: Final = {
-    "cues": ("memory", "ord"), "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
+    "cues": ("memory", "ord"), "triggers": ("memory", "ord"), "trigger_counts": ("memory", "pattern"),
+    "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
     "rolling_summaries": ("conversation_id",), "meta": ("key",),
 }  # fmt: skip
 """Tables whose rows are ordered by these columns."""
