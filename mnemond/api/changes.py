@@ -139,7 +139,7 @@ class ChangeHandlers:
     async def restore(self, call: Call, params: RestoreParams) -> RestoreResult:
         """Restore a retired memory. Raises MnemonError if there is none, or if its successor is active."""
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         found = await in_task(warm.store.read, partial(_find_retired, params=params, warm=warm))
         if found is None or found.vector is not None or found.insight.status == "active":
             embedding = Embedding(None) if found is None else Embedding(found.insight.text, found.vector)

@@ -89,7 +89,7 @@ class HistoryHandlers:
         Raises MnemonError: NOT_FOUND, AMBIGUOUS, or INVALID_PARAMS if its changes were changed again since.
         """
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         try:
             found = await warm.store.read(partial(undo.look, named=params.operation))
         except MnemonError:

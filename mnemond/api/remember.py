@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from mnemond.api.projects import Projects
-from mnemond.api.requests import Identities, only_at_terminal, scope_of, submitted
+from mnemond.api.requests import Identities, only_by_person, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffParams, RememberParams
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
@@ -51,10 +51,10 @@ class RememberHandlers:
         if params.enforce is not UNSET:
             if not (params.when or None):
                 raise invalid([FieldProblem("enforce", "enforce needs a trigger (--when) to which it belongs")])
-            only_at_terminal(call, "enforce")
+            only_by_person(call, "enforce")
         warm = await self._open_stores.use(params.store)
         project = await self._projects.written(params, params.content, warm)
-        identity, draft = self._identities.of(warm, params), _draft(params, project)
+        identity, draft = self._identities.of(warm, params, call=call), _draft(params, project)
         if _is_quick(warm, params.content, params.metadata):
             prepared = _prepared(warm, draft, identity.now_us)
         else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from datetime import date, timedelta
 from functools import cache
+from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
@@ -37,10 +39,40 @@ OTHERS: Final = ("host:", "system:")
 """Prefixes of `triggered_by` for tools, and for jobs of the daemon."""
 
 
-def only_at_terminal(call: Call, field: str) -> None:
-    """Raise MnemonError(INVALID_PARAMS) unless a person at a terminal asks for it: tools, extraction, imports and
-    commands that an agent runs have none."""
-    if not call.at_terminal:
+# Decisions that are a person's.
+
+
+AGENT_MARKS: Final = (b"CLAUDECODE=", b"CODEX_", b"GEMINI_CLI=", b"CURSOR_AGENT=")
+"""Beginnings of variables that agents set for the commands they run: seen, but for Cursor's."""
+
+_TERMINALS: Final = ("/dev/pts/", "/dev/tty", "/dev/console")
+
+
+PROCESSES = Path("/proc")
+"""The directory in which Linux tells of processes."""
+
+
+def is_person(call: Call) -> bool:
+    """Return True for a command line at a terminal, by what the client says and, where the system tells it, what its
+    process has: output to a terminal, and no variable of an agent that runs it.
+
+    A program of the same user could open a terminal of its own; against that this is no boundary.
+    """
+    if not call.at_terminal or not sys.platform.startswith("linux"):
+        return call.at_terminal
+    process = PROCESSES / str(call.peer_pid)
+    try:
+        output = (process / "fd" / "1").readlink()
+        variables = (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return str(output).startswith(_TERMINALS) and not any(each.startswith(AGENT_MARKS) for each in variables)
+
+
+def only_by_person(call: Call, field: str) -> None:
+    """Raise MnemonError(INVALID_PARAMS) unless a person at a terminal asks for it: tools, extraction and commands that
+    an agent runs have none."""
+    if not is_person(call):
         raise invalid(
             [FieldProblem(field, f"{field} is taken from a person at a terminal only; nothing was written")],
             hint="ask the user to run it: mnemonctl rules enforce ID deny",
@@ -58,9 +90,11 @@ class Identities:
         """Return sixteen unguessable hexadecimal digits."""
         return nonce(self._ids)
 
-    def of(self, warm: OpenStore, params: Params, triggered_by: str | None = None) -> WriteContext:
+    def of(
+        self, warm: OpenStore, params: Params, triggered_by: str | None = None, call: Call | None = None
+    ) -> WriteContext:
         """Return the context of a client's write, with the `op_id` of `params` if given. `triggered_by` defaults to the
-        conversation of `params`.
+        conversation of `params`. Only a write whose `call` is given, and is a person's, may change what is enforced.
 
         Raises MnemonError(INVALID_PARAMS) for an invalid `op_id`.
         """
@@ -75,6 +109,7 @@ class Identities:
             store=warm.store.name,
             request_digest=digest(params),
             triggered_by=triggered_by or _conversation(params) or USER,
+            by_person=call is not None and is_person(call),
         )
 
     def now_us(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.api.requests import Identities, one_active, only_at_terminal, scope_of, submitted
+from mnemond.api.requests import Identities, one_active, only_by_person, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_rules import RulesListParams, RulesListResult, RulesSetParams, RuleView
 from mnemond.errors import FieldProblem, invalid
@@ -93,13 +93,13 @@ class RuleHandlers:
         NOT_FOUND, AMBIGUOUS."""
         state, enforce = params.state or None, params.enforce or None
         if enforce is not None:
-            only_at_terminal(call, "enforce")
+            only_by_person(call, "enforce")
         if state is None and enforce is None:
             raise invalid([FieldProblem("state", "nothing to set: give state or enforce")])
         if params.id is None and (enforce is not None or state is None):
             raise invalid([FieldProblem("id", "rules are enforced one by one: give an id")])
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         if params.id is None:
             result = await submitted(warm, propose_switch(identity, on=state == "on"), RuleResult)
             self._books.switched(warm.store.name, on=state == "on")

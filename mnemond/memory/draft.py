@@ -6,7 +6,7 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Final
 
@@ -14,11 +14,19 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.embed.calibration import Calibration, scaled, shipped
-from mnemond.errors import FieldProblem, invalid
+from mnemond.errors import INVALID_PARAMS, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff import BY_PROFILE, SAFEGUARDS, DiffRules, Safeguards, Side, cosine_thresholds, side
 from mnemond.memory.edge_builders import NewMemory
-from mnemond.model.changes import Change, ChangeSet, Vector
+from mnemond.model.changes import (
+    AddInsight,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RestoreInsight,
+    RetireInsight,
+    Vector,
+)
 from mnemond.model.memory import (
     CATEGORIES,
     ENTITY_MODES,
@@ -37,6 +45,7 @@ from mnemond.model.memory import (
     Entity,
     Insight,
     Scope,
+    Trigger,
     TriggerState,
     format_us,
     parse_rfc3339,
@@ -103,7 +112,7 @@ def with_op_id(problems: Sequence[FieldProblem], op_id: str | None) -> list[Fiel
 
 class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
     """Identity and time of a write. `id` is for a memory that it may create; `now_us` the one time of the whole
-    operation, in microseconds."""
+    operation, in microseconds. `by_person`: a person at a terminal makes it, who alone may change what is enforced."""
 
     id: str
     op_id: str
@@ -112,6 +121,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
     store: str
     request_digest: str
     triggered_by: str = "user"
+    by_person: bool = False
 
     @property
     def now(self) -> str:
@@ -126,6 +136,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         made_by: str | None = None,
     ) -> Proposal:
         """Return a `Proposal` with this identity."""
+        decide = decide if self.by_person else partial(_decided_without_a_person, decide)
         return Proposal(self.op_id, self.client_op_id, method, self.request_digest, decide, vector, made_by)
 
     def change_set(
@@ -156,6 +167,39 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
             undoes=undoes,
             refused=refused,
         )
+
+
+def _decided_without_a_person(decide: Callable[[View], ChangeSet], view: View) -> ChangeSet:
+    """Return what was decided. Raises MnemonError(INVALID_PARAMS) if a memory would be enforced that is not, or no
+    longer as it is: also by an undo, a restore or an import. One that is forgotten, or merged, takes that with it."""
+    change_set = decide(view)
+    puts = [each for each in change_set.changes if isinstance(each, AddInsight | PutInsight | RestoreInsight)]
+    if not any(each.insight.when for each in puts):
+        return change_set
+    had = {each.insight.id: _enforced(view.snapshot, each.insight.id) for each in puts}
+    gone = [_enforced(view.snapshot, each.id) for each in change_set.changes if isinstance(each, RetireInsight)]
+    known = frozenset[Trigger]().union(*had.values(), *gone)
+    for each in puts:
+        has = enforced(each.insight)
+        if not had[each.insight.id] <= has <= known:
+            raise MnemonError(
+                INVALID_PARAMS,
+                f"this changes which calls of tools memory {each.insight.id} asks about or refuses, which is taken from"
+                " a person at a terminal only; nothing was written",
+                hint="ask the user to run it in a terminal; `mnemonctl rules list` shows what is enforced",
+                outcome="rejected",
+            )
+    return change_set
+
+
+def _enforced(snapshot: Snapshot, insight_id: str) -> frozenset[Trigger]:
+    row = snapshot.row_of(insight_id)
+    return frozenset() if row is None else enforced(snapshot.insight(row))
+
+
+def enforced(it: Insight) -> frozenset[Trigger]:
+    """Return the triggers that a person enforced, whether they are on or not."""
+    return frozenset(Trigger(each.pattern, each.enforce) for each in it.when if each.enforce != "tell")
 
 
 class WriteRules(msgspec.Struct, frozen=True):

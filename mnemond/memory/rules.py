@@ -31,15 +31,17 @@ def given_triggers(
 
 
 def joined_triggers(first: Sequence[Trigger], more: Iterable[Trigger]) -> tuple[Trigger, ...]:
-    """Return `first` and those of `more` with another pattern, at most `MAX_TRIGGERS`; one that was proposed is on when
-    it is given."""
+    """Return `first` and those of `more` with another pattern, at most `MAX_TRIGGERS`, those that are enforced in any
+    case; one that was proposed is on when it is given."""
     found = {each.pattern: each for each in first}
     for each in more:
         known = found.setdefault(each.pattern, each)
         state = "on" if known.state == "proposed" and each.state == "on" else known.state
         enforce = each.enforce if known.enforce == "tell" else known.enforce
         found[each.pattern] = Trigger(each.pattern, enforce, state)
-    return tuple(found.values())[:MAX_TRIGGERS]
+    if len(found) > MAX_TRIGGERS:
+        return tuple(sorted(found.values(), key=lambda each: each.enforce == "tell")[:MAX_TRIGGERS])
+    return tuple(found.values())
 
 
 def revised_triggers(old: Sequence[Trigger], texts: Iterable[str]) -> tuple[Trigger, ...]:

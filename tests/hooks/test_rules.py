@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-import trio
 
-from mnemond.api.uses import GATHER_S
+from mnemond.api import requests
 from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.rules import MAX_HELD
@@ -24,6 +23,17 @@ READ = ToolUse("Read", paths=("/home/ada/apollo/migrations/1.sql",))
 TERMINAL = msgspec.structs.replace(CALL, at_terminal=True)
 
 
+@pytest.fixture(autouse=True)
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What Linux tells of the client's process: its output is a terminal, and no agent runs it."""
+    monkeypatch.setattr(requests, "PROCESSES", tmp_path / "proc")
+    made = tmp_path / "proc" / str(CALL.peer_pid)
+    (made / "fd").mkdir(parents=True)
+    (made / "fd" / "1").symlink_to("/dev/pts/0")
+    (made / "environ").write_bytes(b"HOME=/home/ada\0TERM=xterm\0")
+    return made
+
+
 async def before(over: Desk, tool: ToolUse, **fields: Any) -> Said:
     """What is said before a call."""
     known = {"host": Host.CLAUDE_CODE, "session": "s", "cwd": APOLLO, "takes_context": True, "asks": True}
@@ -31,13 +41,13 @@ async def before(over: Desk, tool: ToolUse, **fields: Any) -> Said:
     return await over.daemon._agents.at(event, CALL)
 
 
-async def enforce(over: Desk, rule: str, how: str) -> None:
-    """A person at a terminal does."""
+async def enforce(over: Desk, rule: str, how: str) -> str:
+    """A person at a terminal does; the op_id."""
     params = msgspec.json.encode({"id": rule, "enforce": how})
-    await over.daemon._invoke("rules.set", params, TERMINAL)
+    return str((await over.daemon._invoke("rules.set", params, TERMINAL)).op_id)
 
 
-async def test_a_call_is_held_back_once_with_the_rule_as_its_reason(tmp_path: Path, autojump_clock: object) -> None:
+async def test_a_call_is_held_back_once_with_the_rule_as_its_reason(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         rule = await over.remember(RULE, when=["Bash:git push*"])
         first = await before(over, PUSH)
@@ -49,7 +59,7 @@ async def test_a_call_is_held_back_once_with_the_rule_as_its_reason(tmp_path: Pa
         assert isinstance(await before(over, PUSH, session="another"), Verdict)
         await over.at(Moment.SESSION_END)
         await over.at(Moment.SESSION_END, session="another")
-        await trio.sleep(GATHER_S * 3)
+    async with desk(tmp_path) as over:  # a stop writes what is pending
         (listed,) = (await over.does("rules.list")).rules
         assert (listed.id, listed.pattern) == (rule, "Bash:git push*")
         assert (listed.matched, listed.shown, listed.followed) == (3, 2, 1)
@@ -106,7 +116,7 @@ async def test_settings_tell_only_or_nothing(tmp_path: Path) -> None:
 
 async def test_a_rule_of_another_project_says_nothing(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        await over.remember(RULE, when=["Bash:git push*"], tags=["zeus"])
+        await over.remember(RULE, when=["Bash:git push*"], project="zeus")
         assert await before(over, PUSH) == ""
         await over.remember("Of a session", when=["Bash:git push*"], session_id="x")
         assert await before(over, PUSH) == ""
@@ -166,6 +176,57 @@ async def test_only_a_person_at_a_terminal_enforces(tmp_path: Path) -> None:
                 await over.daemon._invoke("rules.set", msgspec.json.encode(params), TERMINAL)
         with pytest.raises(MnemonError, match="no trigger"):
             await over.does("rules.set", id=await over.remember("No rule"), state="off")
+
+
+async def test_a_process_without_a_terminal_or_of_an_agent_is_no_person(tmp_path: Path, process: Path) -> None:
+    """A hook, a bridge of MCP and a pipe to the socket can all send `cli.run` with the claim of a terminal."""
+    async with desk(tmp_path) as over:
+        rule = await over.remember(RULE, when=["Bash:git push*"])
+        (process / "environ").write_bytes(b"HOME=/home/ada\0CLAUDECODE=1\0")
+        with pytest.raises(MnemonError, match="terminal"):
+            await enforce(over, rule, "deny")
+        (process / "environ").write_bytes(b"")
+        (process / "fd" / "1").unlink()
+        (process / "fd" / "1").symlink_to("pipe:[4711]")
+        params = msgspec.json.encode({"argv": ["rules", "enforce", rule, "deny"], "tty": True})
+        assert "terminal" in (await over.daemon._invoke("cli.run", params, CALL)).stderr
+        (process / "fd" / "1").unlink()
+        with pytest.raises(MnemonError, match="terminal"):
+            await enforce(over, rule, "deny")
+        assert [each.enforce for each in (await over.does("get", id=rule)).insight.when] == ["tell"]
+
+
+async def test_no_undo_and_no_restore_changes_what_is_enforced_without_a_person(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        rule = await over.remember(RULE, when=["Bash:git push*"])
+        enforced = await enforce(over, rule, "deny")
+        with pytest.raises(MnemonError, match="a person at a terminal only"):
+            await over.does("undo", operation=enforced)
+        lifted = await enforce(over, rule, "tell")
+        with pytest.raises(MnemonError, match="a person at a terminal only"):
+            await over.does("undo", operation=lifted)
+        again = await over.daemon._invoke("undo", msgspec.json.encode({"operation": lifted}), TERMINAL)
+        assert again.status == "undone"
+        forgotten = await over.does("forget", id=rule)
+        for method, params in (("undo", {"operation": forgotten.op_id}), ("restore", {"id": rule})):
+            with pytest.raises(MnemonError, match="a person at a terminal only"):
+                await over.does(method, **params)
+        await over.daemon._invoke("restore", msgspec.json.encode({"id": rule}), TERMINAL)
+        assert [each.enforce for each in (await over.does("get", id=rule)).insight.when] == ["deny"]
+
+
+async def test_other_changes_of_an_enforced_rule_need_no_person(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        rule = await over.remember(RULE, when=["Bash:git push*"])
+        await enforce(over, rule, "deny")
+        await over.does("update", id=rule, importance=5)
+        other = await over.remember("Nobody pushes to main on Fridays", when=["Bash:git push*"])
+        await over.does("merge", id=rule, other_id=other, into=rule)
+        many = await over.remember("Main is protected", when=[f"Bash:tool{each}" for each in range(8)])
+        await over.does("merge", id=many, other_id=rule, into=many)
+        assert ("Bash:git push*", "deny") in [
+            (each.pattern, each.enforce) for each in (await over.does("get", id=many)).insight.when
+        ]
 
 
 async def test_an_agent_that_was_led_to_store_many_rules_stops_no_other(tmp_path: Path) -> None:

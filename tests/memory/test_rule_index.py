@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.memory.rule_index import MAX_RULES, RuleIndex, belongs
 from mnemond.memory.rules import joined_triggers, revised_triggers
-from mnemond.model.memory import Enforcement, Insight, Trigger, TriggerState
+from mnemond.model.memory import Enforcement, Insight, Scope, Trigger, TriggerState
 from mnemond.text.triggers import tool_call
 
 AT = "2026-01-01T00:00:00.000000Z"
@@ -69,8 +69,8 @@ def test_a_rule_that_is_not_on_fits_nothing(state: TriggerState) -> None:
 
 
 def test_a_rule_belongs_to_its_project() -> None:
-    (found,) = RuleIndex([rule("Bash", tags=("Apollo",))]).matching(PUSH)
-    assert [belongs(found, each) for each in (None, "apollo", "other", "")] == [True, True, False, False]
+    (found,) = RuleIndex([rule("Bash", scope=Scope(project="apollo|1"))]).matching(PUSH)
+    assert [belongs(found, each) for each in (None, "apollo|1", "other|2", "")] == [True, True, False, False]
     (found,) = RuleIndex([rule("Bash")]).matching(PUSH)
     assert belongs(found, "other")
 
