@@ -115,7 +115,7 @@ class RuleGuard:
             return ""
         if use.id and shown.last[0] == use.id:
             return shown.last[1]  # two hook files of one host
-        call = tool_call(use.name, use.line, use.paths, use.text)
+        call = tool_call(use.name, use.line, use.paths, use.text, event.cwd)
         fitting = [rule for rule in await self._books.rules_for(warm, call) if _is_for(rule, project)]
         key = hash((call, event.agent))
         shown.note_call(key)

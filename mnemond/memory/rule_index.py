@@ -98,7 +98,7 @@ class RuleIndex:
 
     def _fitting(self, call: ToolCall) -> Iterator[_Compiled]:
         for compiled in self._of_tools.values():
-            if has_tool(compiled[0].trigger, call.tool):
+            if has_tool(compiled[0].trigger, call.tool) or has_tool(compiled[0].trigger, call.editor):
                 yield from compiled
         left = MAX_WORK
         for command in call.commands:
@@ -120,7 +120,7 @@ class RuleIndex:
                 for each in self._of_segments.get(key, ()):
                     if (left := left - len(path) * each.parts.count("**")) < 0:
                         return
-                    if has_tool(each.trigger, call.tool) and fits_path(each.parts, path):
+                    if has_tool(each.trigger, call.editor) and fits_path(each.parts, path):
                         yield each
 
     def _by_words(self, call: ToolCall) -> Iterator[_Compiled]:

@@ -7,11 +7,13 @@ tool is given. Patterns have `*` and, in paths, `**`; nothing in them needs more
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from mnemond.text.caches import text_cache
 from mnemond.text.resources import regex
+from mnemond.text.shell_commands import MAX_LINE, commands_of
 
 Kind = Literal["command", "path", "tool", "words"]
 
@@ -56,12 +58,14 @@ class Trigger(NamedTuple):
 
 class ToolCall(NamedTuple):
     """A call of a tool. `tool`: its casefolded name; `commands`: the simple commands of a shell line; `paths`: the
-    segments of each; `text`: casefolded, all it is given as far as it is looked at."""
+    segments of each; `text`: casefolded, all it is given as far as it is looked at; `editor`: the tool that it is to
+    its files, another one for a patch in a shell line."""
 
     tool: str
     commands: tuple[str, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
     text: str = ""
+    editor: str = ""
 
     @property
     def changes(self) -> bool:
@@ -73,20 +77,18 @@ class ToolCall(NamedTuple):
         return frozenset(_WORD.findall(self.text))
 
 
-MAX_LINE: Final = 8_192
-"""Characters of a shell line that are looked at."""
-
 MAX_PATHS: Final = 50
 """Paths of one call that are looked at."""
 
 
-def tool_call(tool: str, line: str, paths: Iterable[str], text: str) -> ToolCall:
-    """Return a call by what a host tells of it. A patch in a shell line is an edit of its files."""
-    line = line[:MAX_LINE]
+def tool_call(tool: str, line: str, paths: Iterable[str], text: str, directory: str = "") -> ToolCall:
+    """Return a call by what a host tells of it; other paths than absolute ones are of `directory`. A patch, also in a
+    shell line, is an edit of its files."""
+    line, name = line[:MAX_LINE], tool.casefold()
     patched = patched_files(line) or patched_files(text[:MAX_LINE])
-    name = "apply_patch" if patched else tool.casefold()
-    segments = tuple(map(path_segments, (*paths, *patched)))[:MAX_PATHS]
-    return ToolCall(name, () if patched else tuple(commands_of(line)), segments, text.casefold())
+    segments = tuple(path_segments(each, directory) for each in islice((*paths, *patched), MAX_PATHS))
+    commands = tuple(commands_of(line)) if name in SHELLS else ()
+    return ToolCall(name, commands, segments, text.casefold(), "apply_patch" if patched else name)
 
 
 # Reading a trigger.
@@ -122,7 +124,7 @@ def read_trigger(text: str) -> Trigger:
         return Trigger("words", "", pattern.casefold())
     if not pattern:
         return Trigger("tool", tool, "")
-    if tool in _FAMILIES and _FAMILIES[tool] is SHELLS:
+    if tool in SHELLS:
         return Trigger("command", tool, pattern)
     if tool in _FAMILIES or tool in EDITORS or tool in READERS or tool.strip("*") == "":
         return Trigger("path", tool, pattern)
@@ -245,10 +247,12 @@ MAX_DEPTH: Final = 64
 """Segments of a path that are looked at, the last ones."""
 
 
-def path_segments(path: str) -> tuple[str, ...]:
-    """Return the segments of a path, without `.` and `..`."""
+def path_segments(path: str, directory: str = "") -> tuple[str, ...]:
+    """Return the segments of a path, without `.` and `..`; one that is not absolute is of `directory`."""
+    path = path.replace("\\", "/")
+    whole = path if path.startswith(("/", "~")) or path[1:2] == ":" else f"{directory}/{path}"
     kept: list[str] = []
-    for each in path.replace("\\", "/").split("/"):
+    for each in whole.split("/"):
         if each == "..":
             del kept[-1:]
         elif each not in ("", "."):
@@ -264,90 +268,6 @@ def words_in(pattern: str) -> tuple[str, ...]:
 def has_words(wanted: Iterable[str], words: frozenset[str], text: str) -> bool:
     """Return True if all wanted words are in a text; those of scripts without spaces anywhere in it."""
     return all(each in words if each.isascii() else each in text for each in wanted)
-
-
-# Commands of a shell line.
-
-
-MAX_COMMANDS: Final = 64
-"""Simple commands of one line that are looked at."""
-
-_MAX_NESTED: Final = 2
-_LEADING: Final = frozenset((
-    "sudo", "env", "command", "time", "nohup", "exec", "builtin", "then", "do", "else", "elif", "if", "while", "until",
-    "!", "{", "xargs", "nice",
-))  # fmt: skip
-_INNER_SHELLS: Final = frozenset(("bash", "sh", "zsh", "dash"))
-_WITH_VALUE: Final = {"git": frozenset(("-C", "-c", "--git-dir", "--work-tree")), "make": frozenset(("-C", "-f", "-j"))}
-"""Options before what a program is to do that have a value of their own."""
-
-_TOKEN = regex(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|([;&|()\n])|([^\s'\"\\;&|()]+)|(\s)|(.)", re.DOTALL)
-_ASSIGNMENT = regex(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_HEREDOC = regex(r"<<-?\s*['\"]?([A-Za-z_]\w*)")
-
-
-def commands_of(line: str, nested: int = 0) -> list[str]:
-    """Return the simple commands of a shell line as words with one space between them, at most MAX_COMMANDS.
-
-    Assignments, `sudo` and the like, and options before what a program is to do (`git -C there push`) are left out;
-    what `bash -c` is given is read as well. The text of a here-document is none.
-    """
-    found: list[str] = []
-    for words in _simple(_without_heredocs(line)):
-        if len(found) >= MAX_COMMANDS:
-            break
-        found += _command(words, nested)
-    return found[:MAX_COMMANDS]
-
-
-def _simple(line: str) -> Iterator[list[str]]:
-    words: list[str] = []
-    word: str | None = None
-    for single, double, escaped, end, plain, space, other in _TOKEN.findall(line):
-        if end or space:
-            if word is not None:
-                words.append(word)
-                word = None
-            if end and words:
-                yield words
-                words = []
-        else:
-            word = (word or "") + (single or double or escaped or plain or other)
-    if word is not None:
-        words.append(word)
-    if words:
-        yield words
-
-
-def _command(words: list[str], nested: int) -> list[str]:
-    at = 0
-    while at < len(words) and (words[at] in _LEADING or _ASSIGNMENT.fullmatch(words[at])):
-        at += 1
-    if at == len(words):
-        return []
-    program, rest = words[at].rpartition("/")[2], words[at + 1 :]
-    if program in _INNER_SHELLS and nested < _MAX_NESTED and len(rest) > 1:
-        option = next((at for at, each in enumerate(rest[:-1]) if each.startswith("-") and each.endswith("c")), None)
-        if option is not None:
-            return commands_of(rest[option + 1], nested + 1)
-    with_value = _WITH_VALUE.get(program)
-    while with_value and rest and rest[0].startswith("-"):
-        rest = rest[2 if rest[0] in with_value else 1 :]
-    return [" ".join((program, *rest))]
-
-
-def _without_heredocs(line: str) -> str:
-    if "<<" not in line:
-        return line
-    kept, end = [], ""
-    for each in line.split("\n"):
-        if end:
-            end = "" if each.strip() == end else end
-            continue
-        kept.append(each)
-        found = _HEREDOC.search(each)
-        end = "" if found is None else found[1]
-    return "\n".join(kept)
 
 
 # Files of a patch.

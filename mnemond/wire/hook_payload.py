@@ -57,6 +57,9 @@ answer or a summary, which are cut in the middle where they are kept."""
 MAX_TOOL_TEXT = 16_384
 """Characters of all that a tool is given which are looked at; rules are about what is short."""
 
+MAX_TOOL_LINE = 131_072
+"""Characters of a shell line that are looked at: a command may follow the whole text of a file."""
+
 MAX_TOOL_PATHS = 50
 
 
@@ -316,18 +319,23 @@ def _tool(fields: Fields) -> ToolUse:
     """Read what a tool is about to be given; however much that is, only its beginning."""
     raw = next((each for name in _INPUT if (each := fields.raw(name)) is not None), None)
     given = Fields((None if raw is None else _object_of(raw)) or {})
-    line = given.text(*_LINE, most=MAX_TOOL_TEXT) or " ".join(
-        next(filter(None, (given.texts(name, MAX_TOOL_PATHS) for name in _LINE)), ())
+    line = given.text(*_LINE, most=MAX_TOOL_LINE) or " ".join(
+        map(_quoted, next(filter(None, (given.texts(name, MAX_TOOL_PATHS) for name in _LINE)), ()))
     )
     paths = [found for name in _PATH if (found := given.text(name, most=MAX_PATH))]
     paths += [found for name in ("paths", "file_paths") for found in given.texts(name, MAX_TOOL_PATHS)]
     return ToolUse(
         name=fields.text(*_TOOL, most=MAX_NAME),
         id=fields.text(*_CALL, most=MAX_NAME),
-        line=line[:MAX_TOOL_TEXT],
+        line=line[:MAX_TOOL_LINE],
         paths=tuple(each[:MAX_PATH] for each in paths[:MAX_TOOL_PATHS]),
         text=given.all_text(MAX_TOOL_TEXT),
     )
+
+
+def _quoted(word: str) -> str:
+    """Quote a word of a command that is sent as a list, as a shell needs it."""
+    return word if word.isalnum() else "'" + word.replace("'", "'\\''") + "'"
 
 
 def _object_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw] | None:

@@ -46,6 +46,8 @@ MORE: dict[str, Callable[[World], Params]] = {
     "session.show": lambda _: {},
     "hook.preview": lambda _: {"moment": "session"},
     "cues.missing": lambda _: {},
+    "rules.list": lambda _: {},
+    "rules.set": lambda _: {"state": "off"},
     "cues.apply": lambda world: {"memories": [{"id": world.one, "cues": ["which text"]}]},
 }
 

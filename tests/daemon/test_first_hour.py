@@ -43,7 +43,8 @@ SET_UP = """\
 $ mnemonctl setup --target gemini --yes --text | sed "s#$HOME#~#g; s#-bak-[0-9TZ]*#-bak-TIME#"
 Gemini CLI: installed (~/.gemini is there)
   changed   ~/.gemini/settings.json (as it was: ~/.gemini/settings.json.mnemond-bak-TIME)
-  verified  ~/.gemini/settings.json has 5 entries of ours: SessionStart, BeforeAgent, AfterAgent, SessionEnd, mnemond
+  verified  ~/.gemini/settings.json has 6 entries of ours: SessionStart, BeforeAgent, BeforeTool, AfterAgent, \
+SessionEnd, mnemond
   created   ~/.mnemon/bin/mnemond-hook
   created   ~/.mnemon/bin/mnemond-mcp
   created   ~/.mnemon/prompt/guide.md

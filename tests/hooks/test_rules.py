@@ -41,10 +41,14 @@ async def before(over: Desk, tool: ToolUse, **fields: Any) -> Said:
     return await over.daemon._agents.at(event, CALL)
 
 
+async def at_terminal(over: Desk, method: str, **params: object) -> Any:
+    """The result of a method for a person at a terminal."""
+    return await over.daemon._invoke(method, msgspec.json.encode(params), TERMINAL)
+
+
 async def enforce(over: Desk, rule: str, how: str) -> str:
     """A person at a terminal does; the op_id."""
-    params = msgspec.json.encode({"id": rule, "enforce": how})
-    return str((await over.daemon._invoke("rules.set", params, TERMINAL)).op_id)
+    return str((await at_terminal(over, "rules.set", id=rule, enforce=how)).op_id)
 
 
 async def test_a_call_is_held_back_once_with_the_rule_as_its_reason(tmp_path: Path) -> None:
@@ -173,7 +177,7 @@ async def test_only_a_person_at_a_terminal_enforces(tmp_path: Path) -> None:
             await over.remember("x", when=["Bash:git push*"], enforce="deny")
         for params in ({"enforce": "deny"}, {}, {"id": rule}):
             with pytest.raises(MnemonError, match=r"give|nothing"):
-                await over.daemon._invoke("rules.set", msgspec.json.encode(params), TERMINAL)
+                await at_terminal(over, "rules.set", **params)
         with pytest.raises(MnemonError, match="no trigger"):
             await over.does("rules.set", id=await over.remember("No rule"), state="off")
 
@@ -188,8 +192,8 @@ async def test_a_process_without_a_terminal_or_of_an_agent_is_no_person(tmp_path
         (process / "environ").write_bytes(b"")
         (process / "fd" / "1").unlink()
         (process / "fd" / "1").symlink_to("pipe:[4711]")
-        params = msgspec.json.encode({"argv": ["rules", "enforce", rule, "deny"], "tty": True})
-        assert "terminal" in (await over.daemon._invoke("cli.run", params, CALL)).stderr
+        claimed = await over.does("cli.run", argv=["rules", "enforce", rule, "deny"], tty=True)
+        assert "terminal" in claimed.stderr
         (process / "fd" / "1").unlink()
         with pytest.raises(MnemonError, match="terminal"):
             await enforce(over, rule, "deny")
@@ -205,13 +209,12 @@ async def test_no_undo_and_no_restore_changes_what_is_enforced_without_a_person(
         lifted = await enforce(over, rule, "tell")
         with pytest.raises(MnemonError, match="a person at a terminal only"):
             await over.does("undo", operation=lifted)
-        again = await over.daemon._invoke("undo", msgspec.json.encode({"operation": lifted}), TERMINAL)
-        assert again.status == "undone"
+        assert (await at_terminal(over, "undo", operation=lifted)).status == "undone"
         forgotten = await over.does("forget", id=rule)
         for method, params in (("undo", {"operation": forgotten.op_id}), ("restore", {"id": rule})):
             with pytest.raises(MnemonError, match="a person at a terminal only"):
                 await over.does(method, **params)
-        await over.daemon._invoke("restore", msgspec.json.encode({"id": rule}), TERMINAL)
+        await at_terminal(over, "restore", id=rule)
         assert [each.enforce for each in (await over.does("get", id=rule)).insight.when] == ["deny"]
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.triggers import (
-    MAX_COMMANDS,
-    commands_of,
     fits,
     fits_command,
     fits_path,
+    has_tool,
     normal_trigger,
     patched_files,
     path_pattern,
@@ -33,6 +30,7 @@ from mnemond.text.triggers import (
         ("words:drop  table", "words:drop table", "words"),
         ("Bash", "Bash", "tool"),
         ("mcp__github__*", "mcp__github__*", "tool"),
+        ("run_shell_command:git push", "run_shell_command:git push", "command"),
     ],
 )
 def test_what_may_be_written(written: str, normal: str, kind: str) -> None:
@@ -45,24 +43,6 @@ def test_what_may_be_written(written: str, normal: str, kind: str) -> None:
 def test_what_is_no_trigger(written: str) -> None:
     with pytest.raises(ValueError, match=r"trigger|words|every call|stars"):
         normal_trigger(written)
-
-
-@pytest.mark.parametrize(
-    ("line", "commands"),
-    [
-        ("cd x && git push origin main", ["cd x", "git push origin main"]),
-        ("sudo GIT_X=1 git -C /a push -f; ls | grep x", ["git push -f", "ls", "grep x"]),
-        ("bash -lc 'git push'", ["git push"]),
-        ("/usr/bin/git push", ["git push"]),
-        ("cat > f <<EOF\ngit push\nEOF\necho hi", ["cat > f <<EOF", "echo hi"]),
-        ("echo 'git push; rm x'", ["echo git push; rm x"]),
-        ("'never ended", ["'never ended"]),
-        ("sudo", []),
-        ("", []),
-    ],
-)
-def test_commands_of_a_line(line: str, commands: list[str]) -> None:
-    assert commands_of(line) == commands
 
 
 def test_a_command_ends_at_a_word() -> None:
@@ -85,10 +65,12 @@ def test_a_command_ends_at_a_word() -> None:
         ("/etc/*", "/x/etc/passwd", False),
         ("docs/", "/r/docs/a/b", True),
         ("migrations/**", "/a/src/../migrations/1.sql", True),
+        ("/home/ada/apollo/src/**", "src/a.py", True),
+        ("/home/ada/apollo/src/**", "../zeus/src/a.py", False),
     ],
 )
 def test_paths(pattern: str, path: str, fit: bool) -> None:
-    assert fits_path(path_pattern(pattern), path_segments(path)) is fit
+    assert fits_path(path_pattern(pattern), path_segments(path, "/home/ada/apollo")) is fit
 
 
 @pytest.mark.parametrize(
@@ -110,7 +92,12 @@ def test_a_rule_proposes_its_trigger(text: str, trigger: str | None) -> None:
 def test_a_patch_is_an_edit_of_its_files() -> None:
     line = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: migrations/1.sql\n+x\n*** End Patch\nEOF"
     call = tool_call("Bash", line, (), line)
-    assert (call.tool, call.paths, call.commands) == ("apply_patch", (("migrations", "1.sql"),), ())
+    assert (call.tool, call.editor, call.paths) == ("bash", "apply_patch", (("migrations", "1.sql"),))
+    assert has_tool(read_trigger("Edit:migrations/**"), call.editor)
+    both = tool_call("Bash", f"git push && {line}", (), line)
+    assert both.commands[0] == "git push"
+    assert tool_call("apply_patch", line, (), line, "/r").paths == (("r", "migrations", "1.sql"),)
+    assert tool_call("apply_patch", line, (), line).commands == ()
     assert patched_files("*** Add File: x") == []
 
 
@@ -124,18 +111,3 @@ def test_a_star_stands_for_anything(pattern: str, text: str) -> None:
         return bool(left) and left[0] == rest[0] and slow(rest[1:], left[1:])
 
     assert fits(pattern, text) == slow(pattern, text)
-
-
-@given(st.text(max_size=300))
-def test_any_line_is_read(line: str) -> None:
-    found = commands_of(line)
-    assert len(found) <= MAX_COMMANDS
-    assert all(found)
-
-
-@pytest.mark.parametrize("piece", ["'", '"', '\\"', "$(", "a=", "<<A\n", ";", "bash -c '", "`git ", "edit migrations/"])
-def test_hostile_lines_take_linear_time(piece: str) -> None:
-    begun = time.process_time()
-    tool_call("Bash", piece * 100_000, [piece * 4_000] * 100, piece * 16_000)
-    proposed_trigger(f"never {piece * 4_000}")
-    assert time.process_time() - begun < 1.0

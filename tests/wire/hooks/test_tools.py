@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mnemond.wire.hook_payload import MAX_TOOL_PATHS, MAX_TOOL_TEXT, ToolUse, read
+from mnemond.wire.hook_payload import MAX_TOOL_LINE, MAX_TOOL_PATHS, MAX_TOOL_TEXT, ToolUse, read
 from mnemond.wire.hooks import Verdict, reply
 
 CLAUDE = {"hook_event_name": "PreToolUse"}
@@ -77,4 +77,4 @@ def test_a_huge_input_is_read_as_far_as_it_matters() -> None:
     assert time.process_time() - begun < 0.5
     assert len(use.text) <= MAX_TOOL_TEXT
     assert len(use.paths) <= MAX_TOOL_PATHS
-    assert len(use_of(tool_input={"command": "c" * 100_000}).line) == MAX_TOOL_TEXT
+    assert len(use_of(tool_input={"command": "c" * 200_000}).line) == MAX_TOOL_LINE

@@ -1,0 +1,102 @@
+"""The simple commands of a shell line: those that are seen, those that are none, and how long that takes at most."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.text.shell_commands import MAX_COMMANDS, commands_of
+from mnemond.text.triggers import proposed_trigger, tool_call
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git push", "git  push", "\tgit\tpush ", "git push #x", "# x\ngit push", "git \\\n push", "g\\it push",
+        "'git' push", '"git" push', "$'git' push", "git $'push'", "/usr/bin/git push",
+        # in a line with others
+        "cd x && git push", "cd x&&git push", "a; git push", "a|git push", "a || git push", "a & git push",
+        "git push;echo", "git push&", "(git push)", "{ git push; }", "&& git push", "echo hi # ; x\ngit push",
+        "if true; then git push; fi", "for x in a; do git push; done", "case x in x) git push;; esac",
+        "f() { git push; }", "function f { git push; }", "! git push",
+        # within a word
+        "echo $(git push)", "x=$(git push)", "echo `git push`", 'echo "$(git push)"', 'echo "a `git push` b"',
+        "diff <(git push) x", 'echo "$(echo "$(git push)")"',
+        # with redirections
+        "git push>/dev/null", "git push 2>&1", "> out git push", "2>/dev/null git push", "exec 3>&1 git push",
+        "git push </dev/null", "git push &>x", "git >x push",
+        # with options before what is done
+        "git -C /x push", "git -C $(pwd) push", 'git -C "$(git rev-parse x)" push', "git --no-pager -c a=b push",
+        "git --git-dir=/x push",
+        # run by another program
+        "FOO=1 BAR='2 3' git push", "env A=b git push", "env -u X -i git push", "sudo -E -u ana FOO=1 git push",
+        "sudo --user=ana -- git push", "time git push", "nohup git push &", "timeout -s KILL 5 git push",
+        "nice -n 10 git push", "command git push", "xargs -n 1 git push", "setsid git push", "stdbuf -o0 git push",
+        "flock /tmp/l git push", "watch -n 2 git push", "watch 'git push'", "find . -exec git push \\;",
+        # in a line within the line
+        'sh -c "git push"', "bash -lc 'git push'", "bash --login -c 'cd y; git push'", "/bin/sh -ec 'git push'",
+        "bash -o pipefail -c 'git push'", "bash -c \"sh -c 'git push'\"", "eval git push", 'eval "git push"',
+        "bash <<'E'\ngit push\nE", "bash <<< 'git push'", "sh -s <<E\nls\ngit push\nE",
+        # after the text of a file
+        "cat > f <<'E'\n" + "it's \"x\n" * 9_000 + "E\ngit push", "cat <<A <<B\na\nA\nb\nB\ngit push",
+        "cat <<-E\n\tx\n\tE\ngit push", "cat <<E && git push\nx\nE",
+    ],
+)  # fmt: skip
+def test_a_push_is_seen(line: str) -> None:
+    assert any(each.startswith("git push") for each in commands_of(line)), commands_of(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git pull", "echo git push", "echo 'git push'", 'echo "a; git push"', "git commit -m 'x; git push'",
+        "git stash push", "git log --grep push", "grep 'git push' x", "ls # git push", "ls # ; git push",
+        "cat <<E\ngit push\nE", "cat <<E\n$(x)\ngit push\nE\nls", "git\npush", "cat git push", "> git push",
+        "echo a#b; ls", "echo $((1+2)) push", "# git push; git push",
+    ],
+)  # fmt: skip
+def test_what_is_only_said_is_no_push(line: str) -> None:
+    assert not any(each.startswith("git push") for each in commands_of(line)), commands_of(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("sudo GIT_X=1 git -C /a push -f; ls | grep x", ["git push -f", "git -C /a push -f", "ls", "grep x"]),
+        ("cat > f <<EOF\ngit push\nEOF\necho hi", ["cat", "echo hi"]),
+        ("'never ended", ["never ended"]),
+        ('"never ended', ["never ended"]),
+        ("echo $HOME $(never", ["never", "echo $HOME "]),
+        ("echo )", ["echo"]),
+        ("sudo", []),
+        ("bash script.sh -c", ["bash script.sh -c"]),
+        ("", []),
+    ],
+)
+def test_commands_of_a_line(line: str, commands: list[str]) -> None:
+    assert commands_of(line) == commands
+
+
+@given(st.text("git push'\"`$()<>\\;&|\n#E-c ", max_size=120) | st.text(max_size=300))
+def test_any_line_is_read(line: str) -> None:
+    found = commands_of(line)
+    assert len(found) <= MAX_COMMANDS
+    assert all(found)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a", " ", "'", '"', "\\", '\\"', "(", "$(", "`", "$", "#", "# ", "> ", "&", ";", "a;", "a=", "A=1 ", "env ",
+        "sudo -u ", "<<E ", "<<A\n", "eval ", "eval '", "bash -c '", "sh -c ", "find -exec ", "-exec ", "git -c ",
+        "`git ", "edit migrations/", "git push ",
+    ],
+)  # fmt: skip
+def test_hostile_lines_take_linear_time(piece: str) -> None:
+    begun = time.process_time()
+    tool_call("Bash", piece * (1_000_000 // len(piece)), [piece * 4_000] * 100, piece * 16_000)
+    proposed_trigger(f"never {piece * 4_000}")
+    assert time.process_time() - begun < 0.5
