@@ -31,6 +31,9 @@ rules an agent was led to store. Those that a person enforced are compared first
 _COMMAND: Final = 4
 """Work of a pattern and a command: some have eight stars."""
 
+_CHARACTERS: Final = 1_024
+"""Characters of a command or a text in which one star, or one word, is as much work as a short comparison."""
+
 _FIRST: Final[dict[Enforcement, int]] = {"deny": 0, "ask": 1, "tell": 2}
 
 
@@ -102,9 +105,10 @@ class RuleIndex:
                 yield from compiled
         left = MAX_WORK
         for command in call.commands:
+            work = _COMMAND * (1 + len(command) // _CHARACTERS)
             for key in ("", command.partition(" ")[0]):
                 for each in self._of_programs.get(key, ()):
-                    if (left := left - _COMMAND) < 0:
+                    if (left := left - work) < 0:
                         return
                     if has_tool(each.trigger, call.tool) and fits_command(each.trigger.pattern, command):
                         yield each
@@ -124,10 +128,13 @@ class RuleIndex:
                         yield each
 
     def _by_words(self, call: ToolCall) -> Iterator[_Compiled]:
-        text = call.text
+        text, left = call.text, MAX_WORK
         words = call.words()
         for key in ("", *words):
+            work = 1 if key else 1 + len(text) // _CHARACTERS  # words of scripts without spaces are searched for
             for each in self._of_words.get(key, ()):
+                if (left := left - work) < 0:
+                    return
                 if has_tool(each.trigger, call.tool) and has_words(each.parts, words, text):
                     yield each
 
