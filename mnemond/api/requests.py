@@ -42,8 +42,11 @@ OTHERS: Final = ("host:", "system:")
 # Decisions that are a person's.
 
 
-AGENT_MARKS: Final = (b"CLAUDECODE=", b"CODEX_", b"GEMINI_CLI=", b"CURSOR_AGENT=")
-"""Beginnings of variables that agents set for the commands they run: seen, but for Cursor's."""
+AGENT_MARKS: Final = (
+    b"AI_AGENT=", b"CLAUDECODE=", b"CODEX_THREAD_ID=", b"CODEX_TOOL_CALL_ID=", b"GEMINI_CLI=", b"CURSOR_AGENT=",
+)  # fmt: skip
+"""Variables that agents set for the commands they run: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 (seen) and
+Cursor."""
 
 _TERMINALS: Final = ("/dev/pts/", "/dev/tty", "/dev/console")
 

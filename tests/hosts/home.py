@@ -89,6 +89,26 @@ class Home(msgspec.Struct):
         said: dict[str, Any] = json.loads(done.stdout)
         return said
 
+    def types(self, *words: str) -> str:
+        """What `mnemonctl` says to a person at a terminal. Past the tap: the daemon looks at the process that asks."""
+        direct = self.path / "direct"
+        direct.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (direct / "sock").symlink_to(self.daemon)
+        leader, terminal = os.openpty()
+        with subprocess.Popen(
+            [str(Path(sys.executable).parent / "mnemonctl"), *words], cwd=self.work, start_new_session=True,
+            env={**self.environ(), "MNEMON_DATA_DIR": str(direct)}, stdin=terminal, stdout=terminal, stderr=terminal,
+        ) as process:  # fmt: skip
+            os.close(terminal)
+            said = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while more := os.read(leader, 1 << 16):
+                    said += more
+            os.close(leader)
+            assert process.wait(RUN_S) == 0, said.decode()
+        return said.decode()
+
     def ask(self, method: str, **params: object) -> Any:
         """The daemon, past the tap."""
         with Wire(self.daemon) as wire:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,11 +87,22 @@ def test_other_calls_bring_no_rule(agent: Agent, at: Home) -> None:
 def test_what_a_person_refuses_is_refused_every_time(agent: Agent, at: Home) -> None:
     (rule,) = at.ask("list")["insights"]
     line = ["rules", "enforce", rule["id"], "deny"]
-    assert at.ask("cli.run", argv=line)["exit_code"] != 0, "an agent's shell has no terminal"
-    assert at.ask("cli.run", argv=line, tty=True)["exit_code"] == 0
+    assert at.ask("cli.run", argv=line, tty=True)["exit_code"] != 0, "this process has no terminal"
+    assert "denies" in at.types(*line)
     ran = talk(agent, at, PUSH, PUSH)
     assert pushed(at) == 0
     assert ran.main()[-1].count(RULE) == 2
     at.ask("rules.set", state="off")
     talk(agent, at, PUSH)
     assert pushed(at) == 1
+
+
+def test_no_shell_of_an_agent_enforces_a_rule(agent: Agent, at: Home) -> None:
+    """Also not with a terminal that it made for it; the sandbox of Codex is off for this."""
+    (rule,) = at.ask("list")["insights"]
+    enforce = f"{Path(sys.executable).parent / 'mnemonctl'} rules enforce {rule['id']} deny"
+    at.types("rules", "list")  # makes the way past the tap
+    direct = f"MNEMON_DATA_DIR={at.path / 'direct'}"
+    talk(agent, at, f"{direct} {enforce}; {direct} script -qec '{enforce}' /dev/null > said.txt 2>&1")
+    assert "from a person at a terminal only" in (at.work / "said.txt").read_text("utf-8")
+    assert [each["enforce"] for each in at.ask("rules.list")["rules"]] == ["tell"]
