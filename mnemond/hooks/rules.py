@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -55,10 +55,23 @@ class HeldCall(msgspec.Struct):
     again: bool = False
 
 
-class ShownRules:
-    """What one session was shown of rules."""
+class KeptAsShown(Protocol):
+    """What a session is known to have been shown, also after it is resumed or the daemon began anew."""
 
-    def __init__(self) -> None:
+    def has_shown(self, insight_id: str, text: str) -> bool:
+        """Return True if it was shown this text of a memory."""
+        ...
+
+    def mark_shown(self, memories: Iterable[tuple[str, str]], tokens: int = 0) -> None:
+        """Record that it was shown these, (id, text)."""
+        ...
+
+
+class ShownRules:
+    """What one session was shown of rules. A compaction of its context does not change that: a rule is shown once."""
+
+    def __init__(self, kept: KeptAsShown) -> None:
+        self._kept = kept
         self.shown: OrderedDict[tuple[str, str], HeldCall | None] = OrderedDict()
         self.asked: OrderedDict[tuple[str, str, int], None] = OrderedDict()
         self.held = 0
@@ -68,13 +81,14 @@ class ShownRules:
         """Note that rules were shown, with the call that was held back for them."""
         for rule in rules:
             self.shown[rule.key] = held
+            self._kept.mark_shown([_mark(rule)])
         while len(self.shown) > MAX_KEPT:
             self.shown.popitem(last=False)
 
     def is_due(self, rule: Rule, call: int, now_s: float) -> bool:
         """Return True if a rule has to be shown before this call."""
         if rule.key not in self.shown:
-            return True
+            return not self._kept.has_shown(*_mark(rule))
         held = self.shown[rule.key]
         return held is not None and held.call != call and now_s - held.at_s < PARALLEL_S
 
@@ -156,6 +170,10 @@ class RuleGuard:
             shown.show(due, None)
             return _lines(_TOLD, due), due
         return "", ()
+
+
+def _mark(rule: Rule) -> tuple[str, str]:
+    return rule.id, f"when {rule.pattern}"
 
 
 def _is_for(rule: Rule, project: str | None) -> bool:

@@ -99,7 +99,7 @@ class AgentSession:
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
         self.spent = self.begun = 0
-        self.rules = ShownRules()
+        self.rules = ShownRules(self)
 
     def set_prompt(self, prompt: str) -> None:
         """Keep a prompt until it is answered."""

@@ -69,6 +69,22 @@ async def test_a_call_is_held_back_once_with_the_rule_as_its_reason(tmp_path: Pa
         assert (listed.matched, listed.shown, listed.followed) == (3, 2, 1)
 
 
+async def test_a_session_that_goes_on_is_not_shown_a_rule_again(tmp_path: Path) -> None:
+    """After it was compacted, was resumed, or went on with another daemon."""
+    async with desk(tmp_path) as over:
+        await over.remember(RULE, when=["Bash:git push*"])
+        assert isinstance(await before(over, PUSH, session="long"), Verdict)
+        await over.at(Moment.PRE_COMPACT, session="long")
+        assert await before(over, PUSH, session="long") == ""
+        assert isinstance(await before(over, PUSH), Verdict)
+        await over.at(Moment.SESSION_END)
+        assert await before(over, PUSH) == ""
+        over.daemon._agents.save()  # as the daemon does when it stops
+    async with desk(tmp_path) as over:
+        assert await before(over, PUSH) == ""
+        assert isinstance(await before(over, PUSH, session="another"), Verdict)
+
+
 async def test_one_call_for_which_two_hook_files_run_gets_one_answer(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await over.remember(RULE, when=["Bash:git push*"])
