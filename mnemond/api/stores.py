@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 import trio
 
 from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
+from mnemond.api.requests import is_person
 from mnemond.api.store_access import OpenStores
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.store.backups import Backup, BackupService
+from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
@@ -85,6 +88,8 @@ class BackupHandlers:
                 hint="what it is now becomes a backup first; or name another store with into (--into)",
                 outcome="rejected",
             )
+        if not is_person(call):
+            await self._refuse_enforcing(backup, into)
         done = await self._safekeeping.restore(backup, into)
         await self._open_stores.open(into)
         return types_admin.BackupRestoreResult(
@@ -94,6 +99,21 @@ class BackupHandlers:
             before=None if done.before is None else done.before.name,
             kept=None if done.aside is None else str(done.aside),
         )
+
+    async def _refuse_enforcing(self, backup: Backup, into: str) -> None:
+        """Raise MnemonError(INVALID_PARAMS) if rules would be enforced that the store does not enforce now."""
+        coming = await self._safekeeping.enforced(backup)
+        if coming and self._stores.exists(into):
+            with suppress(MnemonError):  # of a store that cannot be read nothing is known
+                coming -= await (await self._open_stores.open(into)).store.read(enforced_triggers)
+        if coming:
+            raise MnemonError(
+                INVALID_PARAMS,
+                f"{backup.name} enforces {plural(len(coming), 'rule')} that the store does not enforce now, which is"
+                " taken from a person at a terminal only; nothing was changed",
+                hint=f"ask the user to run it in a terminal: mnemonctl backup restore {backup.name}",
+                outcome="rejected",
+            )
 
 
 def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:

@@ -25,6 +25,7 @@ from mnemond.store import files, health, verified_copy
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import DATABASE_FILE, STORE_FILES, BusyError, Connection, SqliteError
 from mnemond.store.files import flush_directory, make_directory
+from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import Closed, StoreRegistry, check_name, check_new_name, is_valid_name
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Facts, Pause, no_pause
@@ -422,6 +423,18 @@ class BackupService:
         """Return the facts of a backup; every page is read. Raises MnemonError(STORAGE) if it is damaged."""
         expected = None if backup.facts is None else backup.facts.sha256
         return await _in_thread(lambda pause: verified_copy.verify(backup.path, pause, expected))
+
+    async def enforced(self, backup: Backup) -> frozenset[tuple[str, str, str]]:
+        """Return (id, trigger, ask or deny) of a backup. Raises MnemonError(STORAGE) if it cannot be read."""
+
+        def read(_pause: Pause) -> frozenset[tuple[str, str, str]]:
+            connection = Connection(backup.path, read_only=True, frozen=True)
+            try:
+                return enforced_triggers(connection)
+            finally:
+                connection.close()
+
+        return await _in_thread(read)
 
     async def remove(self, name: str, *, purge: bool) -> Removed:
         """Delete a store after a last backup; with `purge` without one, and its earlier backups as well. A store that

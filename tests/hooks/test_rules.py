@@ -234,6 +234,21 @@ async def test_no_undo_and_no_restore_changes_what_is_enforced_without_a_person(
         assert [each.enforce for each in (await over.does("get", id=rule)).insight.when] == ["deny"]
 
 
+async def test_no_backup_enforces_a_rule_without_a_person(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        rule = await over.remember(RULE, when=["Bash:git push*"])
+        await enforce(over, rule, "deny")
+        made = (await over.does("backup.create")).backup.name
+        assert (await over.does("backup.restore", backup=made, yes=True)).memories == 1  # it is enforced now as well
+        await enforce(over, rule, "tell")
+        for more in ({"yes": True}, {"into": "another"}):
+            with pytest.raises(MnemonError, match="a person at a terminal only"):
+                await over.does("backup.restore", backup=made, **more)
+        await at_terminal(over, "backup.restore", backup=made, yes=True)
+        assert [each.enforce for each in (await over.does("rules.list")).rules] == ["deny"]
+        assert isinstance(await before(over, PUSH), Verdict)
+
+
 async def test_other_changes_of_an_enforced_rule_need_no_person(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         rule = await over.remember(RULE, when=["Bash:git push*"])
