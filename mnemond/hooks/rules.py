@@ -75,7 +75,7 @@ class ShownRules:
         self.shown: OrderedDict[tuple[str, str], HeldCall | None] = OrderedDict()
         self.asked: OrderedDict[tuple[str, str, int], None] = OrderedDict()
         self.held = 0
-        self.last: tuple[str, Said] = ("", "")
+        self.last: tuple[tuple[str, int], Said] = (("", 0), "")
 
     def show(self, rules: Iterable[Rule], held: HeldCall | None) -> None:
         """Note that rules were shown, with the call that was held back for them."""
@@ -127,16 +127,16 @@ class RuleGuard:
         use = event.tool
         if use is None or settings.rules == "off":
             return ""
-        if use.id and shown.last[0] == use.id:
-            return shown.last[1]  # two hook files of one host
         call = tool_call(use.name, use.line, use.paths, use.text, event.cwd)
-        fitting = [rule for rule in await self._books.rules_for(warm, call) if _is_for(rule, project)]
         key = hash((call, event.agent))
+        if use.id and shown.last[0] == (use.id, key):
+            return shown.last[1]  # two hook files of one host
+        fitting = [rule for rule in await self._books.rules_for(warm, call) if _is_for(rule, project)]
         shown.note_call(key)
         said, told = self._decide(event, shown, call, key, fitting, settings) if fitting else ("", ())
         if fitting:
             self._uses.note_rules(warm, _counts(fitting, told))
-        shown.last = (use.id, said)
+        shown.last = ((use.id, key), said)
         return said
 
     def end(self, shown: ShownRules, warm: OpenStore) -> None:
