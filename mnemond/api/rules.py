@@ -78,7 +78,7 @@ class RuleHandlers:
         scope = scope_of(params)
         rules = [
             RuleView(
-                it.id, it.content, each.pattern, each.enforce, each.state, it.tags,
+                it.id, it.content, each.pattern, each.enforce, each.state, it.scope.project,
                 *counts.get((it.id, each.pattern), (0, 0, 0)),
             )
             for it in reversed(warm.store.snapshot.with_triggers())

@@ -15,15 +15,16 @@ Switch = Literal["on", "off"]
 
 
 class RuleView(msgspec.Struct, frozen=True):
-    """One trigger of one memory. `matched`: calls it fitted; `shown`: how often the rule was shown before one;
-    `followed`: held calls that the agent did not make again in that session."""
+    """One trigger of one memory. `project`: that in which it is applied; all unless given. `matched`: calls it fitted;
+    `shown`: how often the rule was shown before one; `followed`: held calls that the agent did not make again in that
+    session."""
 
     id: str
     content: str
     pattern: str
     enforce: Enforcement
     state: TriggerState
-    tags: tuple[str, ...]
+    project: str | None
     matched: int
     shown: int
     followed: int

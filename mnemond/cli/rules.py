@@ -9,6 +9,7 @@ from mnemond.api import types_rules
 from mnemond.api.types_rules import RulesListResult, RuleView
 from mnemond.cli.output import Style, lines, note, one_line, repeated, row, short_id, undo_hint
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
+from mnemond.model.memory import project_parts
 from mnemond.model.outcomes import RuleResult
 
 _EFFECT: Final = {"tell": "tells", "ask": "asks", "deny": "denies"}
@@ -31,10 +32,11 @@ def _list(result: RulesListResult, style: Style) -> str:
 
 def _rule(rule: RuleView, style: Style) -> list[str]:
     state = "" if rule.state == "on" else f", {one_line(rule.state)}"
+    project = "" if rule.project is None else f" in {one_line(project_parts(rule.project)[0])}"
     counts = f"matched {rule.matched}, shown {rule.shown}, followed {rule.followed}"
     return [
         row(f"{style.strong(short_id(rule.id))}  ", one_line(rule.content), style),
-        note(f"{one_line(rule.pattern)} ({_effect(rule.enforce)}{state}): {counts}", style),
+        note(f"{one_line(rule.pattern)} ({_effect(rule.enforce)}{state}){project}: {counts}", style),
     ]
 
 

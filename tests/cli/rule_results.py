@@ -11,8 +11,8 @@ ONE, TWO = "1a2b3c4d-0000-4000-8000-000000000001", "9f8e7d6c-0000-4000-8000-0000
 RULES = RulesListResult(
     on=False,
     rules=[
-        RuleView(ONE, "Nobody pushes to main", "Bash:git push*", "deny", "on", (), 3, 2, 1),
-        RuleView(TWO, "Migrations are generated", "Edit:migrations/**", "tell", "proposed", ("apollo",), 0, 0, 0),
+        RuleView(ONE, "Nobody pushes to main", "Bash:git push*", "deny", "on", None, 3, 2, 1),
+        RuleView(TWO, "Migrations are generated", "Edit:migrations/**", "tell", "proposed", "apollo", 0, 0, 0),
     ],
 )
 RULE_SET = RuleResult(id=ONE, when=(Trigger("Bash:git push*", "deny"),), changed=True, op_id="op-9", replayed=False)

@@ -42,7 +42,8 @@ All rules are off: mnemonctl rules on
 1a2b3c4d  Nobody pushes to main
   Bash:git push* (denies): matched 3, shown 2, followed 1
 9f8e7d6c  Migrations are generated
-  Edit:migrations/** (tells, proposed): matched 0, shown 0, followed 0
+  Edit:migrations/** (tells, proposed) in apollo: matched 0, shown 0,
+  followed 0
 """,
     "rules.off": "All rules are set\n",
     "rules.on": "Rule 1a2b3c4d: Bash:git push* denies, on\n  undo: mnemonctl undo op-9\n",
