@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from mnemond.api import requests
+from mnemond.api.registry import METHODS
 from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.rules import MAX_HELD
+from mnemond.mcp import tools
 from mnemond.wire.hook_payload import HookEvent, Host, Moment, ToolUse
 from mnemond.wire.hooks import Said, Verdict
 from tests.api.factories import CALL
@@ -196,6 +198,16 @@ async def test_only_a_person_at_a_terminal_enforces(tmp_path: Path) -> None:
                 await at_terminal(over, "rules.set", **params)
         with pytest.raises(MnemonError, match="no trigger"):
             await over.does("rules.set", id=await over.remember("No rule"), state="off")
+
+
+def test_two_methods_and_no_tool_of_mcp_take_enforce() -> None:
+    assert {name for name, method in METHODS.items() if "enforce" in method.params.__struct_fields__} == {
+        "remember", "rules.set",
+    }  # fmt: skip
+    arguments = [each for each in vars(tools).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+    assert any("when" in each.__struct_fields__ for each in arguments)
+    assert not any("enforce" in each.__struct_fields__ for each in arguments)
+    assert all(each.__struct_config__.forbid_unknown_fields for each in arguments if "when" in each.__struct_fields__)
 
 
 async def test_a_process_without_a_terminal_or_of_an_agent_is_no_person(tmp_path: Path, process: Path) -> None:
