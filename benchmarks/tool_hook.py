@@ -3,7 +3,7 @@
 python -m benchmarks.tool_hook [--rules N] [--memories N] [--rounds N] [--json FILE]
 
 A daemon with that many memories, N of which are rules: commands, paths, tools and words in equal parts, or (`hostile`)
-all of one kind that no index can tell apart. Calls that fit none, one and several, and one with a megabyte of input.
+all of one kind that no index can tell apart. Calls that fit none, one and several, and some with a megabyte of input.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ CALLS: Final[dict[str, dict[str, object]]] = {
     "fits words": {"tool_name": "Write", "tool_input": {"file_path": "/x/y.py", "content": "the alpha3 and beta"}},
     "a megabyte": {"tool_name": "Write", "tool_input": {"file_path": "/x/y.py", "content": HUGE}},
     "a long line": {"tool_name": "Bash", "tool_input": {"command": "echo " + "abcdef;" * 2_000}},
+    "a megabyte line": {"tool_name": "Bash", "tool_input": {"command": "git push && " * 80_000}},
 }
 
 
@@ -69,7 +70,7 @@ def main() -> int:
             say(f"  {call:<16} median {figures['median']:.2f} ms  p95 {figures['p95']:.2f}  most {figures['most']:.2f}")
     if options.json:
         write_json(options.json, found)
-    usual = [figures["p95"] for call, figures in found["mixed"].items() if call not in ("a megabyte", "a long line")]
+    usual = [figures["p95"] for call, figures in found["mixed"].items() if not call.startswith("a ")]
     return 0 if max(usual) <= PROMISED_MS else 1
 
 

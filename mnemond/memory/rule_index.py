@@ -10,6 +10,7 @@ import msgspec
 from mnemond.memory.rules import has_rule
 from mnemond.model.memory import Enforcement, Insight, Scope, is_same_project
 from mnemond.text.triggers import (
+    FAMILIES,
     ToolCall,
     Trigger,
     fits_command,
@@ -58,7 +59,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     rule: Rule
     trigger: Trigger
     parts: tuple[str, ...]
-    """Segments of a path, or words."""
+    """Segments of a path, or words; of a tool how its name begins."""
 
 
 class RuleIndex:
@@ -89,7 +90,8 @@ class RuleIndex:
                 parts = words_in(trigger.pattern)
                 place, key = self._of_words, _longest(each for each in parts if each.isascii())
             case "tool":
-                self._of_tools.setdefault(trigger.tool, []).append(_Compiled(rule, trigger, ()))
+                begins = "" if trigger.tool in FAMILIES else trigger.tool.partition("*")[0]
+                self._of_tools.setdefault(trigger.tool, []).append(_Compiled(rule, trigger, (begins,)))
                 return
         place.setdefault("" if "*" in key else key, []).append(_Compiled(rule, trigger, parts))
 
@@ -100,9 +102,10 @@ class RuleIndex:
         return sorted(newest_first, key=lambda rule: (_FIRST[rule.enforce], -rule.importance))
 
     def _fitting(self, call: ToolCall) -> Iterator[_Compiled]:
-        for compiled in self._of_tools.values():
-            if has_tool(compiled[0].trigger, call.tool) or has_tool(compiled[0].trigger, call.editor):
-                yield from compiled
+        for name in dict.fromkeys((call.tool, call.editor)):
+            for compiled in self._of_tools.values():
+                if name.startswith(compiled[0].parts) and has_tool(compiled[0].trigger, name):
+                    yield from compiled
         left = MAX_WORK
         for command in call.commands:
             work = _COMMAND * (1 + len(command) // _CHARACTERS)

@@ -7,7 +7,7 @@ function, a script, another language or another machine makes of a line is not s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
@@ -194,11 +194,16 @@ def _wrapper(options: str = "", before: int = 0) -> _Wrapper:
     return _Wrapper(frozenset(options.split()), before)
 
 
+_KEYWORDS: Final = {
+    **dict.fromkeys(("then", "do", "else", "elif", "if", "while", "until", "!", "{", "coproc"), _wrapper()),
+    "function": _wrapper(before=1),
+}
+"""Words of the shell's grammar before a command."""
+
 _WRAPPERS: Final = {
+    **_KEYWORDS,
     **dict.fromkeys(
-        ("command", "nohup", "builtin", "then", "do", "else", "elif", "if", "while", "until", "!", "{", "setsid",
-         "coproc", "unbuffer", "chronic", "caffeinate", "winpty"),
-        _wrapper(),
+        ("command", "nohup", "builtin", "setsid", "unbuffer", "chronic", "caffeinate", "winpty"), _wrapper()
     ),
     "env": _wrapper("-u --unset -C --chdir"),
     "sudo": _wrapper("-u --user -g --group -h --host -p --prompt -C -r --role -t --type -T -U -D --chdir -R"),
@@ -213,7 +218,6 @@ _WRAPPERS: Final = {
     "watch": _wrapper("-n --interval"),
     "xargs": _wrapper("-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --arg-file"),
     "parallel": _wrapper("-j --jobs -I"),
-    "function": _wrapper(before=1),
 }  # fmt: skip
 _SHELLS: Final = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish"))
 _SHELL_VALUES: Final = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
@@ -238,8 +242,9 @@ _EXECUTING: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 def commands_of(line: str, nested: int = 0) -> list[str]:
     """Return the simple commands of a shell line as words with one space between them, at most MAX_COMMANDS.
 
-    A program is named without its directory, assignments and wrappers such as `sudo` are left out; a command with
-    options before what it is to do comes with and without them. What `sh -c` and `eval` are given is read as well.
+    A program is named without its directory, assignments are left out. A command that another one such as `sudo` runs,
+    also in what `sh -c` or `eval` are given, comes before that one; a command with options before what it is to do
+    comes with and without them.
     """
     found: dict[str, None] = {}
     for read in list(_simple(line[:MAX_LINE])):  # a here-document comes after its command
@@ -250,43 +255,49 @@ def commands_of(line: str, nested: int = 0) -> list[str]:
 
 
 def _commands(read: _Read, nested: int) -> list[str]:
-    words = _unwrapped(read.words)
-    if not words:
+    at = _begin(read.words, _KEYWORDS)
+    if at >= len(read.words):
         return []
+    whole = _named(read.words[at:])
+    at = _begin(read.words, _WRAPPERS)
+    words = read.words[at:]
+    if not words:
+        return [whole]
     program, rest = words[0].rpartition("/")[2], words[1:]
-    if nested < MAX_NESTED:
-        if program in _SHELLS:
-            inner = _script(rest, read.fed)
-        elif program == "eval":
-            inner = [" ".join(rest)]
-        elif program == "find" and nested == 0:
-            runs = (at for at, each in enumerate(rest) if each in _EXECUTING)
-            inner = [" ".join(rest[at + 1 :]) for at in islice(runs, MAX_RUN)]
-        elif len(rest) == 0 and words is not read.words and " " in program:  # watch "git push"
-            inner = [words[0]]
-        else:
-            inner = []
-        if inner:
-            return [each for script in inner for each in commands_of(script, nested + 1)]
-    plain = " ".join((program, *rest))
+    plain = _named(words)
+    inner: list[str] = []
+    if program in _SHELLS:
+        inner = _script(rest, read.fed)
+    elif program == "eval":
+        inner = [" ".join(rest)]
+    elif program == "find" and nested == 0:
+        runs = (at for at, each in enumerate(rest) if each in _EXECUTING)
+        inner = [" ".join(rest[at + 1 :]) for at in islice(runs, MAX_RUN)]
+    elif not rest and at and " " in program:  # watch "git push"
+        inner = [words[0]]
+    found = [each for script in inner for each in commands_of(script, nested + 1)] if nested < MAX_NESTED else []
     options = _OPTIONS.get(program)
-    if options is None or not (rest and rest[0].startswith("-")):
-        return [plain]
-    return [" ".join((program, *rest[_after_options(rest, 0, options.with_value) :])), plain]
+    if options is not None and rest and rest[0].startswith("-"):
+        found.append(" ".join((program, *rest[_after_options(rest, 0, options.with_value) :])))
+    return [*found, plain, whole]
 
 
-def _unwrapped(words: list[str]) -> list[str]:
-    """Return the words of a command without assignments, and without programs that run it."""
+def _named(words: Sequence[str]) -> str:
+    return " ".join((words[0].rpartition("/")[2] or words[0], *words[1:]))
+
+
+def _begin(words: Sequence[str], wrappers: Mapping[str, _Wrapper]) -> int:
+    """Return the place of the first word of a command after assignments, and after what runs it."""
     at = 0
     while at < len(words):
         if _ASSIGNMENT.match(words[at]):
             at += 1
             continue
-        wrapper = _WRAPPERS.get(words[at].rpartition("/")[2])
+        wrapper = wrappers.get(words[at].rpartition("/")[2])
         if wrapper is None:
             break
         at = _after_options(words, at + 1, wrapper.with_value) + wrapper.before
-    return words[at:] if at else words
+    return at
 
 
 def _after_options(words: Sequence[str], at: int, with_value: frozenset[str]) -> int:

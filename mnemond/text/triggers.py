@@ -39,7 +39,7 @@ READERS: Final = frozenset((
 ))  # fmt: skip
 """Names of tools, casefolded, of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI and Cline, by what they do."""
 
-_FAMILIES: Final = {"bash": SHELLS, "shell": SHELLS, "edit": EDITORS, "write": WRITERS, "read": READERS}
+FAMILIES: Final = {"bash": SHELLS, "shell": SHELLS, "edit": EDITORS, "write": WRITERS, "read": READERS}
 """Names that stand for every host's tools of a kind."""
 
 _FORMS: Final = "write TOOL:PATTERN, as in Bash:git push* or Edit:migrations/**, a tool's name, or words:drop table"
@@ -125,8 +125,9 @@ def read_trigger(text: str) -> Trigger:
     if not pattern:
         return Trigger("tool", tool, "")
     if tool in SHELLS:
-        return Trigger("command", tool, pattern)
-    if tool in _FAMILIES or tool in EDITORS or tool in READERS or tool.strip("*") == "":
+        program, space, rest = pattern.partition(" ")  # programs of a call are named without their directory
+        return Trigger("command", tool, f"{program.rpartition('/')[2] or program}{space}{rest}")
+    if tool in FAMILIES or tool in EDITORS or tool in READERS or tool.strip("*") == "":
         return Trigger("path", tool, pattern)
     return Trigger("words", tool, pattern.casefold())
 
@@ -176,7 +177,7 @@ def has_tool(trigger: Trigger, tool: str) -> bool:
     """Return True if a trigger is about a tool of this (casefolded) name."""
     if not trigger.tool or trigger.tool == tool:
         return True
-    family = _FAMILIES.get(trigger.tool)
+    family = FAMILIES.get(trigger.tool)
     if family is not None:
         return tool in family
     return "*" in trigger.tool and fits(trigger.tool, tool)

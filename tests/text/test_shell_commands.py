@@ -65,13 +65,20 @@ def test_what_is_only_said_is_no_push(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "commands"),
     [
-        ("sudo GIT_X=1 git -C /a push -f; ls | grep x", ["git push -f", "git -C /a push -f", "ls", "grep x"]),
+        (
+            "sudo GIT_X=1 git -C /a push -f; ls | grep x",
+            ["git push -f", "git -C /a push -f", "sudo GIT_X=1 git -C /a push -f", "ls", "grep x"],
+        ),
         ("cat > f <<EOF\ngit push\nEOF\necho hi", ["cat", "echo hi"]),
         ("'never ended", ["never ended"]),
         ('"never ended', ["never ended"]),
         ("echo $HOME $(never", ["never", "echo $HOME "]),
         ("echo )", ["echo"]),
-        ("sudo", []),
+        ("sudo", ["sudo"]),
+        ("X=1 timeout 5 make -C x all", ["make all", "make -C x all", "timeout 5 make -C x all"]),
+        ("bash -c 'eval ls'", ["ls", "eval ls", "bash -c eval ls"]),
+        ("if find . -exec rm {} +", ["rm {} +", "find . -exec rm {} +"]),
+        ("X=1", []),
         ("bash script.sh -c", ["bash script.sh -c"]),
         ("", []),
     ],

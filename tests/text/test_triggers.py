@@ -45,6 +45,12 @@ def test_what_is_no_trigger(written: str) -> None:
         normal_trigger(written)
 
 
+def test_a_program_may_be_named_with_its_directory() -> None:
+    trigger = read_trigger(normal_trigger("Bash:./gradlew publish*"))
+    (command,) = tool_call("Bash", "/home/ada/apollo/gradlew publish --all", (), "").commands
+    assert fits_command(trigger.pattern, command)
+
+
 def test_a_command_ends_at_a_word() -> None:
     assert fits_command("git push", "git push -f")
     assert fits_command("git push", "git push")
