@@ -141,8 +141,6 @@ def _decided(payload: Payload, decision: str, reason: str) -> Mapping[str, objec
             return {"permission": decision, "user_message": reason, "agent_message": reason}
         case Host.COPILOT_CLI:
             return plain if name[:1].islower() else {**plain, **named}
-        case Host.CLINE:
-            return {"cancel": False, "contextModification": "", "errorMessage": ""}
         case Host.CODEX if decision == "ask":
             return {}
         case _:

@@ -407,3 +407,16 @@ def test_triggers_are_kept_with_their_memory_in_their_order(bench: Bench) -> Non
     bench.run(PurgeInsight(nine))
     assert bench.engine.read(insights.trigger_counts) == {}
     assert bench.rows("SELECT * FROM triggers") == []
+
+
+def test_what_is_enforced_is_that_of_active_memories(bench: Bench) -> None:
+    nine = insight_id(9)
+    rule = Insight(nine, "x", LATER, LATER, when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
+    bench.run(AddInsight(rule, None))
+    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:b", "deny")}
+    bench.run(RetireInsight(nine, "forgotten"))
+    assert bench.engine.read(insights.enforced_triggers) == frozenset()
+    bench.run(RestoreInsight(msgspec.structs.replace(rule, when=(Trigger("Bash:b"), Trigger("Bash:c", "ask"))), None))
+    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:c", "ask")}
+    bench.engine.read(lambda db: db.run("DROP TABLE triggers"))  # as in a store of an earlier version
+    assert bench.engine.read(insights.enforced_triggers) == frozenset()
