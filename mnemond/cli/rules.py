@@ -56,7 +56,8 @@ LIST = Command(
 
 def _set(result: RuleResult, style: Style) -> str:
     if result.id is None:
-        return lines("All rules are set" if result.changed else "All rules were like that already")
+        state = "on, but for those that are off one by one" if result.on else "off: mnemonctl rules on"
+        return lines(f"All rules are {state}" if result.changed else "All rules were like that already")
     if style.quiet:
         return lines(one_line(result.id))
     shown = style.strong(short_id(result.id))

@@ -118,7 +118,7 @@ def _decide_switch(identity: WriteContext, view: View, *, on: bool) -> ChangeSet
     change_set = identity.change_set(
         method="rules.set",
         changes=(),
-        outcome=RuleResult(id=None, when=(), changed=changed, op_id=identity.op_id, replayed=False),
+        outcome=RuleResult(id=None, when=(), changed=changed, on=on, op_id=identity.op_id, replayed=False),
         operation="rules-on" if on else "rules-off",
     )
     return msgspec.structs.replace(change_set, facts=((OFF_KEY, "0" if on else "1"),))

@@ -329,11 +329,12 @@ class FeedbackResult(WriteResult, frozen=True):
 
 
 class RuleResult(WriteResult, frozen=True):
-    """A rule's triggers as they are now; without `id` the switch of all rules of the store was set."""
+    """A rule's triggers as they are now; without `id` the switch of all rules of the store, as it is now in `on`."""
 
     id: str | None
     when: tuple[Trigger, ...]
     changed: bool
+    on: bool | None = None
 
 
 PIN_MESSAGES: Final = {

@@ -16,7 +16,7 @@ RULES = RulesListResult(
     ],
 )
 RULE_SET = RuleResult(id=ONE, when=(Trigger("Bash:git push*", "deny"),), changed=True, op_id="op-9", replayed=False)
-ALL_SET = RuleResult(id=None, when=(), changed=True, op_id="op-9", replayed=False)
+ALL_SET = RuleResult(id=None, when=(), changed=True, on=False, op_id="op-9", replayed=False)
 
 RULE_RESULTS: dict[str, object] = {
     "rules.list": RULES, "rules.off": ALL_SET, "rules.on": RULE_SET, "rules.enforce": RULE_SET

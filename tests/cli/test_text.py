@@ -45,7 +45,7 @@ All rules are off: mnemonctl rules on
   Edit:migrations/** (tells, proposed) in apollo: matched 0, shown 0,
   followed 0
 """,
-    "rules.off": "All rules are set\n",
+    "rules.off": "All rules are off: mnemonctl rules on\n",
     "rules.on": "Rule 1a2b3c4d: Bash:git push* denies, on\n  undo: mnemonctl undo op-9\n",
     "rules.enforce": "Rule 1a2b3c4d: Bash:git push* denies, on\n  undo: mnemonctl undo op-9\n",
     "remember": """\
