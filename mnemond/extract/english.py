@@ -235,6 +235,8 @@ def _judge(text: str, scene: Scene, aside: Aside) -> Finding | str:
         return "unclear reference"
     if _HEARD.match(part):
         return "uncertain"
+    if _DOING.match(part):
+        return MOMENT
     bare, tail = _without_tail(_STILL.sub("", part))
     if _SUPPOSED.match(bare) or _DEPENDENT.match(bare):
         family = _family(bare, scene)
@@ -273,6 +275,8 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         elif opinion and (parsed.verb == "use" or content_size(parsed.rest) < MIN_SAID):
             judged = "nothing lasting"
     request = is_request(whole)
+    if opinion and parsed is not None and parsed.verb in _CLAIMS:
+        return "uncertain"
     if isinstance(judged, Statement):
         if is_hedged(whole):
             return "uncertain"
@@ -313,6 +317,7 @@ _ORDER: Final = regex(r"(?!i\b|we\b|you\b|let\b|if\b|help\b|this\b|that\b)[a-z]+
 _REPORTS: Final = words_of("say tell mention confirm insist explain report announce decide write")
 _OPINES: Final = words_of("say think believe claim argue")
 """Verbs of an opinion or a greeting. What is kept is what lasts of what is said."""
+_CLAIMS: Final = words_of("believe claim argue")
 _USED: Final = regex(r"(?:to )?(?:say|tell|think|believe|claim)\b", re.IGNORECASE)
 MIN_SAID: Final = 2
 """Content words of what a person says, from which on it is more than a greeting."""
@@ -335,6 +340,12 @@ def _reported(clause: Clause) -> Clause | None:
     return parse(found["inner"]) if found is not None else None
 
 
+_DOING: Final = regex(
+    r"(?:my|our) (?:[\w-]+ ){1,3}(?:is|are) (?:doing|making|watching|sleeping|eating|cooking|playing|reading|writing"
+    r"|talking|waiting|sitting|crying|calling|asking|coming)\b(?!.{0,80}\b(?:every|on \w+days|always|usually)\b)",
+    re.IGNORECASE,
+)
+"""What a person is doing at the moment."""
 _HEARD: Final = regex(
     r"(?:i|we) (?:(?:have|just|once|also) |'ve )?(?:read|heard|learn(?:ed|t)|saw|seen) that\b", re.IGNORECASE
 )
@@ -521,7 +532,8 @@ _SUPPOSED: Final = regex(
 )
 _IMAGINED: Final = regex(
     r"(?:suppos(?:e|ing)\b|imagine\b|let's (?:say|assume|suppose|imagine|pretend)|what if\b|say (?:we|i|you)\b"
-    r"|hypothetically|in theory|theoretically|in an ideal world|i wish\b|if only\b)(?! .{1,160}\bactually\b)",
+    r"|hypothetically|in theory|theoretically|in an ideal world|i wish\b|if only\b|for (?:the sake of"
+    r" (?:the )?argument|argument's sake)|just for fun\b)(?! .{1,160}\bactually\b)",
     re.IGNORECASE,
 )
 """An opening after which nothing of its sentence is said to be so."""
@@ -549,6 +561,7 @@ _MOMENT: Final = regex(
     r"|change|ticket|release|time)|this time|just this once|yet"
     r"|temporarily|so far|in progress|still (?:failing|broken|running)|(?:is|are) (?:failing|running now|broken)"
     r"|done(?=\W*\Z)"
+    r"|in (?:an?|a few|\d+|five|ten|fifteen|twenty|thirty) (?:min|minutes?|hours?|secs?|seconds?)(?=[.,;!]|\Z)"
     r"|before you (?:finish|start|commit)|when you're done)\b",
     re.IGNORECASE,
 )

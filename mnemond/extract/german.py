@@ -181,6 +181,8 @@ def _rejection(sentence: str, *, by_agent: bool) -> str | None:
         return "question"
     if _QUOTE.search(sentence):
         return "quote"
+    if _SAYING.search(sentence):
+        return "uncertain"
     if _SUPPOSED.search(sentence) or _HYPOTHETICAL.search(_COMMA.split(sentence, 1)[0]):
         return "hypothetical"
     if _UNSURE.search(sentence):
@@ -192,6 +194,15 @@ def _rejection(sentence: str, *, by_agent: bool) -> str | None:
 
 _I_DO: Final = regex(r"\bich [a-zäöüß]|\b(?:[a-zäöüß]{2,20}e|bin|hab|mag|kann|muss|darf|will|soll|war|weiß) ich\b", _I)
 _I_BEFORE: Final = regex(r"\bich\b", _I)
+_SAYING: Final = regex(
+    r"\b(?:sagte?|meinte?) (?:immer|oft|gern|früher)\b"
+    r"|\b(?:mein|dein|unser|ihr|sein|der|die|das|ein)\w{0,2} [\w-]+ (?:behauptet"
+    r"|glaubt|denkt|meint)\w{0,2}\b(?! an\b)",
+    _I,
+)
+"""A saying or an opinion of another person."""
+_WITHIN: Final = regex(r"(?:in|an|auf|mit|von|bei|für|aus|zu|nach|über|unter|vor) (?:dem|der|denen|den|die|das)\b", _I)
+"""What begins a relative clause behind an order: "schreib einen Test, in dem der Nutzer 17 ist"."""
 _SAYS: Final = regex(r"(?:sagt|meint|findet|glaubt|behauptet)\b")
 _DUTY: Final = regex(r"\A(?:du (?:musst|sollst)|(?:musst|sollst) du) (?!nichts?\b)", _I)
 """Words before what is to be done, or is not any more."""
@@ -272,7 +283,12 @@ def _collected(clauses: Iterable[_Clause], scene: Scene, *, corrects: bool) -> I
     group: list[_Clause] = []
     before: list[str] = []
     pending: list[str] = []
+    ordered = False
     for clause in clauses:
+        if ordered and _WITHIN.match(clause.text):
+            yield Left(clause.text, "request")
+            continue
+        ordered = clause.reason == "request"
         if clause.kind == "continues":
             if group:
                 group.append(clause)

@@ -42,6 +42,10 @@ _WORK_ON_TEXT: Final = regex(
     rf"|\b(?:write|draft|compose|send) [^.:]{{0,60}}\b(?:{_TEXT}|mail|tweet|sms|cover letter)\b[^.:]{{0,40}}:"
     r"|\b(?:schreib|verfass|entwirf|formulier)\w{0,2} [^.:]{0,60}\b(?:e-?mail|mail|brief|nachricht|antwort|sms|text"
     r"|anschreiben)\b[^.:]{0,40}:"
+    r"|\b(?:rewrite|rephrase|shorten|improve|quote|paste|pasting|homework|exercise|riddle|puzzle|quiz|template)\b[^.:]{0,40}:"
+    r"|(?<!for the )\b(?:log|logs|console|terminal|output|traceback|stack ?trace|stderr|stdout|ausgabe)\b[^.:]{0,20}:"
+    r"|\b(?:der|die|das|ein|eine|mein|meine|unser|unsere) [\w-]+ (?:schreibt|schrieb|sagt|sagte|fragt|fragte|meldet"
+    r"|meint)\b[^.:]{0,30}:"
     r"|\b(?:übersetz|korrigier|lektorier)\w{0,3}\b|\bfass\w{0,2}\b.{1,60}\bzusammen\b|\bformulier\w{0,2}\b.{1,60}\bum\b"
     "|总结一?下|概括|(?:通知|文章|邮件|消息|网页|文档|段话)[：:]"
     "|翻译|润色|改写|总结(?:一下|下)?.{0,8}(?:以下|下面|这)|校对|下面这[段封篇条]|以下是)",
@@ -60,7 +64,7 @@ _PLAY: Final = regex(
 )
 _INVENTED: Final = regex(
     r"\b(?:my|the|our|a|main) (?:main |fictional |first |second )?(?:character|protagonist|antagonist|hero|heroine"
-    r"|villain|narrator)s?\b"
+    r"|villain|narrator)s?\b|\b(?:hauptfigur|held meines romans)\b|主角"
     r"(?! (?:set|limit|count|encoding|class)\b)|\bin (?:my|the|our) (?:story|novel|game|screenplay|book),"
     r"|\bin (?:my|the|our) (?:[\w&-]+ ){0,2}campaign,"
     r"|\bin (?:my|the|our|a|this) (?:[\w-]+ ){0,2}(?:story|novel|screenplay|book|comic|sitcom|film|movie)"

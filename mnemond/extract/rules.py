@@ -91,6 +91,9 @@ OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
 _SECRET = regex(r"\[REDACTED|\b(?=\w{0,40}\d)(?=\w{0,40}[a-z])(?=\w{0,40}[A-Z])\w{24,}\b")
 """A redacted secret, or what looks like one: without it the sentence says nothing."""
 
+_SEVERAL = regex(r"[,;.!，；。] ?")
+"""Clauses before a colon: not all of them need belong to what is quoted behind it."""
+
 _DOUBTED = regex(
     r"(?:so |and |but )?(?:(?:is|are|was) (?:that|this|it|he|she|they) (?:still |really |actually |even )?(?:true|right"
     r"|correct|accurate|so)|can (?:that|this) be (?:true|right)|true|right|correct)\?"
@@ -215,6 +218,9 @@ class _Reading:
         text, quotes = without_quotes(sentence.text)
         for quote in quotes:
             self._drop(quote, "quote")
+        if quotes and text.endswith((":", "：")) and not _SEVERAL.search(text):
+            self._drop(text, "quote")
+            return None
         judged = self._findings(message, sentence, text)
         if isinstance(judged, str):
             self._drop(text, judged)

@@ -49,6 +49,11 @@ def test_a_statement_is_a_fact(text: str, fact: str) -> None:
         ("Wenn wir auf Kafka umsteigen würden, bräuchten wir drei Broker.", "hypothetical"),
         ("Der Kunde schrieb: „Wir nutzen nur noch v1 und haben das Limit auf 10 gesetzt“", "quote"),
         ("Vielleicht nutzen wir Redis 7.", "uncertain"),
+        ("Mein Kollege meint, Docker sei zu langsam.", "uncertain"),
+        ("Mein Opa sagte immer, Übung macht den Meister.", "uncertain"),
+        ("Schreib einen Test, in dem der Nutzer Max heißt und 17 ist.", "request"),
+        ("Schreib eine Mail an Herrn Vogt: Wir treffen uns am Montag um 10.", "quote"),
+        ("Der Kunde schreibt: Wir haben 40 Mitarbeiter und nutzen SAP.", "quote"),
     ],
 )
 def test_another_sentence_is_left_with_a_reason(text: str, reason: str) -> None:
