@@ -25,6 +25,7 @@ from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
+from mnemond.text.prompt_words import empty_terms
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
 
@@ -46,6 +47,12 @@ EVERYWHERE: Final = 0.5
 
 MAX_ANALYSED: Final = 2_000
 """Characters of a question that are searched for cues and embedded."""
+
+ASSUMED_NOTES: Final = 100
+"""Notes, of which `ASSUMED_SHARE` have it, that are assumed for an English word that says nothing in most questions.
+Chosen on eight small stores: with 20 to 100 the right note is first in .525 to .540 of the prompts, .505 without."""
+
+ASSUMED_SHARE: Final = 0.9
 
 _WHEN: Final = regex(
     r"\b(?:when|(?:what|which) (?:date|day|month|year|time))\b"
@@ -81,8 +88,8 @@ def build_question(
     `visible`: rows whose sources the question may name."""
     content = question_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
-    weights = np.array([rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
     sources = [_sources_named(snapshot, each.text, visible) for each in found]
+    weights = _weights(snapshot, found, sources)
     plain = text[:MAX_ANALYSED]
     return Question(
         weights=weights,
@@ -98,6 +105,29 @@ def build_question(
         window=window,
         terms=tuple(each.text for each in found),
     )
+
+
+def _weights(snapshot: Snapshot, found: Sequence[_Term], sources: Sequence[tuple[int, ...]]) -> Floats:
+    """Return repeats times inverse document frequency of each term.
+
+    A store of forty notes does not show how common a word is. German and Chinese words that say nothing count nothing,
+    as English function words, which are no terms at all. For English words that are nearly so, notes that have them are
+    assumed; not in talk, where the store is as large as it is idle, and such words matter (docs/decisions/0042).
+    """
+    empty = empty_terms([each.text for each in found])
+    assumed = ASSUMED_NOTES * (1.0 - _talk(snapshot)) if any(empty.english) else 0.0
+    weights = np.array(
+        [
+            each.repeats * rarity(snapshot, each.frequency, assumed if common and not named else 0.0)
+            if named or not foreign
+            else 0.0
+            for each, named, foreign, common in zip(found, sources, empty.foreign, empty.english, strict=True)
+        ],
+        dtype=np.float32,
+    )
+    if weights.any():
+        return weights
+    return np.array([each.repeats * rarity(snapshot, each.frequency) for each in found], dtype=np.float32)
 
 
 def _sources_named(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int, ...]:
@@ -174,10 +204,11 @@ def _latin(text: str) -> float:
     return sum(letter < _LAST_LATIN for letter in letters) / len(letters)
 
 
-def rarity(snapshot: Snapshot, frequency: float) -> float:
-    """Return the inverse document frequency as in BM25; a word without rows counts as in one row."""
-    live = snapshot.live
-    found = min(max(1.0, frequency), float(max(1, live)))
+def rarity(snapshot: Snapshot, frequency: float, assumed: float = 0.0) -> float:
+    """Return the inverse document frequency as in BM25; a word without rows counts as in one row. `assumed`: so many
+    rows beside those of the store, of which `ASSUMED_SHARE` have the word."""
+    live = snapshot.live + assumed
+    found = min(max(1.0, frequency) + ASSUMED_SHARE * assumed, float(max(1, live)))
     return math.log1p((live - found + 0.5) / (found + 0.5))
 
 

@@ -26,8 +26,9 @@ from mnemond.model.query import Hit
 from mnemond.recall.profiles import MNEMOND
 from mnemond.recall.question import MAX_TERMS, rarity, word_embedder
 from mnemond.recall.rerank import lexical_scores
+from mnemond.text.prompt_words import says_little, says_nothing
 from mnemond.text.resources import on_first_use, read
-from mnemond.text.tokens import FUNCTION_WORDS, index_term, is_paired, tokens
+from mnemond.text.tokens import index_term, is_paired, tokens
 
 JUDGED: Final = 5
 """Results of one recall that are judged, the best first: the right one of a prompt is among them or far behind."""
@@ -71,24 +72,6 @@ class Coefficients(NamedTuple):
     weight: Matrix
     low: Matrix
     high: Matrix
-
-
-class _Words(NamedTuple):
-    """Words that say nothing, characters whose pairs say nothing, and words that say little about a subject."""
-
-    nothing: frozenset[str]
-    characters: frozenset[str]
-    little: frozenset[str]
-
-
-@on_first_use
-def _words() -> _Words:
-    prompt = read("prompt_words", dict[str, frozenset[str]])
-    ordinary = read("ordinary_words", dict[str, frozenset[str]])
-    nothing = FUNCTION_WORDS.union(
-        prompt["english"], prompt["german"], prompt["chinese_pairs"], ordinary["small"], ordinary["talk"]
-    )
-    return _Words(nothing, prompt["chinese_characters"], prompt["general"] | ordinary["working"])
 
 
 @on_first_use
@@ -160,7 +143,7 @@ class Weigher:
         if says_nothing(word):
             return 0.0
         known = self._rarity(index_term(word))
-        return known * LITTLE if word in _words().little else known
+        return known * LITTLE if says_little(word) else known
 
     def weighed(self, words: Iterable[str]) -> dict[str, float]:
         """Return the weight of the index term of each token that says something, in their order."""
@@ -168,14 +151,6 @@ class Weigher:
 
     def _rarity_of(self, term: str) -> float:
         return rarity(self._snapshot, self._snapshot.live_frequency(term)) if term else 0.0
-
-
-def says_nothing(word: str) -> bool:
-    """Return True for a token that says nothing about the subject of a prompt."""
-    lists = _words()
-    if word in lists.nothing or not word.isalnum() or (len(word) == 1 and word.isascii()):
-        return True
-    return len(word) <= 2 and not word.isascii() and not lists.characters.isdisjoint(word)
 
 
 def traits(

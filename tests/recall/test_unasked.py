@@ -19,7 +19,8 @@ from mnemond.model.memory import Cue
 from mnemond.model.query import Query
 from mnemond.recall import unasked
 from mnemond.recall.recall import recall
-from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, says_nothing, script_of, told, traits
+from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, told, traits
+from mnemond.text.prompt_words import says_nothing
 from tests.examples import examples
 from tests.index.worlds import insight
 
@@ -162,8 +163,8 @@ def test_category_and_importance_are_traits() -> None:
 
 @pytest.mark.parametrize(
     ("word", "silent"),
-    [("the", True), ("bitte", True), ("怎么", True), ("的数", True), ("x", True), ("+", True),
-     ("postgres", False), ("灰度", False), ("straße", False)],
+    [("the", True), ("bitte", True), ("怎么", True), ("的数", True), ("要会", True), ("x", True), ("+", True),
+     ("postgres", False), ("灰度", False), ("会议", False), ("straße", False)],
 )  # fmt: skip
 def test_words_that_say_nothing(word: str, silent: bool) -> None:
     assert says_nothing(word) == silent

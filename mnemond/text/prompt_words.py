@@ -1,0 +1,95 @@
+"""Words that say nothing, or little, about the subject of a prompt or a question (text/data/prompt_words.toml)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from mnemond.text.resources import on_first_use, read
+from mnemond.text.tokens import FUNCTION_WORDS, index_term
+
+
+class _Words(NamedTuple):
+    """Words that say nothing, characters of which one or which alone make a pair say nothing, and words that say little
+    about a subject."""
+
+    nothing: frozenset[str]
+    particles: frozenset[str]
+    others: frozenset[str]
+    little: frozenset[str]
+
+
+class _Terms(NamedTuple):
+    """Index terms: of German words that say nothing, those of them that are no English words, Chinese pairs, and of
+    English words that say nothing in most questions."""
+
+    german: frozenset[str]
+    german_alone: frozenset[str]
+    chinese: frozenset[str]
+    english: frozenset[str]
+
+
+@on_first_use
+def _words() -> _Words:
+    prompt = read("prompt_words", dict[str, frozenset[str]])
+    ordinary = read("ordinary_words", dict[str, frozenset[str]])
+    nothing = FUNCTION_WORDS.union(
+        prompt["english"], prompt["german"], prompt["chinese_pairs"], ordinary["small"], ordinary["talk"]
+    )
+    return _Words(
+        nothing, prompt["chinese_particles"], prompt["chinese_others"], prompt["general"] | ordinary["working"]
+    )
+
+
+@on_first_use
+def _terms() -> _Terms:
+    prompt = read("prompt_words", dict[str, frozenset[str]])
+    english = prompt["english"] - prompt["numbers"]
+    return _Terms(
+        german=_terms_of(prompt["german"]),
+        german_alone=_terms_of(prompt["german"] - prompt["german_or_english"] - english - FUNCTION_WORDS),
+        chinese=prompt["chinese_pairs"],
+        english=_terms_of(english),
+    )
+
+
+def _terms_of(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(index_term, words))
+
+
+def says_nothing(word: str) -> bool:
+    """Return True for a token that says nothing about the subject of a prompt."""
+    if word in _words().nothing or not word.isalnum() or (len(word) == 1 and word.isascii()):
+        return True
+    return _is_empty_pair(word)
+
+
+def says_little(word: str) -> bool:
+    """Return True for a token that any prompt about software has."""
+    return word in _words().little
+
+
+def _is_empty_pair(token: str) -> bool:
+    if len(token) > 2 or token.isascii():
+        return False
+    return not _words().particles.isdisjoint(token) or _words().others.issuperset(token)
+
+
+class Empty(NamedTuple):
+    """Which terms of a question are empty, in their order: German and Chinese ones, and English ones."""
+
+    foreign: list[bool]
+    english: list[bool]
+
+
+def empty_terms(terms: Sequence[str]) -> Empty:
+    """Return which index terms of one question say nothing about its subject.
+
+    German words count as such where one of them is no English word as well: "die" and "war" say something in English.
+    """
+    lists = _terms()
+    german = lists.german if any(term in lists.german_alone for term in terms) else frozenset[str]()
+    return Empty(
+        [term in german or term in lists.chinese or _is_empty_pair(term) for term in terms],
+        [term in lists.english for term in terms],
+    )
