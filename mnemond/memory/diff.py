@@ -17,7 +17,15 @@ import msgspec
 
 from mnemond.config.settings import DiffSettings
 from mnemond.memory.diff_frames import SILENT, ClausePair, judged
-from mnemond.memory.diff_rules import OTHER_DAY, is_part, other_occasion, other_subject, plain_words, says_otherwise
+from mnemond.memory.diff_rules import (
+    OTHER_DAY,
+    is_part,
+    limits,
+    other_occasion,
+    other_subject,
+    plain_words,
+    says_otherwise,
+)
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, REPLACES
 from mnemond.text.contrast import change_cues, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
@@ -332,7 +340,8 @@ def _by_words(pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePai
     guards, objection = rules.safeguards, ""
     words, new_words = plain_words(pair.old.text), plain_words(pair.new.text)
     if suggestion == "DUPLICATE":
-        if not guards.verbatim or (pair.shared.of_old >= guards.part and is_part(new_words, words)):
+        part = pair.shared.of_old >= guards.part and is_part(new_words, words) and not limits(words, new_words)
+        if not guards.verbatim or part:
             return _Taken("DUPLICATE")
         objection = "; but it is not there word for word"
     if guards.frames and suggestion == "CONFLICT" and (said.relation == ANOTHER or not _adds(pair)):
@@ -341,6 +350,8 @@ def _by_words(pair: _Pair, rules: DiffRules, suggestion: Action, said: ClausePai
     if guards.subjects and (other := _something_else(pair, words, new_words)):
         return _Taken("ADD", f"{objection}; but {other}, so both stay")
     if _replaces(pair, rules):
+        if guards.subjects and limits(new_words, words):
+            return _Taken("ADD", f"{objection}; but the new text holds in other cases, so both stay")
         return _Taken("CONFLICT" if suggestion == "CONFLICT" else "UPDATE", objection)
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
     return _Taken(

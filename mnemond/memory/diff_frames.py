@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.memory.frame_pairs import related
-from mnemond.memory.frame_sides import LEAVING, MOVING, PERSONAL
+from mnemond.memory.frame_sides import KIN, LEAVING, MOVING, PERSONAL
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES, Relation
 from mnemond.memory.merged_text import clauses
-from mnemond.text.frame_words import BE, CHANGE, LOCATE, USE, WORK
+from mnemond.text.frame_words import BE, CHANGE, LOCATE, NAME, PRONOUN, USE, WORK, lists
 from mnemond.text.frames import MAX_TEXT, Frame, frames
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import index_terms
@@ -134,18 +134,43 @@ def judged(old: str, new: str, *, corrects: bool = False) -> ClausePair:
 
 
 MAX_LOST: Final = 2
-"""Content words of another clause that a replacement may lose: a reason or a remark."""
+"""Content words of a remark on what is replaced that may be lost with it: "… with Vodafone and costs 25 euros"."""
+
+_REASON: Final = regex(
+    r"(?:\b(?:because|so that|so|since|as|which|weil|denn|damit)|因为|由于|[–—-])[\s,]*$", re.IGNORECASE
+)
+"""Words before a clause that gives a reason or remark for the one that is replaced, and goes with it."""
+
+_REASON_SPAN: Final = 12
+"""Characters before a clause in which such a word is searched for."""
 
 
 def _loses(old: str, new: str, pair: ClausePair) -> bool:
-    known = {unit.key for frame in frames(new) for unit in frame.units}
-    return any(
-        len({unit.key for unit in frame.units} - known) > MAX_LOST
-        for frame in frames(old)
-        if frame.text != pair.old and not (frame.inherited or _is_remark(frame))
-    )
+    """Return True if another clause of the old text says something that the new text does not, whatever begins it."""
+    read = frames(old)
+    place = next((frame.sentence for frame in read if frame.text == pair.old), 1)
+    known = {unit.key for frame in frames(new) for unit in (*frame.units, *frame.gone)}
+    known |= {unit.key for frame in read if frame.text == pair.old for unit in frame.units}
+    weak = lists().weak
+    for frame in read:
+        lost = {unit.key for unit in frame.units if unit.kind != PRONOUN and unit.key not in weak} - known
+        if frame.text == pair.old or not lost:
+            continue
+        if frame.sentence != place or (_of_person(frame) and not _is_reason(old, frame.text)):
+            return True
+        if len(lost) > MAX_LOST and not (frame.inherited or _is_reason(old, frame.text)):
+            return True
+    return False
 
 
-def _is_remark(frame: Frame) -> bool:
-    """Return True of a clause about what the one before says: "because it has to survive an outage"."""
-    return bool(frame.subject) and frame.subject[0].key in ("it", "they", "he", "she", "that")
+def _is_reason(text: str, clause: str) -> bool:
+    at = max(text.find(clause), 0)
+    return _REASON.search(text[max(0, at - _REASON_SPAN) : at]) is not None
+
+
+def _of_person(frame: Frame) -> bool:
+    """Return True if the subject of a clause is a person, of whom it says something of its own."""
+    if any(unit.key in KIN for unit in frame.subject):
+        return True
+    persons = (unit.kind in (NAME, PRONOUN) and unit.key != "it" for unit in frame.subject)
+    return bool(frame.subject) and all(persons)

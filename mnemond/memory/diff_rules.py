@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
+from mnemond.text.frame_words import lists
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term
 
@@ -89,12 +90,29 @@ def _bare(raw: str) -> str:
 def is_part(new: Sequence[str], old: Sequence[str]) -> bool:
     """Return True if `new` occurs in `old` verbatim, and no word around it restricts its statement."""
     if not new:
-        return True
+        return not old
     width = len(new)
     for start in range(len(old) - width + 1):
         if old[start] == new[0] and list(old[start : start + width]) == list(new):
             return RESTRICTING.isdisjoint(old[:start]) and RESTRICTING.isdisjoint(old[start + width :])
     return False
+
+
+_ALTERNATIVE: Final = frozenset({"or", "oder", "或", "或者", "per", "pro", "each"})
+"""Words before another thing or case for which a statement holds as well."""
+
+
+def limits(more: Sequence[str], less: Sequence[str]) -> bool:
+    """Return True if the words that `more` has beyond `less` limit or widen what `less` states, so that neither text
+    says what the other does: "30 seconds in staging", "approval from Ana or Ben"."""
+    known = lists()
+    rest = frozenset(more) - frozenset(less)
+    if not rest.isdisjoint(_ALTERNATIVE | RESTRICTING):
+        return True
+    if any(word in known.apart for word in rest):
+        return True
+    counted = any(_DIGIT.search(word) for word in less)
+    return counted and any(known.prepositions.get(word) in ("in", "for", "if") for word in rest)
 
 
 def says_otherwise(old: Sequence[str], new: Sequence[str]) -> str:

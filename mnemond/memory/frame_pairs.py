@@ -47,6 +47,7 @@ from mnemond.memory.frame_sides import (
     value_units,
     without,
 )
+from mnemond.memory.frame_slots import Reading, unproven
 from mnemond.memory.frame_topics import (
     ADDS,
     ATTRIBUTE,
@@ -101,6 +102,15 @@ def related(old: Frame, new: Frame) -> Verdict:
     if active.verb == new_active.verb and (old is active) != (new is new_active):
         old, new = active, new_active
     pair = _Pair(old, new)
+    verdict, how = _read(pair)
+    if verdict[0] == REPLACES and (doubt := unproven(pair, how)) is not None:
+        return doubt
+    return verdict
+
+
+def _read(pair: _Pair) -> tuple[Verdict, Reading]:
+    """Return how the newer clause relates to the older one, and by what that was seen."""
+    old, new = pair.old, pair.new
     if not (
         pair.shared
         or pair.same_verb
@@ -108,23 +118,23 @@ def related(old: Frame, new: Frame) -> Verdict:
         or pair.of_one_person()
         or old.verb in {unit.key for unit in new.gone}
     ):
-        return NOTHING, ""
+        return (NOTHING, ""), "valued"
     if new.gone and (verdict := pair.takes_back()):
-        return verdict
+        return verdict, "denied"
     opposites = pair.opposites()
     if old.denies != new.denies and not opposites and not pair.measured():
         other = pair.other_subject()
         denied = pair.denied()
-        return denied if other is None or denied[0] == CONTRADICTS else other
+        return denied if other is None or denied[0] == CONTRADICTS else other, "denied"
     if new.additive:
-        return ADDS
+        return ADDS, "valued"
     if opposites and (verdict := pair.opposed(opposites))[0]:
-        return verdict
+        return verdict, "opposed"
     if old.denies == new.denies and pair.opposed_in_topic():
-        return CONTRADICTS, "each excludes the other"
+        return (CONTRADICTS, "each excludes the other"), "valued"
     if opposites:
-        return NOTHING, ""
-    return pair.other_subject() or pair.valued()
+        return (NOTHING, ""), "valued"
+    return pair.other_subject() or pair.valued(), "valued"
 
 
 class _Pair(Topic):

@@ -53,7 +53,9 @@ ROLES: Final = ("leit", "chef", "berat", "betreu", "ansprechpartn", "vermiet", "
 
 ENDS: Final = dict.fromkeys(
     words_of("start starts begin begins open opens launch launches beginnt beginnen startet starten öffnet"), "first"
-) | dict.fromkeys(words_of("end ends close closes expire expires endet enden schließt schliesst"), "last")
+) | dict.fromkeys(
+    words_of("end ends finish finishes stop stops close closes expire expires endet enden schließt schliesst"), "last"
+)
 """Verbs of the beginning and of the end, which are two times."""
 
 SUPPORTING: Final = words_of("support unterstützt 支持")
@@ -63,6 +65,9 @@ TAKEN: Final = frozenset(
     {"taken over", "took over", "takes over", "übernommen", "übernimmt", "übernahm", "接手", "接管", "接任"}
 )
 """Verbs of a thing that passes to another holder."""
+
+ACQUIRING: Final = words_of("adopted bought hired inherited joined got picked decided 加入 übernommen")
+"""Verbs of something new beside what there was."""
 
 BECOMING: Final = words_of("became become promoted geworden wurde 成为 成了 变成 当上")
 """Verbs of another state of a person."""

@@ -51,6 +51,7 @@ SUBJECT: Final[Verdict] = (ANOTHER, "they are about different things")
 NUMBERED: Final[Verdict] = (ANOTHER, "they are about things with different numbers")
 QUALIFIER: Final[Verdict] = (ANOTHER, "they hold in different cases")
 ATTRIBUTE: Final[Verdict] = (ANOTHER, "they are about different attributes")
+OTHER_TIMES: Final[Verdict] = (ANOTHER, "they tell of different times")
 CHANGED: Final[Verdict] = (REPLACES, "the new text says that it changed")
 OTHER_VALUE: Final[Verdict] = (CONTRADICTS, "they give different values")
 
@@ -73,6 +74,11 @@ class Topic:
         self.added = without(new.subject or new.gone, keys)
         self.values = values_of(old, new_keys)
         self.new_values = values_of(new, keys)
+
+    @property
+    def single(self) -> frozenset[str]:
+        """Keys of the attributes of which a thing has one."""
+        return self._lists.single
 
     def same_person(self) -> bool:
         one, other = persons_of(self.old), persons_of(self.new)

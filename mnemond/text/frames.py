@@ -72,7 +72,8 @@ class Frame(msgspec.Struct, frozen=True):
     `subject`: units before the verb; `segments`: those behind it. `relation`: one of the relations above, "" if there
     is no verb; `verb`: its key. `gone`: units of what it says is no longer so. `changes`: it announces a change, by a
     verb or by a word like "now". `supposed`, `past`, `additive`, `asks`: it states nothing that holds, looks back, adds
-    to what is known, is a question. `whole`: the clause.
+    to what is known, is a question. `dating`: keys of the words before the subject that say since when: "as of next
+    month". `sentence`: number of its sentence.
     """
 
     text: str
@@ -98,6 +99,8 @@ class Frame(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()
     directions: frozenset[tuple[str, str]] = frozenset()
     order: tuple[str, ...] = ()
+    dating: frozenset[str] = frozenset()
+    sentence: int = 1
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -206,6 +209,9 @@ _TAKING_BACK: Final = frozenset(
 """Words of what is no longer so."""
 
 _SINCE: Final = frozenset({"since", "as of", "starting", "effective", "ab", "seit", "自从", "from today"})
+_DATING: Final = _SINCE | words_of("after following from nach seit since")
+"""Words before the subject that begin a time or an event, since which a statement holds."""
+
 _BARE_ENDS: Final = ("instead", "stattdessen", "statt dessen")
 _NOT_TAIL: Final = regex(r"(?:and |und )?(?:not|nicht|不是|并非)\s*(?!\w*ing\b)", re.IGNORECASE)
 _PASSIVE_BACK: Final = 4
@@ -220,15 +226,17 @@ _NOTED_DAYS: Final = regex(r" ?[(（]\d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?[)�
 def frames(text: str) -> tuple[Frame, ...]:
     """The frames of the clauses of a text, in order. Linear time."""
     found: list[Frame] = []
-    announced = False
+    announced, sentence = False, 0
     for clause, first, end in _clauses(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
         before = found[-1] if found and not first else None
+        sentence += first
         tail = _NOT_TAIL.match(clause)
         frame = _Clause(clause[tail.end() :] if tail and before else clause, before).frame(
             asks=end.startswith(("?", "？"))
         )
         if frame is None:
             continue
+        frame = msgspec.structs.replace(frame, sentence=sentence) if sentence > 1 else frame
         if first and announced:  # "We have switched carriers: …"
             frame = msgspec.structs.replace(frame, changes=True)
         announced = end == ":" and frame.changes
@@ -395,6 +403,7 @@ class _Clause:
                 words=tuple(item.unit for item in items),
                 labels=labels(self._text),
                 directions=self._directions(pivot),
+                dating=self._dating(),
                 order=tuple(
                     item.unit.key if item.form != "preposition" else f"…{item.key}"
                     for item in items
@@ -477,6 +486,14 @@ class _Clause:
             for before, item in pairwise(items)
             if before.form == "preposition" and before.key in ("to", "from") and item.form == "unit"
         )
+
+    def _dating(self) -> frozenset[str]:
+        """The keys of the words between a beginning like "as of" and the determiner of the subject."""
+        items = self._items
+        if items[0].raw not in _DATING:
+            return frozenset()
+        end = next((at for at in range(2, len(items)) if items[at].raw in DETERMINERS and items[at].raw not in _NEW), 0)
+        return frozenset(item.unit.key for item in items[:end])
 
     def _fresh(self, pivot: int | None, relation: str) -> bool:
         """True of "our new landlord is …"."""
@@ -669,8 +686,7 @@ class _Clause:
         return found if found or (item.raw.isascii() and not self._german) else self._run_before(place, verbs=True)
 
     def _taken_back(self, place: int) -> list[int]:
-        after = self._run(place + 1)
-        if after:
+        if not self._items[place].raw.startswith("any") and (after := self._run(place + 1)):
             return after
         start = next((at for at, item in enumerate(self._items) if item.form == "not"), place)
         return self._run(start + 1)

@@ -1,0 +1,23 @@
+"""Of two statements that are both true neither replaces the other, in no order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.memory.memories import Memories
+
+PAIRS = [
+    tuple(line.split(" | "))
+    for line in Path(__file__).with_name("kept_pairs.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" | ".join)
+def test_neither_of_two_true_statements_is_replaced_or_skipped(pair: tuple[str, str]) -> None:
+    for old, new in (pair, pair[::-1]):
+        over = Memories()
+        over.remember(old)
+        assert over.decided(new).outcome.action == "added", (old, new)
