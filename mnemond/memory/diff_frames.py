@@ -148,7 +148,8 @@ _REASON_SPAN: Final = 12
 def _loses(old: str, new: str, pair: ClausePair) -> bool:
     """Return True if another clause of the old text says something that the new text does not, whatever begins it."""
     read = frames(old)
-    place = next((frame.sentence for frame in read if frame.text == pair.old), 1)
+    replaced = next(frame for frame in read if frame.text == pair.old)
+    of_person = _of_person(replaced)
     known = {unit.key for frame in frames(new) for unit in (*frame.units, *frame.gone)}
     known |= {unit.key for frame in read if frame.text == pair.old for unit in frame.units}
     weak = lists().weak
@@ -156,9 +157,10 @@ def _loses(old: str, new: str, pair: ClausePair) -> bool:
         lost = {unit.key for unit in frame.units if unit.kind != PRONOUN and unit.key not in weak} - known
         if frame.text == pair.old or not lost:
             continue
-        if frame.sentence != place or (_of_person(frame) and not _is_reason(old, frame.text)):
+        if frame.sentence != replaced.sentence:
             return True
-        if len(lost) > MAX_LOST and not (frame.inherited or _is_reason(old, frame.text)):
+        most = 0 if of_person or _of_person(frame) else len(lost) if frame.inherited else MAX_LOST
+        if len(lost) > most and not _is_reason(old, frame.text):
             return True
     return False
 

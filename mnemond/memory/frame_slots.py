@@ -46,12 +46,14 @@ from mnemond.text.frame_words import (
     TIMES,
     USE,
     VERSION,
+    WEEKDAY,
     WORD,
     WORK,
     Unit,
     lists,
 )
 from mnemond.text.frames import Frame
+from mnemond.text.resources import words_of
 
 PERHAPS: Final[Verdict] = (CONTRADICTS, "the new text may say that it changed")
 """Same subject and attribute, but no proof that the newer value stands in place of the older one."""
@@ -130,7 +132,9 @@ def _other_slot(pair: Topic, reading: Reading) -> Verdict | None:
     named = keys_of(unit for unit in new.gone if unit.kind not in (*AMOUNTS, *TIMES))
     if named and named.isdisjoint(keys_of(old.units) | {old.verb}):
         return SUBJECT
-    if reading == "valued" and not _same_predicate(old, new):
+    if _measured_otherwise(old, new):
+        return ATTRIBUTE
+    if reading == "valued" and not (_same_predicate(old, new) and _read_whole(pair)):
         return PERHAPS
     if (verdict := _other_complement(pair)) is not None:
         return verdict
@@ -165,6 +169,26 @@ def _same_predicate(old: Frame, new: Frame) -> bool:
     return len(ends) == len(relations) == 1 and old.relation not in (OTHER, USE)
 
 
+def _read_whole(pair: Topic) -> bool:
+    """Return True unless the newer clause has no verb that was read, and words beside its amount that may be one."""
+    if pair.new.relation or not any(unit.kind in (*AMOUNTS, *TIMES) for _, unit in pair.values):
+        return True
+    rest = [unit for _, unit in pair.new_values if unit.kind not in (*AMOUNTS, *TIMES)]
+    return not rest
+
+
+def _measured_otherwise(old: Frame, new: Frame) -> bool:
+    """Return True if each clause says in which way it measures, and they differ: 30 m deep, 4 km long."""
+    ways, new_ways = ({unit.raw for unit in frame.words} & _WAYS for frame in (old, new))
+    return bool(ways) and bool(new_ways) and ways.isdisjoint(new_ways)
+
+
+_WAYS: Final = words_of(
+    "deep long high tall wide broad thick heavy old tief lang hoch breit dick schwer alt 深 长 高 宽 厚 重"
+)
+"""Words behind an amount that say what of a thing it measures."""
+
+
 def _other_complement(pair: Topic) -> Verdict | None:
     """Return the verdict if the newer clause limits what it says, where the older one does not, or has another
     construction: "reports to Ana", "reports expenses to Carla"."""
@@ -172,9 +196,10 @@ def _other_complement(pair: Topic) -> Verdict | None:
     roles = {segment.role for segment in old.segments}
     known = keys_of(old.units) | {old.verb}
     changed = new.relation == CHANGE
+    often = not any(unit.kind in TIMES for _, unit in pair.values)
     goal = any(segment.role in ("", "to") and without(segment.units, known) for segment in new.segments)
     for segment in new.segments:
-        come = [unit for unit in without(segment.units, known) if not _tells_when(unit)]
+        come = [unit for unit in without(segment.units, known) if not _tells_when(unit) or (often and _recurs(unit))]
         amount = any(unit.kind in AMOUNTS for unit in come) and any(unit.kind in AMOUNTS for _, unit in pair.values)
         if not come or segment.role in roles or amount:
             continue
@@ -190,6 +215,11 @@ def _other_complement(pair: Topic) -> Verdict | None:
 def _tells_when(unit: Unit) -> bool:
     timed = lists().units.get(unit.raw) == "time"
     return timed or unit.kind in TIMES or unit.key in WHEN or YEAR.fullmatch(unit.raw) is not None
+
+
+def _recurs(unit: Unit) -> bool:
+    """Return True of a time that comes again, to which a statement may be limited: on Fridays, in summer."""
+    return unit.key in WHEN or (unit.kind == WEEKDAY and unit.raw.endswith("s"))
 
 
 def _supports(pair: Topic) -> bool:
@@ -222,7 +252,7 @@ def _one_kind(pair: Topic) -> bool:
     if named:
         return True
     if new.verb in ACQUIRING:
-        return new.verb in LEAVING and old.relation == WORK
+        return new.verb in LEAVING and old.relation == WORK and not pair.lacked
     if old.relation in (PREFER, HAVE):
         return alike
     if is_bare(old) and (old.relation == BE or (old.verb == new.verb and old.relation == OTHER and not role)):
