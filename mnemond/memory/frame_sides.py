@@ -52,9 +52,15 @@ ROLES: Final = ("leit", "chef", "berat", "betreu", "ansprechpartn", "vermiet", "
 """Endings of stems of German nouns for whom a thing has one: "Projektleiter"."""
 
 ENDS: Final = dict.fromkeys(
-    words_of("start starts begin begins open opens launch launches beginnt beginnen startet starten öffnet"), "first"
+    words_of(
+        "start starts begin begins open opens launch launches beginnt beginnen startet starten öffnet 开始 开门 开放"
+    ),
+    "first",
 ) | dict.fromkeys(
-    words_of("end ends finish finishes stop stops close closes expire expires endet enden schließt schliesst"), "last"
+    words_of(
+        "end ends finish finishes stop stops close closes expire expires endet enden schließt schliesst 结束 关门 截止"
+    ),
+    "last",
 )
 """Verbs of the beginning and of the end, which are two times."""
 

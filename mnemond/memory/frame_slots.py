@@ -36,6 +36,7 @@ from mnemond.text.frame_words import (
     COST,
     DATE,
     HAVE,
+    IDENTIFIER,
     LOCATE,
     NAMES,
     NUMBER,
@@ -248,13 +249,20 @@ def _one_kind(pair: Topic) -> bool:
         or bool(pair.shared & pair.single)
         or bool(pair.shared - keys_of(old.subject) - {old.verb, new.verb})
     )
-    alike = one.kind == other.kind != WORD or one.raw[-SUFFIX:] == other.raw[-SUFFIX:]
+    counted = all(any(unit.kind in (*AMOUNTS, *TIMES) for _, unit in each) for each in (pair.values, pair.new_values))
+    if not counted and one.kind != other.kind and not {one.kind, other.kind} <= {WORD, IDENTIFIER, *NAMES}:
+        return False
+    alike = (
+        one.kind == other.kind != WORD or {one.kind, other.kind} <= NAMES or one.raw[-SUFFIX:] == other.raw[-SUFFIX:]
+    )
     if named:
         return True
-    if new.verb in ACQUIRING:
+    if new.verb.partition(" ")[0] in ACQUIRING:
         return new.verb in LEAVING and old.relation == WORK and not pair.lacked
     if old.relation in (PREFER, HAVE):
         return alike
+    if old.verb == new.verb and old.relation == USE and not role:
+        return alike or counted
     if is_bare(old) and (old.relation == BE or (old.verb == new.verb and old.relation == OTHER and not role)):
         return alike
     return True
