@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -189,6 +189,14 @@ class Connection:
         """Set a pragma. `foreign_keys` stays as it is while a transaction is open."""
         self._db.pragma(name, value)
 
+    def set_roots(self, roots: Mapping[str, int]) -> None:
+        """Make tables begin at other pages, whatever these hold. For a file that is not used as it is."""
+        self._db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        self._db.pragma("writable_schema", True)
+        self._db.executemany(
+            "UPDATE sqlite_schema SET rootpage = ? WHERE name = ?", [(root, name) for name, root in roots.items()]
+        )
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> int:
         """Execute one statement that returns no rows; return the number of rows it changed."""
         if self._pending:
@@ -336,6 +344,16 @@ class Connection:
 
     def close(self) -> None:
         self._db.close(True)
+
+
+def apply_log(path: Path) -> None:
+    """Copy the write-ahead log into a database of which the tables may not be readable. Raises SqliteError."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_READWRITE)
+    try:
+        db.pragma("user_version")  # reads the header alone, and opens the log
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        db.close()
 
 
 _READ_PAGE: Final = "SELECT 1 FROM sqlite_schema LIMIT 1"

@@ -2,6 +2,7 @@
 
 Rows of pages with correct checksums are copied. Rows of damaged pages are read as well, without checksum verification:
 a memory is kept if its text has the stored hash, other rows if they fit the schema; these are counted as doubtful.
+If the pages that name the tables are damaged, the tables are found without them (`first_page`).
 Every row is decoded as a reader would: a column that cannot be used gets its default, and its row is named; a row that
 cannot be kept goes to `left-out.jsonl` beside the new store; a memory whose row is lost is taken from its history. What
 can be made again (metrics, staged vectors, vectors of damaged pages) is left out. The result is verified as
@@ -22,11 +23,12 @@ import msgspec
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import format_us
-from mnemond.store import checksums, history, insights, stored_rows, verified_copy
+from mnemond.store import checksums, first_page, history, insights, stored_rows, verified_copy
 from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.database import load_index
 from mnemond.store.files import flush_directory
+from mnemond.store.first_page import PAGE_SIZE
 from mnemond.store.insights import UNKNOWN_TIME, content_hash
 from mnemond.store.meta import read_embedder
 from mnemond.store.schema import APPLICATION_ID, current_version, migrate
@@ -97,6 +99,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
             if (file := source.with_name(source.name + part)).exists():
                 shutil.copyfile(file, copy.with_name(copy.name + part))
         _mend_header(copy)
+        unnamed = _find_tables(copy, work)
         aside = _Aside(work / LEFT_OUT_FILE)
         try:
             tables, recovered, mended = _salvage_tables(copy, draft, aside, now_us)
@@ -111,6 +114,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
             raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    tables = [msgspec.structs.replace(each, gaps=each.gaps + (each.table in unnamed)) for each in tables]
     return Salvaged(target, facts, tables, recovered, mended, left_out, problems)
 
 
@@ -201,9 +205,8 @@ def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tupl
 # The first page, without which nothing can be read.
 
 _HEADER: Final = 100
-_PAGE_SIZE: Final = 4096
 _FIXED: Final = {
-    0: b"SQLite format 3\0", 16: _PAGE_SIZE.to_bytes(2, "big"), 18: bytes((2, 2)), 21: bytes((64, 32, 32)),
+    0: b"SQLite format 3\0", 16: PAGE_SIZE.to_bytes(2, "big"), 18: bytes((2, 2)), 21: bytes((64, 32, 32)),
     44: (4).to_bytes(4, "big"), 52: bytes(4), 56: (1).to_bytes(4, "big"), 64: bytes(4),
     68: APPLICATION_ID.to_bytes(4, "big"), 72: bytes(20),
 }  # fmt: skip
@@ -228,34 +231,65 @@ def _mend_header(copy: Path) -> None:
         file.seek(0)
         file.write(usual)
         if not checksums.is_sound(copy, 1):
-            if header[20] == 0 and not checksums.is_sound(copy, 2):  # a file without checksums
+            if header[20] == 0 and not _has_checksums(copy):
                 usual[20] = 0
             if usual[20] or usual != header:
-                usual[28:32] = max(1, size // _PAGE_SIZE).to_bytes(4, "big")
+                usual[28:32] = max(1, size // PAGE_SIZE).to_bytes(4, "big")
                 usual[60:64] = current_version().to_bytes(4, "big")
                 usual[92:96] = usual[24:28]
             file.seek(0)
             file.write(usual)
             if usual[20]:
                 checksums.accept(copy, 1)
-        length = int.from_bytes(usual[28:32], "big") * _PAGE_SIZE
+        length = int.from_bytes(usual[28:32], "big") * PAGE_SIZE
         if size < length <= MAX_MISSING * size:
             file.truncate(length)
 
 
-def _reader(copy: Path, *, verify: bool) -> Connection:
+PAGES_SAMPLED: Final = 16
+
+
+def _has_checksums(copy: Path) -> bool:
+    """Return True if one of the first pages has the checksum of its content. An empty page would have it anyway."""
+    with open(copy, "rb") as file:
+        pages = file.read((1 + PAGES_SAMPLED) * PAGE_SIZE)
+    return any(
+        checksums.is_sound(copy, number)
+        for number in range(2, 2 + PAGES_SAMPLED)
+        if any(pages[(number - 1) * PAGE_SIZE : number * PAGE_SIZE])
+    )
+
+
+def _find_tables(copy: Path, work: Path) -> list[str]:
+    """Rebuild the first page if the tables cannot be read from it; return the tables that no page names then, of which
+    some or all rows may be lost. Raises MnemonError if there are no memories."""
+    why = "its first page does not name the tables of a store"
     try:
         connection = Connection(copy, read_only=True)
-        version = connection.pragma("user_version")
-        if not verify:
-            connection.set_pragma("checksum_verification", 0)
-        tables = {str(name) for (name,) in connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        try:
+            if connection.pragma("user_version") != current_version() or _tables(connection) >= set(stored_rows.TABLES):
+                return []
+        finally:
+            connection.close()
     except (SqliteError, UnicodeDecodeError) as error:
-        raise _unsalvageable(f"its first page cannot be read: {checksums.reason(error)}") from error
+        why = f"its first page cannot be read: {checksums.reason(error)}"
+    unnamed = first_page.rebuild(copy, work)
+    if unnamed is None:
+        raise _unsalvageable(why)
+    return unnamed
+
+
+def _tables(connection: Connection) -> set[str]:
+    return set(connection.column("SELECT name FROM sqlite_schema WHERE type = 'table'"))
+
+
+def _reader(copy: Path, *, verify: bool) -> Connection:
+    connection = Connection(copy, read_only=True)
+    version = connection.pragma("user_version")
     if version != current_version():
         raise _unsalvageable(f"it has schema version {version}, and this mnemond writes {current_version()}")
-    if not tables >= set(stored_rows.TABLES):
-        raise _unsalvageable("its first page does not name the tables of a store")
+    if not verify:
+        connection.set_pragma("checksum_verification", 0)
     return connection
 
 

@@ -111,6 +111,24 @@ def _header(chance: random.Random, whole: bytearray) -> None:
         whole[chance.randrange(100)] ^= 1 << chance.randrange(8)
 
 
+def _first_page(chance: random.Random, whole: bytearray) -> None:
+    """Where the tables are named: a wrong byte of its own header, or nothing left of it."""
+    at = chance.choice([100, 103, 108, 110, None])
+    if at is None:
+        whole[:PAGE] = bytes(PAGE)
+    else:
+        whole[at] ^= chance.randrange(1, 256)
+
+
+def _schema_page(chance: random.Random, whole: bytearray) -> None:
+    """One of the pages with the definitions of tables; sometimes the first one as well."""
+    pages = range(1, len(whole) // PAGE)
+    page = chance.choice([each for each in pages if b"CREATE TABLE" in whole[each * PAGE : (each + 1) * PAGE]])
+    whole[page * PAGE : (page + 1) * PAGE] = bytes(PAGE)
+    if chance.randrange(2):
+        whole[:PAGE] = bytes(PAGE)
+
+
 def _empty_pages(chance: random.Random, whole: bytearray) -> None:
     for _ in range(chance.randrange(1, 4)):
         page = chance.randrange(1, len(whole) // PAGE)
@@ -144,7 +162,7 @@ def _no_store(chance: random.Random, whole: bytearray) -> None:
 
 STRIKES: Final[tuple[Strike, ...]] = (
     _one_bit, _both_copies_of_a_field, _some_bits, _header, _empty_pages, _both_copies_of_a_field, _noise, _cut_short,
-    _swapped_pages, _high_bits, _both_copies_of_a_field, _no_store,
+    _swapped_pages, _high_bits, _both_copies_of_a_field, _no_store, _first_page, _schema_page,
 )  # fmt: skip
 
 

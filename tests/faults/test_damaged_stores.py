@@ -99,7 +99,8 @@ def test_what_salvage_calls_sound_can_be_used(whole: Whole, tmp_path: Path) -> N
 @pytest.mark.deep
 def test_of_two_hundred_none_is_called_sound_that_cannot_be_used(whole: Whole, tmp_path: Path) -> None:
     done, kept = salvage_all(whole, tmp_path, DEEP)
-    assert done >= DEEP * 0.85
+    print(f"{done} of {DEEP} salvaged, {kept / done / len(whole.texts):.1%} of their memories kept")
+    assert done >= DEEP * 0.9
     assert kept >= done * len(whole.texts) * 0.9
 
 

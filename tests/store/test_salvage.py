@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ from mnemond.model.memory import Insight
 from mnemond.store import salvage as salvage_module
 from mnemond.store import verify
 from mnemond.store.backups import LEFT_OUT_FILE
+from mnemond.store.first_page import _Pages
 from mnemond.store.salvage import PAGE, Salvaged, TableReport, salvage
 from mnemond.store.schema import current_version
 from tests.faults.every_change import all_batches
@@ -338,16 +340,97 @@ def test_any_table_may_be_hit(path: Path, table: str) -> None:
     assert hit.gaps
 
 
-def test_without_a_first_page_there_is_nothing(path: Path) -> None:
-    made(path, 10)
-    path.write_bytes(bytes(SIZE) + path.read_bytes()[SIZE:])
-    before = path.read_bytes()
-    (path.parent.parent / "new").mkdir()
-    with pytest.raises(MnemonError, match="nothing can be salvaged") as caught:
-        salvage(path, path.parent.parent / "new" / "mnemon.db", NOW_US)
-    assert caught.value.kind is STORAGE
-    assert path.read_bytes() == before
-    assert list((path.parent.parent / "new").iterdir()) == []
+def without(path: Path, *pages: int) -> None:
+    """Empty pages of a closed store."""
+    whole = bytearray(path.read_bytes())
+    for page in pages:
+        whole[(page - 1) * SIZE : page * SIZE] = bytes(SIZE)
+    path.write_bytes(whole)
+
+
+def with_every_row(path: Path) -> dict[str, int]:
+    """A store with rows in most tables; their number by table."""
+    engine = engine_at(path)
+    for batch in all_batches():
+        engine.commit(batch)
+    engine.close()
+    return {table: len(rows) for table, rows in rows_of(path).items()}
+
+
+def leaves_of_the_schema(path: Path) -> list[int]:
+    whole = path.read_bytes()
+    pages = range(2, len(whole) // SIZE + 1)
+    return [page for page in pages if b"CREATE TABLE" in whole[(page - 1) * SIZE : page * SIZE]]
+
+
+@pytest.mark.parametrize("at", [100, 103, 104, 108, 109, 110, 111, 112])
+def test_a_wrong_byte_where_the_tables_are_named_loses_nothing(path: Path, at: int) -> None:
+    made(path, 60)
+    whole = bytearray(path.read_bytes())
+    whole[at] ^= 0x5A
+    path.write_bytes(whole)
+    done = salvaged(path)
+    assert (done.facts.memories, fate(done, "insights").kept, done.is_whole) == (60, 60, True)
+
+
+def test_without_a_first_page_nothing_is_lost(path: Path) -> None:
+    before = with_every_row(path)
+    without(path, 1)
+    done = salvaged(path)
+    assert done.is_whole
+    assert {each.table: each.kept for each in done.tables} == {each.table: before[each.table] for each in done.tables}
+
+
+def test_without_a_first_page_and_checksums_nothing_is_lost(path: Path) -> None:
+    made(path, 60)
+    make_plain(path)
+    without(path, 1)
+    assert salvaged(path).facts.memories == 60
+
+
+def test_what_is_in_the_log_alone_is_read_without_a_first_page(path: Path) -> None:
+    made(path, 2)
+    engine = engine_at(path)
+    engine.commit([remember(3)])
+    other = path.parent.with_name("copied")
+    shutil.copytree(path.parent, other)
+    engine.close()
+    without(other / "mnemon.db", 1, *leaves_of_the_schema(path))
+    assert texts_of(salvaged(other / "mnemon.db").path) == {f"memory number {each}" for each in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("first", [(), (1,)])
+def test_tables_that_no_page_names_are_found_by_their_rows(
+    path: Path, first: tuple[int, ...], which: tuple[int, ...]
+) -> None:
+    before = with_every_row(path)
+    leaves = leaves_of_the_schema(path)
+    without(path, *first, *(leaves[each] for each in which))
+    done = salvaged(path)
+    assert {each.table: each.kept for each in done.tables if each.table != "entity_aliases"} == {
+        each.table: before[each.table] for each in done.tables if each.table != "entity_aliases"
+    }
+    assert all(each.gaps for each in done.tables if not before[each.table]) or len(which) < len(leaves)
+
+
+@pytest.mark.parametrize("children", [slice(0, 1), slice(-1, None)])
+def test_a_table_that_no_page_names_may_have_damaged_pages(path: Path, children: slice) -> None:
+    made(path, 300)
+    root = root_of(path, "insights")
+    leaves = list(_Pages(path)._led_to(root))
+    without(path, *leaves_of_the_schema(path), *leaves[children])
+    done = salvaged(path)
+    memories = fate(done, "insights")
+    assert 200 < memories.kept < 300
+    assert memories.gaps
+
+
+def test_a_table_of_memories_of_which_no_row_can_be_read_is_nothing(path: Path) -> None:
+    made(path, 300)
+    leaves = list(_Pages(path)._led_to(root_of(path, "insights")))
+    without(path, *leaves_of_the_schema(path), *leaves)
+    refused(path, "its first page cannot be read")
 
 
 def test_an_older_schema_is_said(path: Path) -> None:
