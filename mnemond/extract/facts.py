@@ -11,7 +11,8 @@ from mnemond.model.answers import Dropped, FactRelation
 from mnemond.model.memory import Entity, EntityType
 from mnemond.text.entities import Known, canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import entity_lists
-from mnemond.text.entity_shapes import kind_of
+from mnemond.text.entity_shapes import is_ordinary, kind_of
+from mnemond.text.name_lists import name_lists
 from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
 from mnemond.text.tokens import fold
 
@@ -327,8 +328,16 @@ def _about_subject(content: str) -> FactRelation | None:
     ):
         found = pattern.search(content)
         if found and not (kind == "lives_in" and _is_tool(found["target"])):
+            if kind == "named" and not _is_given(found["target"]):
+                return None
             return FactRelation(_bare(found["source"]), kind, _bare(found["target"]))
     return None
+
+
+def _is_given(target: str) -> bool:
+    """False for "misspelled as Anna", which says something about a name and not which it is."""
+    first = target.split(maxsplit=1)[0]
+    return _may_be_name([first], target, len(first))
 
 
 def _is_tool(name: str) -> bool:
@@ -352,7 +361,7 @@ MAX_INTRODUCTION: Final = 20_000
 """Characters of a message that are searched for a name."""
 
 _STATED: Final = regex(
-    r"\b(?:(?:[Mm]y name is|[Mm]y name's|I am called|I'm called)\s+"
+    r"\b(?:(?:[Mm]y name is|[Mm]y name's|I am called|I'm called)\s+(?:(?:actually|really|now|simply|still) (?=[A-Z]))?"
     r"|[Cc]all me\s+(?=[A-Z]))([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
 )
 _IM: Final = regex(
@@ -362,21 +371,42 @@ _SPEAKER_CHINESE: Final = regex(
     "我(?:叫|的名字(?:是|叫)|名叫)([\u4e00-\u9fff·]{2,4}|[A-Za-z]{2,20})(?=[，,。.！!\\s]|$)"
 )
 _NOT_NAMES: Final = words_of(
-    "a an the not just very so glad sorry also really from",
+    "a an the not just very so glad sorry also really from been often usually sometimes always never commonly",
 )
+_NO_NAME_BEFORE: Final = regex(
+    r"\s+(?:as|to|for|with|by|of|on|in|like|after|without|instead|wrong|wrongly|incorrectly)\b"
+)
+"""Words behind a participle or an adverb rather than a name: "my name is misspelled as Anna"."""
 
 
 def stated_name(text: str) -> str | None:
     """The name that a person gives as their own in `text`, which has straight apostrophes."""
     text = text[:MAX_INTRODUCTION]
-    found = _STATED.search(text) or _SPEAKER_CHINESE.search(text)
-    if found and found[1].split()[0].lower() not in _NOT_NAMES:
+    found = _STATED.search(text)
+    if found and _may_be_name(found[1].split(), text, found.end()):
+        return found[1]
+    if found := _SPEAKER_CHINESE.search(text):
         return found[1]
     for found in _IM.finditer(text):
         words = found[1].split()
         if all(map(is_name, words)) and found[1] not in entity_lists().terms and not _is_elsewhere(found[1]):
             return found[1]
     return None
+
+
+def _may_be_name(words: Sequence[str], text: str, end: int) -> bool:
+    """True if the words before `end`, one or two, are a name that a person gives. One in small letters must be neither
+    ordinary nor a participle, as in "my name is pronounced Yo-han"."""
+    first = words[0].lower()
+    if first in _NOT_NAMES:
+        return False
+    if words[0][0].isupper():
+        return True
+    if len(words) > 1:
+        return first in name_lists().particles or not words[1][0].isupper()
+    if is_ordinary(first) or _NO_NAME_BEFORE.match(text, end):
+        return False
+    return not first.endswith(("ed", "ly", "ing")) or fold(first) in name_lists().given
 
 
 def given_name(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.extract.account import MAX_SHOWN, SHOWN_LENGTH, bounded
-from mnemond.extract.facts import Message
+from mnemond.extract.facts import Message, stated_name
 from mnemond.model.answers import FactRelation
 from tests.extract.exchanges import DAY_US, contents, extracted
 
@@ -151,6 +151,32 @@ def test_it_is_what_was_named_last() -> None:
 def test_nobody_is_called_what_memory_said() -> None:
     recalled = "<recalled-data 0123456789abcdef>\n<t:2026-01-02> My name is Bob.\n</recalled-data 0123456789abcdef>\n"
     assert contents(f"{recalled}I prefer tabs over spaces.") == ["User prefers tabs over spaces"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My name is misspelled as Anna.", "My name is pronounced Yo-han.", "My name is spelled Katherine with a K.",
+        "My name is often mistaken for Sara.", "My name is autocorrected to Ducks by the phone.",
+        "my name is short for Alexander", "My name is listed as Robert in LDAP.",
+    ],
+)  # fmt: skip
+def test_what_is_said_about_a_name_is_not_the_name(said: str) -> None:
+    (fact,) = extracted(said).facts
+    assert fact.content == f"User's{said.strip('.')[2:]}"
+    assert fact.relations == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("My name is Anna.", "Anna"), ("My name is actually Lena.", "Lena"), ("my name is ahmed", "ahmed"),
+        ("my name is kelly", "kelly"), ("My name is von Berg.", "von Berg"), ("我的名字是安娜。", "安娜"),
+        ("my name is anna schmidt", "anna"),
+    ],
+)  # fmt: skip
+def test_a_name_in_small_letters_or_behind_an_adverb_is_one(said: str, name: str) -> None:
+    assert stated_name(said) == name
 
 
 def test_a_name_given_before_is_the_speakers() -> None:
