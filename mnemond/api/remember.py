@@ -103,6 +103,7 @@ _DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "m
 
 def _draft(params: RememberParams | DiffParams, project: str | None) -> Draft:
     given = {name: value for name in _DRAFTED if (value := getattr(params, name, UNSET)) is not UNSET}
+    given["weighed"] = "importance" in given
     return Draft(**given, scope=scope_of(params, project), metadata=getattr(params, "metadata", None) or {})
 
 

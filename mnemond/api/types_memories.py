@@ -110,7 +110,7 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
 
     content: Annotated[str, about("the text to remember")]
     category: Annotated[Category, about("kind of memory", "--cat")] = "general"
-    importance: Annotated[int, about("1 (trifle) to 5 (never forget)", "--imp")] = 3
+    importance: Annotated[int | UnsetType, about("1 (trifle) to 5 (never forget); 3 unless given", "--imp")] = UNSET
     tags: Annotated[Names, about("tags", item="--tag")] = ()
     entities: Entities = ()
     entity_mode: EntityMode = "merge"

@@ -63,9 +63,10 @@ class Classified(msgspec.Struct, frozen=True, kw_only=True):
 
 class Fact(Classified, frozen=True, kw_only=True):
     """A sentence with all that is known about it. `importance` is 1…10. `corrects`: its speaker corrects what was
-    said or stored before."""
+    said or stored before. `weighed`: the importance was given by a host, and is no estimate."""
 
     importance: int
+    weighed: bool = False
     attributed_to: Speaker
     said_us: int
     entities: tuple[Entity, ...] = ()

@@ -433,6 +433,7 @@ def _complete(given: HostFact, content: str, context: Context) -> Fact:
         intent=intent,
         category=category,
         importance=ruled if given.importance is None else given.importance,
+        weighed=given.importance is not None,
         confidence=given.confidence,
         attributed_to=given.attributed_to,
         said_us=context.observed_us if given.said_us is None else given.said_us,

@@ -361,12 +361,14 @@ STORED_NAMES = NAMES[:-1]
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values.
-    `corrects`: its speaker says that it corrects an earlier statement, outside of the text. `enforce` and
-    `trigger_state` are those of the triggers `when`."""
+    `corrects`: its speaker says that it corrects an earlier statement, outside of the text. `weighed`: the
+    importance was given, and is neither the usual one nor an estimate. `enforce` and `trigger_state` are those of the
+    triggers `when`."""
 
     content: str
     category: str = "general"
     importance: int = 3
+    weighed: bool = True
     tags: Sequence[str] = ()
     entities: Sequence[str] = ()
     entity_mode: str = "merge"

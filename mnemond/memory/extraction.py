@@ -190,6 +190,7 @@ def prepare(
         content=fact.content,
         category=fact.category,
         importance=of_five(fact.importance),
+        weighed=fact.weighed,
         entities=tuple(each.name for each in fact.entities),
         cues=fact.cues,
         when=() if proposed is None else (proposed,),

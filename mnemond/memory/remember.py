@@ -324,8 +324,9 @@ class _Decision:
         now = self._identity.now
         old = self._insight(best.id)
         tidy, draft = self._prepared.clean, self._draft
+        importance = draft.importance if draft.weighed else old.importance
         again = Repetition(
-            tidy.content, tidy.tags, self._prepared.reading.mentions, draft.importance, draft.scope,
+            tidy.content, tidy.tags, self._prepared.reading.mentions, importance, draft.scope,
             self._prepared.cues, self._prepared.when,
         )  # fmt: skip
         union = united(old, again, self._snapshot, self._config.graph)

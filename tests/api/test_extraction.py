@@ -132,6 +132,14 @@ async def test_a_known_fact_says_what_it_added(tmp_path: Path) -> None:
         assert (await extract(over, facts=again)).facts[0].united is None
 
 
+async def test_an_estimated_importance_raises_no_known_memory(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        said = "Never deploy on Fridays without asking Ana first."
+        once = (await extract(over, facts=[{"content": said, "importance": 3}])).facts[0]
+        known = (await extract(over, facts=[{"content": said}])).facts[0]
+        assert (known.action, known.memory_id, known.united) == ("NONE", once.memory_id, None)
+
+
 async def test_messages_as_they_are(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         said = [

@@ -50,6 +50,16 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
     return result
 
 
+async def test_a_repetition_without_an_importance_raises_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        text = "The staging gateway listens on port 8443"
+        once = await remember(over, text, importance=1)
+        again = await remember(over, text)
+        assert (again.action, again.id, again.importance, again.united) == ("skipped", once.id, 1, None)
+        assert (await remember(over, text, importance=3)).importance == 3
+        assert (await remember(over, "The production gateway listens on port 9443")).importance == 3
+
+
 async def diff(over: Bench, content: str, **more: object) -> DiffResult:
     result = await over.remembering.diff(CALL, DiffParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, DiffResult)

@@ -69,6 +69,15 @@ def test_the_memory_that_stays_has_the_tags_the_entities_and_the_higher_importan
     check(world)
 
 
+def test_an_importance_that_was_not_given_changes_none(world: AuditWorld) -> None:
+    """A memory that was lowered on purpose was raised by the usual importance of its repetition."""
+    one = said(world, TEXT, importance=1).id
+    assert one is not None
+    again = said(world, TEXT, tags=("net",), weighed=False)
+    assert (again.action, again.united) == ("skipped", United(["net"], []))
+    assert world.insight(one).importance == 1
+
+
 def test_a_repetition_without_anything_new_adds_nothing(world: AuditWorld) -> None:
     one = said(world, TEXT, tags=("net",), importance=4, entities=("Edge",)).id
     again = said(world, TEXT, tags=("net",), importance=1, entities=("edge",))
