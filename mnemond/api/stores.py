@@ -12,7 +12,7 @@ from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.requests import is_person
 from mnemond.api.store_access import OpenStores
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.store.backups import Backup, BackupService
+from mnemond.store.backups import Backup, BackupService, wrong_note
 from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.verified_copy import Facts
@@ -69,6 +69,14 @@ class BackupHandlers:
                 f"rows of {backup.name} that cannot be read: {facts.unreadable:,} ({', '.join(facts.unreadable_rows)});"
                 " all others can",
                 hint="it can be restored, without them; `mnemonctl backup list` shows others",
+            )
+        if (wrong := wrong_note(backup, facts)) is not None:
+            raise MnemonError(
+                STORAGE,
+                f"{backup.name}: {wrong}. All pages and rows of the backup itself can be read:"
+                f" {plural(facts.memories, 'memory')}, {facts.retired:,} out of recall",
+                hint="`mnemonctl backup` makes one with a note that is right; if the numbers are what you expect, this"
+                " one can be restored: `mnemonctl backup restore NAME --into ANOTHER` shows it",
             )
         return types_admin.BackupVerifyResult(backup=_backup_view(backup, facts))
 

@@ -232,8 +232,7 @@ def _read(path: Path, store: str) -> Backup | None:
 def examine(backup: Backup) -> str | None:
     """Return what is wrong with a backup or its note, None if nothing is; every page and row is read (blocking)."""
     if backup.facts is None:
-        why = "is not readable" if _note_of(backup.path).exists() else "is missing"
-        return f"its note {_note_of(backup.path).name} {why}; nothing says what it should hold"
+        return wrong_note(backup, None)
     try:
         facts = verified_copy.verify(backup.path, no_pause, backup.facts.sha256)
     except OSError as error:
@@ -242,6 +241,14 @@ def examine(backup: Backup) -> str | None:
         return error.message.removeprefix(f"{backup.path} ")
     if facts.unreadable:
         return f"rows that cannot be read: {facts.unreadable:,} ({', '.join(facts.unreadable_rows)})"
+    return wrong_note(backup, facts)
+
+
+def wrong_note(backup: Backup, facts: Facts | None) -> str | None:
+    """Return what is wrong with the note of a backup that holds `facts`, None if nothing is."""
+    if backup.facts is None:
+        why = "is not readable" if _note_of(backup.path).exists() else "is missing"
+        return f"its note {_note_of(backup.path).name} {why}; nothing says what it should hold"
     if facts != backup.facts:
         return f"its note {_note_of(backup.path).name} says something else than what it holds"
     return None

@@ -11,7 +11,7 @@ import trio
 from mnemond.api import types_admin
 from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
@@ -209,6 +209,17 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         assert only == [other]
         checked = await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
         assert checked.backup == other
+        note = Path(other.path).with_suffix(".json")
+        whole = note.read_text()
+        for text, why in (
+            ("{", "is not readable"),
+            (whole.replace('"memories": 0', '"memories": 7'), "says something else than what it holds"),
+        ):
+            note.write_text(text)
+            with pytest.raises(MnemonError, match=f"its note {note.name} {why}") as refused:
+                await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
+            assert (refused.value.kind, "--into" in str(refused.value.hint)) == (STORAGE, True)
+        note.write_text(whole)
         damage(other.path)
         with pytest.raises(MnemonError, match="is damaged"):
             await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
