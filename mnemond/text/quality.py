@@ -13,6 +13,7 @@ import msgspec
 
 from mnemond.model.outcomes import QualityDetail, Refusal, Substance
 from mnemond.text.cues import Reading, reading
+from mnemond.text.frame_words import lists as frame_lists
 from mnemond.text.resources import fill, on_first_use, read, regex
 from mnemond.text.tokens import latin_words, tokens
 
@@ -168,9 +169,17 @@ def _gains(read: Reading, *, has_reference: bool, causal: bool) -> int:
         CAUSAL * (causal or read.has("decision"))
         + PREFERRED * read.has("preference")
         + REPAIR * (read.has("error") or read.has("fix") or read.has("works"))
-        + REFERENCE * has_reference
+        + REFERENCE * (has_reference or (len(read.words) < SHORT_TOKENS and _is_about_user(read)))
         + LONG * (len(read.words) >= LONG_TOKENS)
     )
+
+
+def _is_about_user(read: Reading) -> bool:
+    """Return True of a whole statement about the user, however short: "User is vegetarian"."""
+    subject, _, said = read.plain.strip().removeprefix("the ").partition(" ")
+    verb, _, value = said.partition(" ")
+    known = frame_lists()
+    return known.pronouns.get(subject) == "user" and verb in known.relations and bool(value.strip())
 
 
 def _losses(text: str, read: Reading) -> int:

@@ -15,6 +15,13 @@ PAIRS = [
 ]
 
 
+def test_a_pattern_is_not_the_letter_it_is_made_of() -> None:
+    for old, new in (("^a+$", "a"), ("a", "^a+$"), ("the", "a")):
+        over = Memories()
+        over.remember(old)
+        assert over.decided(new).outcome.action == "added", (old, new)
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=" | ".join)
 def test_neither_of_two_true_statements_is_replaced_or_skipped(pair: tuple[str, str]) -> None:
     for old, new in (pair, pair[::-1]):

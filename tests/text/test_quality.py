@@ -261,6 +261,16 @@ def test_what_only_looks_like_a_cue_does_not_count(text: str) -> None:
     assert substance(text, has_reference=False, causal=False).score <= 0.5
 
 
+@pytest.mark.parametrize("text", ["User is vegetarian", "The user has asthma", "user likes tea", "User works nights"])
+def test_a_whole_statement_about_the_user_is_worth_keeping_however_short(text: str) -> None:
+    assert substance(text, has_reference=False, causal=False).decision == "keep"
+
+
+@pytest.mark.parametrize("text", ["User logged in", "User is", "users online", "It is red"])
+def test_what_states_nothing_of_the_user_is_too_short(text: str) -> None:
+    assert substance(text, has_reference=False, causal=False).decision == "discard"
+
+
 def test_the_confidence_is_confidence_in_discarding() -> None:
     text = "chose red?"  # .50 + .25 - .25 - .20 = .30, and 1 - .30 reaches .7
     assert substance(text, has_reference=False, causal=False).decision == "discard"
