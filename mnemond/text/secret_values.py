@@ -94,6 +94,7 @@ _HEX = regex(r"[0-9a-f]{16,}$|[0-9A-F]{16,}$")
 _DIGIT = regex(r"[0-9]")
 _STRONG_SYMBOL = regex(r"[!@#$%^&*?+~|=]")
 _SEPARATORS = regex(r"[^A-Za-z0-9]+")
+_HOW_STORED = regex(r"(?i)[-_](?:encoded|hashed|based|encrypted|protected|salted|only)$")
 _CLASSES = str.maketrans(
     {**dict.fromkeys(map(chr, range(65, 91)), "A"), **dict.fromkeys(map(chr, range(97, 123)), "a")}
     | dict.fromkeys("0123456789", "0")
@@ -146,6 +147,8 @@ def is_password(value: str, quoted: bool) -> bool:
         return False
     if value.isdigit():
         return not _is_sequence(value)
+    if _HOW_STORED.search(value):
+        return False
     if " " in value:  # a sentence in quotation marks
         return is_random(value)
     has_digit = any(letter.isdigit() for letter in value)
@@ -254,7 +257,7 @@ _STATE_ENDINGS = ("ed", "ing", "ble", "ful", "ous", "ive", "less", "ly", "ent", 
 _WORD = regex(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_PASSWORD},64}}")
 _HYPHENATED = regex(r"[A-Za-z]{3,24}(?:-[A-Za-z]{3,24}){2,9}")
 _PHRASE = regex(rf"[a-z]{{3,24}}(?: [a-z]{{3,24}}){{{FEWEST_WORDS - 1},11}}")
-_OF_FIELDS = regex(
+OF_FIELDS = regex(
     r"(?i)pass|pwd|passwd|pswd|passwort|contrase|secret|token|key|cred|user|login|auth|hash|field|input|label|string|"
     r"param|value|enter|your|hidden|mask|crypt|sha|none|null|invalid|wrong|incorrect|exist|sensitive|require|default"
 )
@@ -275,12 +278,12 @@ def is_word(value: str) -> bool:
     """True for one word, or several with hyphens, that neither stands for a value nor names a field."""
     if not (_WORD.fullmatch(value) or _HYPHENATED.fullmatch(value)):
         return False
-    return not (is_placeholder(value) or _OF_FIELDS.search(value) or value.lower() in _words().states)
+    return not (is_placeholder(value) or OF_FIELDS.search(value) or value.lower() in _words().states)
 
 
 def is_words(value: str) -> bool:
     """True for a phrase of small letters without function words, which every sentence has."""
-    if not _PHRASE.fullmatch(value) or is_placeholder(value) or _OF_FIELDS.search(value):
+    if not _PHRASE.fullmatch(value) or is_placeholder(value) or OF_FIELDS.search(value):
         return False
     return _words().function_words.isdisjoint(value.split())
 
@@ -298,7 +301,7 @@ def _is_value_of(text: str, start: int, end: int, sign: str) -> bool:
 # ---------------------------------------------------------------- values under a name
 # `password=…`, `"api_key": "…"`, `--token …`, `密码是…`
 
-_STEMS = ("pass", "pw", "psk", "kennwort", "identified by", "secret", "token", "credential")
+_STEMS = ("mot de passe", "pass", "pw", "psk", "kennwort", "senha", "identified by", "secret", "token", "credential")
 _OTHER_PASSWORDS = ("contraseña", "пароль", "パスワード", "비밀번호")
 _TRIGGERS = (*_STEMS, "key", "masterauth")
 _FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
@@ -311,7 +314,8 @@ _PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
 """Names of passwords in keytool and Redis, which name nothing else."""
 
 _CHOSEN = (
-    rf"pass(?:word|wd|phrase|code|wort|wörter)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
+    rf"pass(?:word|wd|phrase|code|wort|wörter)s?|mot de passe|senha|kennwort|pwd|"
+    rf"{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
     rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(_OTHER_PASSWORDS)}"
 )
 _HOLDERS = (
@@ -332,10 +336,11 @@ _TAIL = (
 _SPACE = "[ \t\u00a0\u3000]"
 _ANNOTATION = r":[ \t]?&?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
 _ASSIGNING_WORDS = (
-    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as|"
+    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|(?:is|was) (?:still|currently|just)|"
+    r"is|was|are|to|as|es|est|é|è|"
     r"(?:ist|lautet|lautete|heißt|heisst|war)(?:[ \t](?:jetzt|nun|ab heute|ab sofort|wieder))?|"
     r"(?:wurde|ist)(?:[ \t]jetzt)?[ \t]auf)[ \t:]{1,3}|"
-    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)了?[ \t:：]{0,2}"
+    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)了?[ \t:：]{0,2}|['’]s[ \t]{1,2}(?=[^ \t])"
 )
 _CLOSING = r"(?:</[a-z][a-z0-9]{0,9}>)"
 _MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
@@ -366,12 +371,6 @@ _NAMES = regex(
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "„": "“", "『": "』"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
-_COMMAND = regex(
-    r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?|"
-    r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p(?=\S)|\baz login\b[^\n|;&]{0,120}?\s-p "
-)
-PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
-"""Commands whose `-p` takes a password."""
 _PAIR = regex(r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$")
 _STRONG = regex(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「„『]")
 """The start of every strong password after a name without a sign: a digit before the next space, or a quotation."""
@@ -405,22 +404,16 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
             continue
         if judge is is_strong_password and not _STRONG.match(lowered, name.end()):
             continue
-        start, end, quoted = _value(text, name.end(), name["is"] or "")
+        start, end, quoted = value_at(text, name.end(), name["is"] or "")
         if name["bare"] is not None and name["chosen"] in _CHINESE and not (quoted or _CLAUSE_END.match(text, end)):
             judge = is_strong_password  # 密码SHA256加密
+        if (name["is"] or "").startswith(("'", "’")) and not (quoted or _CLAUSE_END.match(text, end)):
+            continue  # the password's base64-encoded form
         if judge(text[start:end], quoted) or _is_of_words(text, lowered, name, start, end, quoted):
             if end - start >= LONGEST_VALUE:
                 end = _end_of_run(text, end)
             yield ("password" if name["chosen"] else "secret"), start, end
             place = end
-
-
-def on_command_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of the passwords after a user and a colon of `-u`, and after `-p` of some programs."""
-    for found in _COMMAND.finditer(text):
-        start, end, quoted = _value(text, found.end(), "")
-        if is_password(text[start:end], quoted):
-            yield start, end
 
 
 def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
@@ -478,7 +471,7 @@ def _is_option(text: str, place: int) -> bool:
     )
 
 
-def _value(text: str, start: int, separator: str) -> tuple[int, int, bool]:
+def value_at(text: str, start: int, separator: str = "") -> tuple[int, int, bool]:
     """(start, end, True if quotation marks delimit it) of the value behind `separator`."""
     if opening := _OPEN.match(text, start):
         start = opening.end()

@@ -20,8 +20,18 @@ import msgspec
 from mnemond.text import secret_formats as formats
 from mnemond.text.resources import on_first_use, regex
 from mnemond.text.secret_formats import TokenFormat, token_formats
+from mnemond.text.secret_places import (
+    after_logins,
+    before_names,
+    in_cookies,
+    in_tables,
+    may_have_commands,
+    may_have_cookies,
+    may_have_logins,
+    may_have_tables,
+    on_command_lines,
+)
 from mnemond.text.secret_values import (
-    PROGRAMS,
     assigned,
     decoded,
     is_basic,
@@ -32,7 +42,6 @@ from mnemond.text.secret_values import (
     is_random,
     is_varied,
     names_secret,
-    on_command_lines,
 )
 
 SHORTEST_TOKEN = 17
@@ -178,6 +187,9 @@ class Hints(msgspec.Struct, frozen=True):
     authorizations: bool = False
     urls: bool = False
     commands: bool = False
+    cookies: bool = False
+    logins: bool = False
+    tables: bool = False
 
 
 def hints(text: str, lowered: str) -> Hints | None:
@@ -186,8 +198,9 @@ def hints(text: str, lowered: str) -> Hints | None:
     names = names_secret(text, lowered)
     authorizations = "bearer" in lowered or "basic" in lowered
     urls = "@" in text and "://" in text
-    commands = "-u" in text or ("-p" in text and any(each in text for each in PROGRAMS))
-    if not (mixed or names or authorizations or urls or commands):
+    commands = may_have_commands(text)
+    cookies, logins = may_have_cookies(lowered), may_have_logins(lowered)
+    if not (mixed or names or authorizations or urls or commands or cookies or logins):
         return None
     long = " ".join(mixed)
     long_runs = len(long) >= LONG_RUN and any(len(chunk) >= LONG_RUN for chunk in mixed)
@@ -206,6 +219,9 @@ def hints(text: str, lowered: str) -> Hints | None:
         authorizations=authorizations,
         urls=urls,
         commands=commands,
+        cookies=cookies,
+        logins=logins,
+        tables=names and may_have_tables(text),
     )
 
 
@@ -256,7 +272,7 @@ def _triggers_by_mark() -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
 
 def _find(text: str, lowered: str, hinted: Hints) -> tuple[Secret, ...]:
     """The secrets that the hinted rules find."""
-    found = list(_of_known_format(text, hinted))
+    found = [*_of_known_format(text, hinted), *_of_place(text, lowered, hinted)]
     if hinted.names or hinted.authorizations:
         covered = bytearray(len(text))
         for rule in (_authorizations, _assigned, _beside_names):
@@ -299,11 +315,21 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
         yield from _private_keys(text)
     if hinted.urls:
         yield from _url_passwords(text)
-    if hinted.commands:
-        for start, end in on_command_lines(text):
-            yield Secret("password", start, end)
     if hinted.encoded:
         yield from _encoded(text)
+
+
+def _of_place(text: str, lowered: str, hinted: Hints) -> Iterator[Secret]:
+    if hinted.commands:
+        yield from (Secret("password", *span) for span in on_command_lines(text))
+    if hinted.cookies:
+        yield from (Secret("secret", *span) for span in in_cookies(text, lowered))
+    if hinted.tables:
+        yield from (Secret("password", *span) for span in in_tables(text, lowered))
+    if hinted.names:
+        yield from (Secret("password", *span) for span in before_names(text, lowered))
+    if hinted.logins:
+        yield from (Secret("password", *span) for span in after_logins(text, lowered))
 
 
 def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.secret_carriers import sample
 from benchmarks.secret_samples import MAKERS
 from mnemond.text.secret_formats import token_formats
-from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, _value, is_strong_password, is_varied
+from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, is_strong_password, is_varied, value_at
 from mnemond.text.secrets import _WIDE, Hints, Secret, _as_ascii, _find, _without_overlaps, find_secrets, hints
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
@@ -87,7 +87,7 @@ def test_a_strong_password_follows_where_a_digit_or_a_quotation_does() -> None:
     strong = 0
     for _ in range(2_000):
         text = chance.choice(("", "", "'", 'b"', "\\'")) + MAKERS["password"](chance)
-        start, end, quoted = _value(text, 0, "")
+        start, end, quoted = value_at(text, 0)
         if is_strong_password(text[start:end], quoted):
             strong += 1
             assert _STRONG.match(text.lower()), text

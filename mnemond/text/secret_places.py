@@ -1,0 +1,234 @@
+"""Passwords told by their place: options of programs, cookies, cells of tables, sentences that end in their name.
+
+Each function yields (start, end) of the values in a text, or tells if a text may have one. Patterns start at fixed
+strings and their repetitions are bounded, so the time is linear for any text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mnemond.text.resources import regex
+from mnemond.text.secret_values import OF_FIELDS, is_bearer, is_password, is_word, value_at
+
+MIXED_PASSWORD = 8
+"""Characters of a password that only a preposition announces: "log in with password …"."""
+
+MAX_ROWS = 200
+"""Rows below the head of a table that are read."""
+
+MAX_COOKIES = 4_096
+"""Characters of a header with cookies (browsers send at most 4 KiB for one)."""
+
+BEFORE = 160
+"""Characters before the name of a password that are searched for its value."""
+
+# ---------------------------------------------------------------- options of programs
+
+_CLIENTS = (
+    (r"(?:redis|valkey)-cli", r"-a ?|--pass[ =]"),
+    (r"mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?", r"-p(?=\S)"),
+    (r"mongosh|mongo(?:dump|restore|export|import)?|cqlsh|sshpass|rdesktop|az login|az acr login", r"-p ?"),
+    (r"7z[ar]?|rar", r"-h?p(?=\S)"),
+    (r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|oc) login", r"-p ?"),
+    (r"ldap(?:search|modify|add|delete|passwd|compare|whoami)", r"-w ?"),
+    (r"sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|ipmitool", r"-P ?"),
+    (r"smbclient|rpcclient", r"-U ?[\"']?[\w.\\/-]{1,64}%"),
+    (r"plink|pscp|psftp", r"-pw "),
+    (r"snmp(?:walk|get|set|bulkwalk)", r"-[AX] ?"),
+    (r"xfreerdp", r"/p:"),
+    (r"htpasswd", r"-[A-Za-z]{0,6}b[A-Za-z]{0,6} \S{1,128} \S{1,64} "),
+    (r"rabbitmqctl (?:add_user|change_password|authenticate_user)", r"\S{1,64} "),
+    (r"net use", r"/user:\S{1,64} "),
+    (r"lftp", r"-u [\w.@-]{1,64},"),
+)
+"""Programs and the options, or places, that take a password and nothing else (their manuals)."""
+
+_PROGRAMS = (
+    "redis-cli", "valkey-cli", "mysql", "mariadb", "mongo", "cqlsh", "sshpass", "rdesktop", "7z", "rar", " login",
+    "ldap", "sqlcmd", "bcp", "zip", "mosquitto_", "ipmitool", "smbclient", "rpcclient", "plink", "pscp", "psftp",
+    "snmp", "xfreerdp", "htpasswd", "rabbitmqctl", "net use", "lftp", "chpasswd",
+)  # fmt: skip
+"""A text without any of these has none of those programs."""
+
+_COMMAND = regex(
+    r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|"
+    r"\becho [\"']?[\w.-]{1,32}:(?=[^\n|]{6,128}\|[ \t]?(?:sudo )?chpasswd)|"
+    + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?\s(?:{option})" for programs, option in _CLIENTS)
+)
+_WITH_SPACE = regex(r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p (?=[^\s-])")
+"""What is meant as a password: MySQL asks for one, and reads a name of a database."""
+
+
+def may_have_commands(text: str) -> bool:
+    return "-u" in text or (" " in text and any(each in text for each in _PROGRAMS))
+
+
+def on_command_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield passwords after a user and a colon of `-u`, and where some programs take one."""
+    for pattern, words in ((_COMMAND, True), (_WITH_SPACE, False)):
+        for found in pattern.finditer(text):
+            start, end, quoted = value_at(text, found.end())
+            value = text[start:end]
+            is_option = words and not found[0].endswith(":")
+            if not value.startswith("-") and (
+                is_password(value, quoted or is_option) or (is_option and is_word(value))
+            ):
+                yield start, end
+
+
+# ---------------------------------------------------------------- cookies
+
+_COOKIES = regex(r"cookies?[\"']?[ \t]{0,2}[:=]|(?<=\s)-b[ =]?[\"']")
+_PAIR = regex(r"([\w.!#$%&*+^`~-]{1,64})[\"']?[ \t]?[=:][ \t]?[\"']?([^\s;,\"'}\\]{6,4096})")
+_OF_SESSION = regex(r"(?i)sess|sid\b|token|auth|jwt|remember|csrf|xsrf|__(?:host|secure)-")
+_KNOWN = regex(
+    r"(?:phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|laravel_session|__(?:host|secure)-[\w.-]{1,40})"
+    r"[\"']?[ \t]?[=:][ \t]?[\"']?(?=[\w%.+/-]{16})"
+)
+_VALUE = regex(r"[^\s;,\"'}&]{1,4096}")
+
+
+def may_have_cookies(lowered: str) -> bool:
+    return any(each in lowered for each in ("cookie", "sess", "connect.sid", "-b", "__host-", "__secure-"))
+
+
+def in_cookies(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Yield the values of cookies that a session goes by: by the cookie's name, or random ones."""
+    end = 0
+    for head in _COOKIES.finditer(lowered):
+        if head.start() < end:
+            continue
+        line = lowered.find("\n", head.end())
+        end = min(len(text) if line < 0 else line, head.end() + MAX_COOKIES)
+        for pair in _PAIR.finditer(text, head.end(), end):
+            of_session = _OF_SESSION.search(pair[1]) is not None
+            if is_bearer(pair[2]) or (of_session and is_password(pair[2], quoted=False)):
+                yield pair.span(2)
+    for known in _KNOWN.finditer(lowered):
+        if (value := _VALUE.match(text, known.end())) and is_bearer(value[0]):
+            yield value.span()
+
+
+# ---------------------------------------------------------------- cells of a table
+
+_NAME = r"(?:pass(?:word|wort|wd|phrase|code)s?|kennwort|pwd|mot de passe|contraseña|senha|密码|密碼|口令)"
+_CELL = regex(rf"(?m)(?:^|[|\t,;])[ \t*_`\"]{{0,6}}(?:[\w.-]{{1,24}} ){{0,2}}{_NAME}[ *_`\"]{{0,6}}(?=[|\t,;\r\n]|$)")
+_PLAIN_HEAD = regex(r"[\w .\"-]{1,32}(?:[\t,;][\w .\"-]{1,32}){1,31}")
+_AROUND = " \t*_`\"'\r"
+
+
+def may_have_tables(text: str) -> bool:
+    return "|" in text or ("\n" in text and any(each in text for each in "\t,;"))
+
+
+def in_tables(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Yield passwords in the cell behind one that names a password, and in the column below it."""
+    for found in _CELL.finditer(lowered):
+        first = lowered[found.start()]
+        sign = first if first in "|\t,;" else lowered[found.end() : found.end() + 1]
+        if sign not in ("|", "\t", ",", ";"):
+            continue
+        start = lowered.rfind("\n", 0, found.start() + 1) + 1
+        end = _line_end(text, start)
+        if sign != "|" and not _PLAIN_HEAD.fullmatch(lowered[start:end].strip("\r")):
+            continue
+        column = lowered.count(sign, start, found.end()) - text.startswith(sign, start)
+        head = _cells(text, start, end, sign)
+        if sign in "|\t" and column + 1 < len(head):
+            yield from _if_password(text, *head[column + 1])
+        for _ in range(MAX_ROWS):
+            start, end = end + 1, _line_end(text, end + 1)
+            row = _cells(text, start, end, sign)
+            if len(row) != len(head):
+                break
+            yield from _if_password(text, *row[column])
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
+    """(start, end) of the cells of a line, without the signs at its ends."""
+    line = text[start:end].rstrip()
+    if sign == "|":
+        start += line.startswith(sign)
+        line = line.removeprefix(sign).removesuffix(sign)
+    cells = []
+    for part in line.split(sign)[:64]:
+        cells.append((start, start + len(part)))
+        start += len(part) + 1
+    return cells
+
+
+def _if_password(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    cell = text[start:end]
+    value = cell.strip(_AROUND)
+    if value and not any(map(str.isspace, value)) and is_password(value, quoted=False):
+        start += cell.index(value)
+        yield start, start + len(value)
+
+
+# ---------------------------------------------------------------- sentences with the value before its name
+
+_PROSE = regex(r"pass(?:word|wort|phrase|code)|kennwort|密码|密碼|口令")
+_BEFORE = regex(
+    r"(?:^|(?<=\s))(\S{6,64}) (?:(?:is|was|as|ist|war|als) "
+    r"(?:the|our|my|your|his|her|its|their|a|new|das|unser|mein|dein|sein|ihr|neues)|as|als)"
+    r"(?: (?!wh|how|that|for|to|and|well)[\w'’.-]{1,24}){0,3}? $"
+    r"|(?<=[用以将把])[ ]?([!-~]{6,64}?)[ ]?(?:作为|当作|设为|做|为)$|([!-~]{6,64})[ ]?是$"
+)
+"""A value, a verb, and up to three words that say which password it is."""
+_BEHIND = regex(
+    r"[ \t]{0,2}(?:[.,;:!?)。，；！）\n]|$)"
+    r"|[ \t](?:for|of|on|to|at|in|and|but|now|again|für|vom|von|zum|des|der|auf|und)\b"
+)
+_WITH = regex(r"\b(?:with|using|by|mit)(?: [\w-]{1,20}){0,2}? $")
+_CHANGING = regex(r"\b(?:änder|setz|stell|wechs|geändert|gesetzt)\w{0,4}\b[^\n.]{0,60}$")
+_LOGIN = regex(
+    r"\b(?:log(?:ged)? ?-?in|sign(?:ed)? in|credentials|creds|zugang|zugangsdaten|anmeldung|einloggen)\b"
+    r"[^\n/]{0,24}?[ :][\w.@-]{2,40} / (?=\S)"
+)
+
+
+def before_names(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Yield passwords of sentences: "… is the root password", "with password …", "ändere das Passwort auf …"."""
+    for name in _PROSE.finditer(lowered):
+        window = lowered[max(0, name.start() - BEFORE) : name.start()]
+        if _BEHIND.match(lowered, name.end()) and (found := _BEFORE.search(window)):
+            group = next(each for each in (1, 2, 3) if found[each])
+            start = name.start() - len(window) + found.start(group)
+            yield from _if_told(text, start, found[group], quoted=group > 1)
+        elif lowered.startswith(" auf ", name.end()) and _CHANGING.search(window):
+            yield from _if_mixed(text, name.end() + 5, shortest=6)
+        elif lowered.startswith(" ", name.end()) and _WITH.search(window):
+            yield from _if_mixed(text, name.end() + 1, shortest=MIXED_PASSWORD)
+
+
+def after_logins(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Yield passwords behind the name of a user and a stroke: "log in with ana / …"."""
+    for found in _LOGIN.finditer(lowered):
+        yield from _if_mixed(text, found.end(), shortest=MIXED_PASSWORD)
+
+
+def may_have_logins(lowered: str) -> bool:
+    return " / " in lowered
+
+
+def _if_told(text: str, start: int, run: str, *, quoted: bool) -> Iterator[tuple[int, int]]:
+    value = run.strip("\"'`“”‘’„「」")
+    start += run.index(value)
+    original = text[start : start + len(value)]
+    quoted = quoted or len(value) < len(run)
+    if is_password(original, quoted) or (quoted and is_word(original)):
+        yield start, start + len(value)
+
+
+def _if_mixed(text: str, start: int, *, shortest: int) -> Iterator[tuple[int, int]]:
+    start, end, quoted = value_at(text, start)
+    value = text[start:end]
+    is_mixed = len(value) >= shortest and any(map(str.isdigit, value)) and not value.isdigit()
+    if is_mixed and is_password(value, quoted) and not OF_FIELDS.search(value):
+        yield start, end
