@@ -54,14 +54,17 @@ _PROGRAMS = (
 _COMMAND = regex(
     r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|"
     r"\becho [\"']?[\w.-]{1,32}:(?=[^\n|]{6,128}\|[ \t]?(?:sudo )?chpasswd)|"
-    + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?\s(?:{option})" for programs, option in _CLIENTS)
+    + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?[ \t](?:{option})" for programs, option in _CLIENTS)
 )
-_WITH_SPACE = regex(r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p (?=[^\s-])")
+_WITH_SPACE = regex(r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?[ \t]-p (?=[^\s-])")
 """What is meant as a password: MySQL asks for one, and reads a name of a database."""
 
 
+_BEFORE_OPTION = (" -", "\t-", " /", "rabbitmqctl", "chpasswd")
+
+
 def may_have_commands(text: str) -> bool:
-    return "-u" in text or (" " in text and any(each in text for each in _PROGRAMS))
+    return "-u" in text or (any(each in text for each in _BEFORE_OPTION) and any(each in text for each in _PROGRAMS))
 
 
 def on_command_lines(text: str) -> Iterator[tuple[int, int]]:
