@@ -115,11 +115,8 @@ def judged(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Iterator
     found = recall(snapshot, Query(text, limit=FOUND, explain=True), embedder, time.perf_counter).hits
     hits = [hit for hit in found if hit.explanation is not None][: unasked.JUDGED]
     vector = None if embedder is None else question_vector(snapshot, text, embedder)[0]
-    values = unasked.traits(snapshot, text, hits, vector, embedder)
-    for hit, own in zip(hits, values, strict=True):
-        row = snapshot.row_of(hit.insight.id)
-        assert row is not None
-        yield row, own
+    if (results := unasked.results_of(snapshot, hits)) is not None:
+        yield from zip(results.rows.tolist(), unasked.traits(snapshot, text, results, vector, embedder), strict=True)
 
 
 def _found(snapshot: Snapshot, text: str, embedder: Embedder | None) -> tuple[int, ...]:

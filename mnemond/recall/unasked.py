@@ -153,27 +153,32 @@ class Weigher:
         return rarity(self._snapshot, self._snapshot.live_frequency(term)) if term else 0.0
 
 
-def traits(
-    snapshot: Snapshot, text: str, hits: Sequence[Hit], vector: Vector | None, embedder: Embedder | None
-) -> Matrix:
-    """Return the traits of some results, best first, for a piece of a prompt; shape (hits, TRAITS). The results need
-    their explanations. `vector`: of the piece."""
-    found: Matrix = np.zeros((len(hits), len(TRAITS)))
-    rows = np.array([snapshot.row_of(hit.insight.id) for hit in hits], dtype=np.int64)
+class Results(NamedTuple):
+    """The best results of a recall, best first: their rows, and their scores in units of the ranking."""
+
+    rows: Rows
+    scores: list[float]
+
+
+def traits(snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None) -> Matrix:
+    """Return the traits of some results for a piece of a prompt; shape (results, TRAITS). `vector`: of the piece."""
+    rows = results.rows
+    found: Matrix = np.zeros((len(rows), len(TRAITS)))
+    insights = [snapshot.insight(row) for row in rows.tolist()]
     weigher = Weigher(snapshot)
     words = [word for word in tokens(text[:MAX_READ]) if weigher.of(word) > 0.0]
     piece = _Piece(text, words, weigher.weighed(words))
     columns = {
-        "ahead": ahead([sum(hit.explanation.parts.values()) if hit.explanation else 0.0 for hit in hits]),
-        "length": [math.log1p(len(piece.weights))] * len(hits),
-        "question": [float("?" in text or "？" in text)] * len(hits),
-        "importance": [float(hit.insight.importance) for hit in hits],
+        "ahead": ahead(results.scores),
+        "length": [math.log1p(len(piece.weights))] * len(rows),
+        "question": [float("?" in text or "？" in text)] * len(rows),
+        "importance": [float(it.importance) for it in insights],
     }
     columns |= _meaning(snapshot, piece, rows, vector, embedder, weigher)
     columns |= _keywords(snapshot, piece, rows, weigher)
-    columns |= _wording(piece, hits, weigher)
+    columns |= _wording(piece, insights, weigher)
     for name in CATEGORIES:
-        columns[name] = [float(hit.insight.category == name) for hit in hits]
+        columns[name] = [float(it.category == name) for it in insights]
     for name, values in columns.items():
         found[:, TRAITS.index(name)] = values
     return found
@@ -224,13 +229,13 @@ def _keywords(snapshot: Snapshot, piece: _Piece, rows: Rows, weigher: Weigher) -
     }
 
 
-def _wording(piece: _Piece, hits: Sequence[Hit], weigher: Weigher) -> Columns:
-    passages = [passages_of(hit.insight) for hit in hits]
+def _wording(piece: _Piece, insights: Sequence[Insight], weigher: Weigher) -> Columns:
+    passages = [passages_of(it) for it in insights]
     words = [[tokens(passage) for passage in each] for each in passages]
     wording = (
         lexical_scores(piece.words, [[word for passage in each for word in passage] for each in words], weigher.of)
         if piece.words
-        else [0.0] * len(hits)
+        else [0.0] * len(insights)
     )
     overlaps = [[_overlap(piece, passage, weigher) for passage in each] for each in words]
     best = [max(each) for each in overlaps]
@@ -282,16 +287,46 @@ def judged(
     vector: Vector | None,
     embedder: Embedder | None,
 ) -> list[Unasked]:
-    """Judge the first `JUDGED` results; see `traits`. Retired memories are not judged, nor those beside them."""
-    hits = hits[:JUDGED]
-    if not hits or any(snapshot.row_of(hit.insight.id) is None for hit in hits):
+    """Judge the first `JUDGED` results, which need their explanations. Retired memories are not judged, nor those
+    beside them."""
+    results = results_of(snapshot, hits[:JUDGED])
+    if results is None:
         return []
+    model, counted = _counted(snapshot, text, results, vector, embedder)
+    return [Unasked(six(logistic(model.intercept + float(each.sum()))), _reasons(each, model)) for each in counted]
+
+
+def results_of(snapshot: Snapshot, hits: Sequence[Hit]) -> Results | None:
+    """Return the rows of explained results and their scores, without what `fitness` added; None if one has no row."""
+    rows = [snapshot.row_of(hit.insight.id) for hit in hits]
+    if not rows or None in rows:
+        return None
+    parts = [hit.explanation.parts if hit.explanation else {} for hit in hits]
+    return Results(np.array(rows, dtype=np.int64), [sum(each.values()) - each.get(FITNESS, 0.0) for each in parts])
+
+
+FITNESS: Final = "fitness"
+"""Name of the part of a score that `fitness` is."""
+
+
+def fitness(
+    snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None
+) -> list[float]:
+    """Return how probable it is that a prompt of the words of a question needs each result. By this, results are
+    ordered where memories have cues: their words are many and say less each."""
+    model, counted = _counted(snapshot, text, results, vector, embedder)
+    return [logistic(model.intercept + float(each.sum())) for each in counted]
+
+
+def _counted(
+    snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None
+) -> tuple[Coefficients, Matrix]:
+    """Return the model for a text, and what each trait of each result counts in it."""
     if not has_model(embedder):
         vector = None
     model = _models()["" if vector is None or embedder is None else embedder.name][script_of(text)]
-    values = traits(snapshot, text, hits, vector, embedder)
-    counted = np.clip(values, model.low, model.high) * model.weight
-    return [Unasked(six(logistic(model.intercept + float(each.sum()))), _reasons(each, model)) for each in counted]
+    values = traits(snapshot, text, results, vector, embedder)
+    return model, np.clip(values, model.low, model.high) * model.weight
 
 
 def logistic(log_odds: float) -> float:

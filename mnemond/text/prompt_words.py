@@ -65,8 +65,9 @@ def says_nothing(word: str) -> bool:
 
 
 def says_little(word: str) -> bool:
-    """Return True for a token that any prompt about software has."""
-    return word in _words().little
+    """Return True for a token that any prompt about software has, or that may be half of a function word in Chinese."""
+    lists = _words()
+    return word in lists.little or (len(word) <= 2 and not word.isascii() and not lists.others.isdisjoint(word))
 
 
 def _is_empty_pair(token: str) -> bool:

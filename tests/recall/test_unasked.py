@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory.cues import embed_memories
 from mnemond.model.answers import Unasked
 from mnemond.model.memory import Cue
-from mnemond.model.query import Query
+from mnemond.model.query import Hit, Mode, Query
 from mnemond.recall import unasked
 from mnemond.recall.recall import recall
 from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, told, traits
@@ -56,7 +57,9 @@ def judge(snapshot: Snapshot, text: str, **query: object) -> dict[str, Unasked]:
 
 def traits_of(snapshot: Snapshot, text: str, it: str) -> dict[str, float]:
     hits = recall(snapshot, Query(text, explain=True), EMBEDDER, time.perf_counter).hits
-    values = traits(snapshot, text, hits, EMBEDDER.embed([text])[0], EMBEDDER)
+    results = unasked.results_of(snapshot, hits)
+    assert results is not None
+    values = traits(snapshot, text, results, EMBEDDER.embed([text])[0], EMBEDDER)
     [place] = [place for place, hit in enumerate(hits) if hit.insight.id == it]
     return dict(zip(TRAITS, values[place].tolist(), strict=True))
 
@@ -246,3 +249,41 @@ def test_coefficients_have_one_value_a_trait() -> None:
     assert model.intercept == -2.0
     assert model.weight.shape == model.low.shape == (len(TRAITS),)
     assert np.flatnonzero(model.weight).tolist() == [TRAITS.index("share")]
+
+
+# ---------------------------------------------------------------- the order of memories with cues
+
+
+def found_for(snapshot: Snapshot, text: str, **query: Any) -> tuple[Hit, ...]:
+    """Return the results of a question, explained."""
+    return recall(snapshot, Query(text, explain=True, **query), EMBEDDER, time.perf_counter).hits
+
+
+@pytest.mark.parametrize("mode", ["none", "ppr"])
+def test_where_memories_have_cues_their_order_goes_by_how_well_they_fit(mode: Mode) -> None:
+    cues = {1: ["force push a fix", "undo a bad release"], 2: ["build a firmware image"]}
+    plain, cued = found_for(noted(*NOTES), "undo a release?"), found_for(noted(*NOTES, cues=cues), "undo a release?")
+    assert all(hit.explanation is not None and "fitness" not in hit.explanation.parts for hit in plain)
+    best = found_for(noted(*NOTES, cues=cues), "undo a release?", mode=mode)[0]
+    assert best.insight.id == cued[0].insight.id == "m1"
+    assert best.explanation is not None
+    assert best.explanation.parts["fitness"] > 1.0
+    assert "fitness" not in best.via
+
+
+def test_an_order_does_not_depend_on_being_explained() -> None:
+    snapshot = noted(*NOTES, cues={1: ["force push a fix", "undo a bad release"]})
+    bare = recall(snapshot, Query("can I force push this?"), EMBEDDER, time.perf_counter).hits
+    explained = found_for(snapshot, "can I force push this?")
+    assert [(hit.insight.id, hit.score) for hit in bare] == [(hit.insight.id, hit.score) for hit in explained]
+
+
+# ---------------------------------------------------------------- words that say nothing in a small store
+
+
+def test_words_of_any_prompt_count_little_in_notes() -> None:
+    notes = ("Please check that it works when you show the page", "Quokka permits are renewed in May", *NOTES)
+    found = found_for(noted(*notes), "please check when we renew quokka permits")
+    assert found[0].insight.id == "m1"
+    asked = found_for(noted(*notes), "please show me how it works")
+    assert asked[0].insight.id == "m0", "alone they are what is asked for"
