@@ -27,6 +27,13 @@ async def begins(over: Desk, source: str, **fields: str) -> str:
     return await over.at(Moment.SESSION_START, source=source, **{"text": f"{source} {over.daemon}", **fields})
 
 
+async def told(over: Desk) -> None:
+    """Both memories are in the context of a session."""
+    await known(over)
+    assert SQLITE in await begins(over, "startup")
+    assert PORT in await over.asks(ABOUT_PORT)
+
+
 async def leaves(over: Desk, **fields: str) -> None:
     """The host ends the session."""
     assert await over.at(Moment.SESSION_END, source="other", takes_context=False, **fields) == ""
@@ -34,9 +41,7 @@ async def leaves(over: Desk, **fields: str) -> None:
 
 async def test_a_session_that_ended_is_resumed_with_what_it_had(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        await known(over)
-        assert SQLITE in await begins(over, "startup")
-        assert PORT in await over.asks(ABOUT_PORT)
+        await told(over)
         await leaves(over)
         assert await begins(over, "resume") == ""
         assert await over.asks(WHY) == ""
@@ -64,9 +69,7 @@ async def test_so_it_is_by_another_daemon(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["startup", "clear", ""])
 async def test_an_empty_context_is_told_everything(source: str, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        await known(over)
-        assert SQLITE in await begins(over, "startup")
-        assert PORT in await over.asks(ABOUT_PORT)
+        await told(over)
         await leaves(over)
         assert SQLITE in await begins(over, source, text="again")
         assert bool(await over.asks(ABOUT_PORT)) == bool(source)  # a host that does not say: what is known holds
@@ -75,9 +78,7 @@ async def test_an_empty_context_is_told_everything(source: str, tmp_path: Path) 
 async def test_a_session_that_is_compacted_as_it_is_resumed_is_briefed_once(tmp_path: Path) -> None:
     """Codex says first that it compacted, then that it resumes, then that it begins again."""
     async with desk(tmp_path) as over:
-        await known(over)
-        assert SQLITE in await begins(over, "startup")
-        assert PORT in await over.asks(ABOUT_PORT)
+        await told(over)
         await leaves(over)
         assert await over.at(Moment.POST_COMPACT, source="auto", takes_context=False) == ""
         assert await begins(over, "resume") == ""
@@ -112,9 +113,7 @@ async def test_what_a_compaction_removed_is_shown_again_though_the_session_was_r
 
 async def test_a_fork_has_the_context_of_the_last_session_of_its_directory(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        await known(over)
-        assert SQLITE in await begins(over, "startup")
-        assert PORT in await over.asks(ABOUT_PORT)
+        await told(over)
         assert await begins(over, "fork", session="while it runs") == ""
         await leaves(over)
         await leaves(over, session="while it runs")

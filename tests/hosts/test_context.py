@@ -123,29 +123,25 @@ ATTEMPTS = 3
 
 
 def begin(agent: Agent, at: Home) -> None:
-    """A session with its brief. A hook of a busy machine may be too late for it; then another session."""
+    """A session with its brief, and the time until the next start is no repetition for its quickness alone. A hook of a
+    busy machine may be too late for the brief; then another session."""
+    agent.prepared(at)
+    at.ask("remember", content=CORE, category="fact", importance=5)
+    at.ask("remember", content=FACT, category="decision", importance=3)
     for _ in range(ATTEMPTS):
         ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
         assert ran.status == 0, ran.everything
         if CORE in ran.main()[0]:
+            time.sleep(REPEAT_S)
             return
     pytest.fail(f"{ATTEMPTS} sessions had no brief")
-
-
-def outlast(at: Home) -> None:
-    """Until the next start of a session is no repetition of the last one for its quickness alone."""
-    time.sleep(REPEAT_S)
 
 
 @pytest.mark.parametrize("name", RESUMED)
 def test_what_stands_in_the_context_of_a_resumed_session_is_not_told_again(name: str, tmp_path: Path) -> None:
     (agent,) = (each for each in AGENTS if each.name == name)
     with home(tmp_path) as at:
-        agent.prepared(at)
-        at.ask("remember", content=CORE, category="fact", importance=5)
-        at.ask("remember", content=FACT, category="decision", importance=3)
         begin(agent, at)
-        outlast(at)
         begun, talked = len(at.tap.hooks()), len(at.tap.talks)
         ran = RESUMED[name].converse(at, PROMPT, [{"say": ANSWER}])
         assert ran.status == 0, ran.everything
@@ -160,11 +156,7 @@ def test_a_session_of_codex_that_is_compacted_is_told_again_what_left_it(tmp_pat
     compacting = ("-c", "model_auto_compact_token_limit=1", *RESUMED["codex"].arguments[-3:])
     agent = msgspec.structs.replace(CODEX, arguments=(*CODEX.arguments[:-1], *compacting))
     with home(tmp_path) as at:
-        CODEX.prepared(at)
-        at.ask("remember", content=CORE, category="fact", importance=5)
-        at.ask("remember", content=FACT, category="decision", importance=3)
         begin(CODEX, at)
-        outlast(at)
         begun = len(at.tap.hooks())
         ran = agent.converse(at, PROMPT, [{"say": ANSWER}])
         assert ran.status == 0, ran.everything

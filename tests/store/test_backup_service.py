@@ -220,6 +220,15 @@ async def test_a_damaged_backup_replaces_nothing(tmp_path: Path) -> None:
         assert await world.contents("work") == texts(1, 2)
 
 
+def refusing(error: Exception) -> Callable[..., object]:
+    """A function that fails with `error`, whatever it is called with."""
+
+    def refuse(*_: object, **__: object) -> object:
+        raise error
+
+    return refuse
+
+
 STEPS = ["verify", "add", "make", "swap"]
 
 
@@ -227,16 +236,13 @@ STEPS = ["verify", "add", "make", "swap"]
 async def test_a_restore_that_fails_leaves_the_store_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def fail(*_: object, **__: object) -> object:
-        raise OSError(28, "No space left on device")
-
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         made = await world.keeping.back_up("work")
         await world.remember("work", 2)
         owner = {"verify": verified_copy, "make": verified_copy}.get(step, BackupDirectory)
         with monkeypatch.context() as patch:
-            patch.setattr(owner, step, fail)
+            patch.setattr(owner, step, refusing(OSError(28, "No space left on device")))
             with pytest.raises(MnemonError, match="No space left"):
                 await world.keeping.restore(made.backup, "work")
         assert await world.contents("work") == texts(1, 2)
@@ -509,30 +515,24 @@ async def test_a_closed_store_with_a_log_becomes_a_backup_with_what_is_in_its_lo
 async def test_a_sound_store_whose_page_breaks_before_its_last_backup_is_kept_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged(*_: object, **__: object) -> object:
-        raise apsw.CorruptError("database disk image is malformed")
-
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         made = (await world.keeping.back_up("work")).backup
-        monkeypatch.setattr(verified_copy, "_count", damaged)
+        monkeypatch.setattr(verified_copy, "_count", refusing(apsw.CorruptError("database disk image is malformed")))
         with pytest.raises(MnemonError, match="the file is damaged"):
             await world.keeping.restore(made, "work")
         monkeypatch.undo()
-        monkeypatch.setattr(BackupDirectory, "add", damaged)
+        monkeypatch.setattr(BackupDirectory, "add", refusing(apsw.CorruptError("database disk image is malformed")))
         done = await world.keeping.restore(made, "work")
         assert (done.before, done.aside is None) == (None, False)
 
 
 async def test_a_full_disk_is_no_damage_and_restores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> object:
-        raise apsw.FullError("database or disk is full")
-
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         made = (await world.keeping.back_up("work")).backup
         await world.remember("work", 2)
-        monkeypatch.setattr(BackupDirectory, "add", full)
+        monkeypatch.setattr(BackupDirectory, "add", refusing(apsw.FullError("database or disk is full")))
         with pytest.raises(MnemonError):
             await world.keeping.restore(made, "work")
         monkeypatch.undo()
@@ -542,15 +542,12 @@ async def test_a_full_disk_is_no_damage_and_restores_nothing(tmp_path: Path, mon
 async def test_a_store_that_cannot_be_closed_well_is_kept_with_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object, **__: object) -> object:
-        raise apsw.IOError("disk I/O error")
-
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         made = (await world.keeping.back_up("work")).backup
         await world.remember("work", 2)
         with monkeypatch.context() as patch:
-            patch.setattr(Connection, "checkpoint", fails)
+            patch.setattr(Connection, "checkpoint", refusing(apsw.IOError("disk I/O error")))
             done = await world.keeping.restore(made, "work")
         assert await world.contents("work") == texts(1)
         assert done.before is not None
@@ -658,14 +655,11 @@ async def test_stores_whose_files_are_gone_are_saved_before_the_end(tmp_path: Pa
 async def test_a_store_whose_file_is_gone_and_no_room_for_its_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object, **__: object) -> object:
-        raise OSError(28, "No space left on device")
-
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
         world.stores.path("work").unlink()
         with monkeypatch.context() as patch:
-            patch.setattr(BackupDirectory, "add", full)
+            patch.setattr(BackupDirectory, "add", refusing(OSError(28, "No space left on device")))
             for attempt in (world.keeping.back_up("work"), world.keeping.remove("work", purge=False)):
                 with pytest.raises(MnemonError, match="No space left"):
                     await attempt
