@@ -40,12 +40,12 @@ from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known, canonical_name
 from mnemond.text.generality import is_general
+from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import IsMemory
-from mnemond.text.triggers import proposed_trigger
 
 VERBATIM: Final = "verbatim"
 """The engine that stores every message unchanged."""

@@ -132,41 +132,6 @@ def read_trigger(text: str) -> Trigger:
     return Trigger("words", tool, pattern.casefold())
 
 
-def proposed_trigger(text: str) -> str | None:
-    """Return the trigger that the text of a rule names, or None: a command in it, or a directory that is not touched.
-
-    Only for texts that say what must, or must not, be done.
-    """
-    if not _rule_words.search(text):
-        return None
-    before = _before.search(text)
-    command = (before and _named_command.search(text, before.end())) or _named_command.search(text)
-    if command is not None:
-        words = (command[1] or command[2]).split()
-        return f"Bash:{' '.join(words[:MAX_PROPOSED_WORDS]).rstrip('*.,;')}*"
-    directory = _named_directory.search(text)
-    return None if directory is None else f"Edit:{directory[1]}**"
-
-
-MAX_PROPOSED_WORDS: Final = 3
-"""Words of a command in a proposed trigger: a program, what it does, and to what."""
-
-_rule_words = regex(
-    r"\b(?:never|always|must(?:n't)?|do not|don't|before|nie|niemals|immer|vor jedem|muss|nicht)\b|不要|必须|禁止|总是",
-    re.IGNORECASE,
-)
-_before = regex(r"\b(?:before|vor)\b", re.IGNORECASE)
-_named_command = regex(
-    r"`((?:git|gh|npm|pnpm|yarn|make|docker|kubectl|terraform|helm|cargo|pip|uv|rm|psql|alembic|poetry|ansible-playbook)"
-    r"(?: [\w./:@=-]{1,40}){1,4})[^`]{0,80}`|\b(git (?:push|commit|rebase|merge|tag|reset))\b"
-)
-_named_directory = regex(
-    r"\b(?:edit|change|touch|modify|write (?:in|to)|ändern|anfassen)\w*[^.;:]{0,30}?\s"
-    r"`?((?:[\w.-]{1,40}/){1,5})(?![\w.-])",
-    re.IGNORECASE,
-)
-
-
 # Matching.
 
 MAX_PATTERNS: Final = 16_384

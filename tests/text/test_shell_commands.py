@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.shell_commands import MAX_COMMANDS, commands_of
-from mnemond.text.triggers import proposed_trigger, tool_call
+from mnemond.text.triggers import tool_call
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,4 @@ def test_any_line_is_read(line: str) -> None:
 def test_hostile_lines_take_linear_time(piece: str) -> None:
     begun = time.process_time()
     tool_call("Bash", piece * (1_000_000 // len(piece)), [piece * 4_000] * 100, piece * 16_000)
-    proposed_trigger(f"never {piece * 4_000}")
     assert time.process_time() - begun < 0.5

@@ -15,7 +15,6 @@ from mnemond.text.triggers import (
     patched_files,
     path_pattern,
     path_segments,
-    proposed_trigger,
     read_trigger,
     tool_call,
 )
@@ -77,22 +76,6 @@ def test_a_command_ends_at_a_word() -> None:
 )
 def test_paths(pattern: str, path: str, fit: bool) -> None:
     assert fits_path(path_pattern(pattern), path_segments(path, "/home/ada/apollo")) is fit
-
-
-@pytest.mark.parametrize(
-    ("text", "trigger"),
-    [
-        ("We must run `make check` before every git push", "Bash:git push*"),
-        ("Always run the tests before `git push origin main`", "Bash:git push origin*"),
-        ("Never edit files in migrations/ by hand", "Edit:migrations/**"),
-        ("The office in Bergen has a blue door", None),
-        ("We ran `git push` yesterday", None),
-    ],
-)
-def test_a_rule_proposes_its_trigger(text: str, trigger: str | None) -> None:
-    assert proposed_trigger(text) == trigger
-    if trigger is not None:
-        assert normal_trigger(trigger) == trigger
 
 
 def test_a_patch_is_an_edit_of_its_files() -> None:
