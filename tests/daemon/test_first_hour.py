@@ -88,7 +88,7 @@ $ mnemonctl recall "why no redis" --explain
    We decided to use SQLite for Apollo because the team lacks Redis experience
    score .60 · confidence high · keyword .73 · similarity .31
    made of words +35.35 · meaning +7.41 · standing -0.03
-   a prompt needs it with probability .55: ahead +1.11 · wording ahead +1.04 · wording +1.00
+   a prompt needs it with probability .47: ahead +1.10 · wording ahead +0.99 · wording +0.90
 
 1 memory in store "default" (sparse results)
 TOOK

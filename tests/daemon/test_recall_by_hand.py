@@ -27,20 +27,20 @@ SCENES = {
    score .74 · confidence high · keyword .62 · similarity .66
    made of words +1.20 · meaning +1.54
    above the next best by words +0.06
-   a prompt needs it with probability .29: wording +1.00 · cosine +0.59 · passage +0.53
+   a prompt needs it with probability .29: wording +0.90 · cosine +0.66 · passage +0.47
 
 2. 00000002  2024-03-12  general/3
    Backups stopped on Tuesday night
    score .74 · confidence high · keyword .59 · similarity .68
    made of words +1.13 · meaning +1.58
    above the next best by words +1.13, meaning +0.97
-   a prompt needs it with probability .24: wording +1.00 · cosine +0.64 · length -0.41
+   a prompt needs it with probability .23: wording +0.90 · cosine +0.71 · length -0.43
 
 3. 00000001  2024-03-12  general/3
    The disk was full
    score .43 · confidence low · keyword 0 · similarity .26
    made of meaning +0.61
-   a prompt needs it with probability .00: wording ahead -0.91 · cosine -0.59 · length -0.41
+   a prompt needs it with probability .00: wording ahead -0.88 · cosine -0.66 · length -0.43
 
 3 memories in store "$STORE" (sparse results)
 took 1.0 ms
@@ -62,21 +62,21 @@ $ mnemonctl recall --compact backups
    reached 00000002 -temporal 1.0-> here
    made of words +0.45 · meaning +1.55
    above the next best by meaning +0.88, words +0.45
-   a prompt needs it with probability .02: cosine +0.69 · wording ahead -0.57 · passage +0.35
+   a prompt needs it with probability .03: cosine +0.77 · wording ahead -0.55 · passage +0.31
 
 2. 00000001  2024-03-12  general/3
    The disk was full
    score .35 · confidence low · keyword 0 · similarity .31 · graph .92
    reached 00000002 -causal .90-> here
    made of meaning +0.66 · links +0.92
-   a prompt needs it with probability .00: wording ahead -0.91 · cosine -0.48 · ahead -0.40
+   a prompt needs it with probability .00: wording ahead -0.88 · cosine -0.54 · shared -0.41
 
 3. 00000002  2024-03-12  general/3
    Backups stopped on Tuesday night
    score .77 · confidence high · keyword .59 · similarity .74 · graph 1.0
    made of words +1.33 · meaning +1.67 · adjacency +0.76 · links +1.00
    above the next best by links +1.00, words +0.87, adjacency +0.76, meaning +0.13
-   a prompt needs it with probability .91: wording +1.00 · cosine +0.86 · wording ahead +0.83
+   a prompt needs it with probability .91: cosine +0.96 · wording +0.90 · wording ahead +0.80
 
 3 memories in store "$STORE" (sparse results)
 causes are listed before their effects
