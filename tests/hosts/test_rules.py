@@ -97,6 +97,15 @@ def test_what_a_person_refuses_is_refused_every_time(agent: Agent, at: Home) -> 
     assert pushed(at) == 1
 
 
+def test_what_a_person_wants_to_decide_is_not_done_without(agent: Agent, at: Home) -> None:
+    """Claude Code asks, and nobody is there to answer. The others do not know `ask`: refused once, and told why."""
+    (rule,) = at.ask("list")["insights"]
+    assert "asks" in at.types("rules", "enforce", rule["id"], "ask")
+    ran = talk(agent, at, PUSH, PUSH)
+    assert ran.main()[1].count(RULE) == 1
+    assert pushed(at) == (0 if agent is CLAUDE_CODE else 1)
+
+
 def test_no_shell_of_an_agent_enforces_a_rule(agent: Agent, at: Home) -> None:
     """Also not with a terminal that it made for it; the sandbox of Codex is off for this."""
     (rule,) = at.ask("list")["insights"]
