@@ -111,8 +111,8 @@ def limits(more: Sequence[str], less: Sequence[str]) -> bool:
         return True
     if any(word in known.apart for word in rest):
         return True
-    counted = any(_DIGIT.search(word) for word in less)
-    return counted and any(known.prepositions.get(word) in ("in", "for", "if") for word in rest)
+    cases = {known.prepositions.get(word) for word in rest}
+    return not cases.isdisjoint(("for", "if")) or ("in" in cases and any(_DIGIT.search(word) for word in less))
 
 
 def says_otherwise(old: Sequence[str], new: Sequence[str]) -> str:

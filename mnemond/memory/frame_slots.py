@@ -99,12 +99,16 @@ def _other_denial(pair: Topic) -> Verdict | None:
     if old.denies and not new.denies and not new.gone:
         come = without(value_units(new), known)
         return SUBJECT if come and without(value_units(old), said) else None
-    denied = [*new.gone, *(unit for unit in value_units(new) if new.denies and unit.raw != "mehr")]
+    ends = new.denies or lists().classes.get(new.verb) == "end"
+    behind = (unit for each in new.segments if new.denies or (ends and each.role) for unit in each.units)
+    denied = [*new.gone, *(unit for unit in behind if unit.raw != "mehr" and (new.denies or not _tells_when(unit)))]
     value = keys_of(value_units(old))
     gone = keys_of(new.gone)
     ended = any(unit.kind in NAMES and unit.key in value for unit in new.gone)
     if not ended and without(denied, known) and without(value_units(old) if not old.exchanged else old.subject, said):
         return SUBJECT if old.relation == new.relation else PERHAPS
+    if new.denies and not ended and without(denied, known):
+        return PERHAPS
     other_verb = old.relation == new.relation == OTHER and old.verb not in said and new.verb not in known
     if new.denies and other_verb and len(value & keys_of((*new.gone, *new.units))) < MIN_SAME:
         return PERHAPS
@@ -200,7 +204,11 @@ def _other_complement(pair: Topic) -> Verdict | None:
     often = not any(unit.kind in TIMES for _, unit in pair.values)
     goal = any(segment.role in ("", "to") and without(segment.units, known) for segment in new.segments)
     for segment in new.segments:
-        come = [unit for unit in without(segment.units, known) if not _tells_when(unit) or (often and _recurs(unit))]
+        come = [
+            unit
+            for unit in without(segment.units, known)
+            if not _tells_when(unit) or (often and not changed and _recurs(unit))
+        ]
         amount = any(unit.kind in AMOUNTS for unit in come) and any(unit.kind in AMOUNTS for _, unit in pair.values)
         if not come or segment.role in roles or amount:
             continue
@@ -250,6 +258,9 @@ def _one_kind(pair: Topic) -> bool:
         or bool(pair.shared - keys_of(old.subject) - {old.verb, new.verb})
     )
     counted = all(any(unit.kind in (*AMOUNTS, *TIMES) for _, unit in each) for each in (pair.values, pair.new_values))
+    unread = not (old.relation or new.relation or new.strong or counted)
+    if unread and pair.shared & lists().several:
+        return False
     if not counted and one.kind != other.kind and not {one.kind, other.kind} <= {WORD, IDENTIFIER, *NAMES}:
         return False
     alike = (
