@@ -111,6 +111,8 @@ def limits(more: Sequence[str], less: Sequence[str]) -> bool:
         return True
     if any(word in known.apart for word in rest):
         return True
+    if any(word in known.weekdays for word in rest):
+        return True
     cases = {known.prepositions.get(word) for word in rest}
     return not cases.isdisjoint(("for", "if")) or ("in" in cases and any(_DIGIT.search(word) for word in less))
 

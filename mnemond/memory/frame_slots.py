@@ -6,6 +6,7 @@ be of one kind. A denial must deny what the older clause says. Without that proo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import Final, Literal
@@ -54,7 +55,8 @@ from mnemond.text.frame_words import (
     lists,
 )
 from mnemond.text.frames import Frame
-from mnemond.text.resources import words_of
+from mnemond.text.resources import regex, words_of
+from mnemond.text.tokens import index_terms
 
 PERHAPS: Final[Verdict] = (CONTRADICTS, "the new text may say that it changed")
 """Same subject and attribute, but no proof that the newer value stands in place of the older one."""
@@ -107,7 +109,7 @@ def _other_denial(pair: Topic) -> Verdict | None:
     ended = any(unit.kind in NAMES and unit.key in value for unit in new.gone)
     if not ended and without(denied, known) and without(value_units(old) if not old.exchanged else old.subject, said):
         return SUBJECT if old.relation == new.relation else PERHAPS
-    if new.denies and not ended and without(denied, known):
+    if new.denies and not ended and (without(denied, known) or (old.verb == new.verb and _belongs_to_more(pair))):
         return PERHAPS
     other_verb = old.relation == new.relation == OTHER and old.verb not in said and new.verb not in known
     if new.denies and other_verb and len(value & keys_of((*new.gone, *new.units))) < MIN_SAME:
@@ -137,6 +139,8 @@ def _other_slot(pair: Topic, reading: Reading) -> Verdict | None:
     named = keys_of(unit for unit in new.gone if unit.kind not in (*AMOUNTS, *TIMES))
     if named and named.isdisjoint(keys_of(old.units) | {old.verb}):
         return SUBJECT
+    if _goes_on(pair):
+        return PERHAPS
     if _measured_otherwise(old, new):
         return ATTRIBUTE
     if reading == "valued" and not (_same_predicate(old, new) and _read_whole(pair)):
@@ -153,6 +157,9 @@ def _belongs_to_more(pair: Topic) -> bool:
         unit.key not in pair.new.dating and not _tells_when(unit) and unit.raw not in _PARTICLES for unit in pair.added
     ):
         return True
+    roles, new_roles = ({role for role, _ in each} for each in (pair.values, pair.new_values))
+    if not (pair.old.relation or pair.new.relation) and roles and "" in new_roles - roles:
+        return True  # the subject of a clause whose verb was not read stands before the first preposition
     keys = Counter(unit.key for unit in pair.new.subject if unit.kind != PRONOUN)
     known = Counter(unit.key for unit in (*pair.old.units, *pair.old.gone))
     return any(count > max(1, known[key]) for key, count in keys.items())
@@ -172,6 +179,20 @@ def _same_predicate(old: Frame, new: Frame) -> bool:
     if BE in relations and len(relations) > 1:
         return "last" not in ends and bool(relations & {LOCATE, SCHEDULE, CALL, COST})
     return len(ends) == len(relations) == 1 and old.relation not in (OTHER, USE)
+
+
+_AND: Final = regex(r"\s(?:and|und)\s(.{1,200})", re.IGNORECASE)
+
+
+def _goes_on(pair: Topic) -> bool:
+    """Return True if the older clause says something more of a person behind "and", by a verb that was not read, which
+    the newer one does not say: "and sings bass"."""
+    old, new = pair.old, pair.new
+    if not is_bare(old) or (more := _AND.search(old.text)) is None:
+        return False
+    words = frozenset(index_terms(more[1]))
+    lost = words & keys_of(old.units) - keys_of((*new.units, *new.gone)) - lists().weak
+    return len(lost) >= MIN_SAME
 
 
 def _read_whole(pair: Topic) -> bool:
@@ -258,14 +279,13 @@ def _one_kind(pair: Topic) -> bool:
         or bool(pair.shared - keys_of(old.subject) - {old.verb, new.verb})
     )
     counted = all(any(unit.kind in (*AMOUNTS, *TIMES) for _, unit in each) for each in (pair.values, pair.new_values))
-    unread = not (old.relation or new.relation or new.strong or counted)
-    if unread and pair.shared & lists().several:
-        return False
     if not counted and one.kind != other.kind and not {one.kind, other.kind} <= {WORD, IDENTIFIER, *NAMES}:
         return False
     alike = (
         one.kind == other.kind != WORD or {one.kind, other.kind} <= NAMES or one.raw[-SUFFIX:] == other.raw[-SUFFIX:]
     )
+    if not (old.relation or new.relation or new.strong or counted):
+        return bool(pair.shared & pair.single)  # subject and verb were not told apart
     if named:
         return True
     if new.verb.partition(" ")[0] in ACQUIRING:

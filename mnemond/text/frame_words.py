@@ -461,7 +461,7 @@ def _items(tokens: list[tuple[str, re.Match[str]]], words: list[str], *, german:
     if (
         len(items) > 1
         and items[-1].raw in _SWITCHED
-        and (state or not german and items[-2].form in ("relation", "filler", "now", "not"))
+        and (state or (not german and items[-2].form in ("relation", "filler", "now", "not")))
     ):
         word = _SWITCHED[items[-1].raw]
         items[-1] = _word(word, word, german=german)
