@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.memory.frame_pairs import related
-from mnemond.memory.frame_sides import KIN, LEAVING, MOVING, PERSONAL
+from mnemond.memory.frame_sides import PERSONAL
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES, Relation
 from mnemond.memory.merged_text import clauses
 from mnemond.text.frame_words import BE, CHANGE, LOCATE, NAME, PRONOUN, USE, WORK, lists
@@ -96,8 +96,8 @@ def former_terms(text: str) -> frozenset[str]:
         return frozenset()
     for frame in frames(text):
         if frame.changes and frame.relation in (CHANGE, LOCATE, WORK) and frame.verb_raw:
-            state = WORK if frame.verb_raw in LEAVING or frame.relation == WORK else LOCATE
-            if state == WORK or frame.verb_raw in MOVING or frame.relation == LOCATE:
+            state = WORK if frame.verb_raw in lists().senses.leaving or frame.relation == WORK else LOCATE
+            if state == WORK or frame.verb_raw in lists().senses.moving or frame.relation == LOCATE:
                 found.update(term for word in _FORMER[state] for term in index_terms(word))
     return frozenset(found)
 
@@ -172,7 +172,7 @@ def _is_reason(text: str, clause: str) -> bool:
 
 def _of_person(frame: Frame) -> bool:
     """Return True if the subject of a clause is a person, of whom it says something of its own."""
-    if any(unit.key in KIN for unit in frame.subject):
+    if any(unit.key in lists().senses.kin for unit in frame.subject):
         return True
     persons = (unit.kind in (NAME, PRONOUN) and unit.key != "it" for unit in frame.subject)
     return bool(frame.subject) and all(persons)

@@ -7,28 +7,12 @@ same words, or has another amount; another value without a word of change contra
 from __future__ import annotations
 
 from mnemond.memory.frame_sides import (
-    ANSWERING,
-    BECOMING,
     DAYPARTS,
-    ENDS,
-    GROUPS,
-    HANDING,
-    INSTEAD,
-    KIN,
-    LEAVING,
     MAX_VALUE,
     MIN_SAME,
-    MOVING,
-    NEVER,
     PERSONAL,
     PLACES,
-    RENAMING,
-    RESIGNING,
-    ROLES,
     SUFFIX,
-    SUPPORTING,
-    SWITCHING,
-    TAKEN,
     WHEN,
     YEAR,
     as_active,
@@ -88,6 +72,7 @@ from mnemond.text.frame_words import (
     WORD,
     WORK,
     Unit,
+    lists,
 )
 from mnemond.text.frames import Frame
 
@@ -96,7 +81,9 @@ def related(old: Frame, new: Frame) -> Verdict:
     """Return how the newer clause relates to the older one, and why, in words without any of their content."""
     if old.asks or new.asks or old.supposed or new.supposed:
         return NOTHING, ""
-    if old.past != new.past and all(unit.raw not in NEVER for frame in (old, new) for unit in frame.words):
+    if old.past != new.past and all(
+        unit.raw not in lists().senses.never for frame in (old, new) for unit in frame.words
+    ):
         return NOTHING, ""
     active, new_active = as_active(old), as_active(new)
     if active.verb == new_active.verb and (old is active) != (new is new_active):
@@ -184,7 +171,7 @@ class _Pair(Topic):
         """Return True if the older clause is about a person, `lacked` in the newer one, which is about another: "Ana
         drives a Volvo", "I sold the Volvo"."""
         old, new = self.old, self.new
-        if old.exchanged or not any(unit.kind == NAME or unit.key in KIN for unit in lacked):
+        if old.exchanged or not any(unit.kind == NAME or unit.key in self._lists.senses.kin for unit in lacked):
             return False
         own = any(unit.kind == PRONOUN and unit.key in ("i", "user") for unit in new.words)
         return own or any(unit.kind == NAME for unit in self.added if unit.key not in self._gone)
@@ -222,7 +209,9 @@ class _Pair(Topic):
         old, new = self.old, self.new
         if not any(comparable(first, second) for first in one for second in other) or not self._same_attribute():
             return ATTRIBUTE
-        if ((old.event and new.event) or (old.verb in SUPPORTING and not one[0].dimension)) and not new.changes:
+        if (
+            (old.event and new.event) or (old.verb in self._lists.senses.supporting and not one[0].dimension)
+        ) and not new.changes:
             return QUALIFIER
         if not new.changes and all(unit.kind == WEEKDAY and unit.raw.endswith("s") for unit in (*one, *other)):
             return QUALIFIER  # on Tuesdays, and on Thursdays
@@ -234,7 +223,9 @@ class _Pair(Topic):
             spent |= DAYPARTS
         rest = [unit for _, unit in self.values if unit.key not in spent]
         new_rest = [unit for _, unit in self.new_values if unit.key not in spent]
-        moved = new.verb in MOVING and old.relation in (LOCATE, BE) and not (self.lacked or self.added)
+        moved = (
+            new.verb in self._lists.senses.moving and old.relation in (LOCATE, BE) and not (self.lacked or self.added)
+        )
         if moved and self.shared & keys_of(old.subject):
             return CHANGED
         if (rest and new_rest) or (rest and self.added) or (new_rest and self.lacked) or self._other_case(spent):
@@ -263,7 +254,7 @@ class _Pair(Topic):
             return True
         if old.relation == new.relation:
             if old.relation == SCHEDULE:
-                return ENDS.get(old.verb_raw) == ENDS.get(new.verb_raw)
+                return self._lists.ends.get(old.verb_raw) == self._lists.ends.get(new.verb_raw)
             return old.relation != OTHER or old.verb == new.verb
         return bool(attributes_of(old) & attributes_of(new)) or BE in (old.relation, new.relation)
 
@@ -278,17 +269,25 @@ class _Pair(Topic):
     def _changed(self, values: list[Unit], new_values: list[Unit]) -> Verdict:
         """Return the verdict where the newer clause announces a change and gives no amount."""
         old, new = self.old, self.new
-        if new.verb in TAKEN and self._taken_over():
+        if new.verb in self._lists.senses.taken and self._taken_over():
             return CHANGED
         if not new_values or old.indefinite or new.indefinite:
             return NOTHING, ""
         if not values:
             value = keys_of(value_units(old)) - {new.verb}
-            if new.verb in HANDING and any(role == "to" for role, _ in self.new_values) and self.shared:
+            if (
+                new.verb in self._lists.senses.handing
+                and any(role == "to" for role, _ in self.new_values)
+                and self.shared
+            ):
                 return CHANGED
             named = bool(value) and value <= keys_of(new.subject) and old.relation in (CALL, BE) and not old.exchanged
-            direct = {role for role, _ in self.new_values} <= {"", "to", "for"} and new.verb not in MOVING
-            renamed = named and (direct or new.verb in RENAMING)
+            direct = {role for role, _ in self.new_values} <= {
+                "",
+                "to",
+                "for",
+            } and new.verb not in self._lists.senses.moving
+            renamed = named and (direct or new.verb in self._lists.senses.renaming)
             return CHANGED if renamed else (NOTHING, "")
         again = self.same_verb and self.same_person()
         if not self._in_one_place() or not (again or compatible(values[0], new_values[0])):
@@ -308,7 +307,7 @@ class _Pair(Topic):
             return NOTHING, ""
         unread = new.relation == old.relation == "" or (new.relation == "" and new.text.isascii())
         alike = old.relation == new.relation not in (BE, OTHER)
-        instead = new.verb != old.verb and any(unit.raw in INSTEAD for unit in new.words)
+        instead = new.verb != old.verb and any(unit.raw in self._lists.senses.instead for unit in new.words)
         if self._same_predicate() or new.relation == CHANGE or unread or alike or instead:
             return CHANGED
         if BE in (old.relation, new.relation):
@@ -344,10 +343,14 @@ class _Pair(Topic):
         if old.relation in PERSONAL and new.relation == CHANGE:
             if without(new.subject, keys_of(old.subject) | {old.verb}):
                 return False  # "I moved my savings to Revolut"
-            if old.relation == WORK and new.verb not in LEAVING | SWITCHING | RESIGNING:
+            if (
+                old.relation == WORK
+                and new.verb
+                not in self._lists.senses.leaving | self._lists.senses.switching | self._lists.senses.resigning
+            ):
                 return False
         if not self._only_of_person():
-            moves = new.verb in MOVING and old.relation == USE
+            moves = new.verb in self._lists.senses.moving and old.relation == USE
             return not moves or goal.kind != PLACE or value.kind == PLACE
         alike = value.kind == goal.kind and goal.kind not in (WORD, PRONOUN)
         if old.relation == new.relation:
@@ -361,13 +364,15 @@ class _Pair(Topic):
                 or value.raw[-SUFFIX:] == goal.raw[-SUFFIX:]
             )
         if old.relation == LOCATE:
-            return new.verb in MOVING or goal.kind == PLACE
+            return new.verb in self._lists.senses.moving or goal.kind == PLACE
         if old.relation == WORK:
-            leaves = new.verb in RESIGNING or (new.verb in LEAVING and goal.kind != WORD)
+            leaves = new.verb in self._lists.senses.resigning or (
+                new.verb in self._lists.senses.leaving and goal.kind != WORD
+            )
             return leaves or goal.kind == ORGANISATION or (alike and goal.kind == PLACE)
         if old.relation in (REPORT, PREFER, HAVE) or new.relation in PERSONAL:
             return False
-        if new.verb in BECOMING:
+        if new.verb in self._lists.senses.becoming:
             return old.relation == BE
         return alike and (goal.kind != PLACE or old.relation == BE) and self.values[0][0] != "from"
 
@@ -384,8 +389,10 @@ class _Pair(Topic):
         to = [unit for _, unit in self.new_values]
         if TOOL in {unit.kind for _, unit in self.values}:
             return True
-        goal = GROUPS.isdisjoint(unit.raw for unit in self.new.words) and all(unit.kind != TOOL for unit in to)
-        return self.new.verb in MOVING and goal
+        goal = self._lists.senses.groups.isdisjoint(unit.raw for unit in self.new.words) and all(
+            unit.kind != TOOL for unit in to
+        )
+        return self.new.verb in self._lists.senses.moving and goal
 
     def _in_one_place(self) -> bool:
         """Return True if the values stand in one place: behind the verb, or behind prepositions of one class."""
@@ -419,7 +426,9 @@ class _Pair(Topic):
             return OTHER_VALUE
         if old.relation not in (BE, LOCATE, WORK, CALL, REPORT) and old.verb != new.verb:
             return NOTHING, ""
-        if one[0].kind == other[0].kind == "language" and any(word in old.text.lower() for word in ANSWERING):
+        if one[0].kind == other[0].kind == "language" and any(
+            word in old.text.lower() for word in self._lists.senses.answering
+        ):
             return OTHER_VALUE
         if old.relation == BE and len(one) == len(other) == 1 and WORD not in (one[0].kind, other[0].kind):
             subject = subject_keys(old)
@@ -463,7 +472,9 @@ class _Pair(Topic):
 
     def _has_one(self) -> bool:
         """Return True if both speak of something of which a thing has one."""
-        return bool(self.shared & self._lists.single) or any(key.endswith(ROLES) for key in self.shared)
+        return bool(self.shared & self._lists.single) or any(
+            key.endswith(self._lists.senses.roles) for key in self.shared
+        )
 
     def _for_one_end(self) -> bool:
         """Return True if the clauses differ in the means alone: names are written in one case, or in another."""

@@ -34,72 +34,10 @@ from mnemond.text.frame_words import (
     lists,
 )
 from mnemond.text.frames import Frame, Segment
-from mnemond.text.resources import regex, words_of
+from mnemond.text.resources import regex
 
 PLACES: Final = {"to": "", "in": "", "with": "", "by": "", "from": ""}
 """Classes of prepositions before a value that may as well stand behind the verb: "is in Oslo", "moved to Bergen"."""
-
-ANSWERING: Final = ("answer", "repl", "respond", "write", "antwort", "schreib", "回答", "回复", "写")
-"""Words beside the language in which the user wants to be answered."""
-
-HANDING: Final = words_of("handed passed transferred reassigned abgegeben übergeben 交给 移交给")
-"""Verbs that give a role to another holder."""
-
-REQUIRING: Final = words_of("need requir brauch benötigt braucht 需要")
-"""Verbs whose number is a version: "needs Node 20"."""
-
-ROLES: Final = ("leit", "chef", "berat", "betreu", "ansprechpartn", "vermiet", "vorgesetzt")
-"""Endings of stems of German nouns for whom a thing has one: "Projektleiter"."""
-
-ENDS: Final = dict.fromkeys(
-    words_of(
-        "start starts begin begins open opens launch launches beginnt beginnen startet starten öffnet 开始 开门 开放"
-    ),
-    "first",
-) | dict.fromkeys(
-    words_of(
-        "end ends finish finishes stop stops close closes expire expires endet enden schließt schliesst 结束 关门 截止"
-    ),
-    "last",
-)
-"""Verbs of the beginning and of the end, which are two times."""
-
-SUPPORTING: Final = words_of("support unterstützt 支持")
-"""Verbs of which a thing has several versions."""
-
-TAKEN: Final = frozenset(
-    {"taken over", "took over", "takes over", "übernommen", "übernimmt", "übernahm", "接手", "接管", "接任"}
-)
-"""Verbs of a thing that passes to another holder."""
-
-ACQUIRING: Final = words_of("adopted bought hired inherited joined got picked decided 加入 übernommen")
-"""Verbs of something new beside what there was."""
-
-BECOMING: Final = words_of("became become promoted geworden wurde 成为 成了 变成 当上")
-"""Verbs of another state of a person."""
-
-RENAMING: Final = words_of("renamed rebranded umbenannt 改名 更名 改叫")
-"""Verbs of another name."""
-
-RESIGNING: Final = words_of("resigned hired 离职 辞职 跳槽到")
-"""Verbs of a job alone."""
-
-LEAVING: Final = RESIGNING | words_of("left leaves quit joined joins gekündigt verlassen gewechselt 离开 加入")
-"""Verbs of leaving or entering what may be a job."""
-
-SWITCHING: Final = words_of("switched changed moved transferred wechselte wechselt 换到 转到 改到 调到")
-"""Verbs of another employer."""
-
-MOVING: Final = words_of(
-    "moved moves moving relocated relocates migrated shifted transferred umgezogen zog gezogen verlegt verschoben"
-    " umgestellt 搬到 搬去 搬进 搬家 迁到 迁至 迁移到 移到 挪到 调到 转到 改到 改在"
-)
-"""Verbs of a change of place."""
-
-GROUPS: Final = words_of(
-    "team teams squad squads crew group gruppe abteilung department unit tribe guild 组 团队 小组 部门"
-)
-"""Words before the name of one of several groups."""
 
 MAX_VALUE: Final = 4
 """Words of a value."""
@@ -147,9 +85,6 @@ def part_of(one: str, other: str) -> bool:
 
 MAX_CHARACTERS: Final = 2
 """Characters of Chinese of a denial that may say more: of all food."""
-
-NEVER: Final = words_of("never nie niemals 从不 从来不 从没 从未 没")
-"""Words that deny of all times, so that a thing of the past contradicts them."""
 
 
 def sides_of(unit: Unit, table: dict[str, tuple[tuple[int, int], ...]]) -> tuple[tuple[int, int], ...]:
@@ -228,7 +163,6 @@ DAYPARTS: Final = frozenset({"morning", "afternoon", "evening", "night"})
 WHEN: Final = frozenset({"winter", "summer", "spring", "autumn", "weekday", "weekend", *DAYPARTS})
 """Keys of times that are no places: "on in winter"."""
 
-INSTEAD: Final = words_of("instead stattdessen")
 
 YEAR: Final = regex(r"(?:19|20)\d\d")
 
@@ -237,17 +171,12 @@ def is_bare(frame: Frame) -> bool:
     """Return True if the subject of a clause may be a person: a pronoun, a relative, or a name or other single word
     without an article."""
     subject = [unit for unit in frame.subject if unit.kind != PRONOUN]
-    kin = any(unit.key in KIN for unit in subject)
+    kin = any(unit.key in lists().senses.kin for unit in subject)
     bare = len(subject) <= 1 and not frame.text.lower().startswith(_ARTICLES)
     return kin or bare or all(unit.kind == NAME for unit in subject)
 
 
 _ARTICLES: Final = ("the ", "our ", "a ", "an ", "der ", "die ", "das ", "unser", "ein ", "eine ")
-KIN: Final = words_of(
-    "mother father sister brother son daughter wife husband boyfriend girlfriend partner friend colleague kid uncle"
-    " aunt grandma grandpa neighbour"
-)
-"""Keys of relatives and friends; data/frames.toml has their groups."""
 
 
 def is_noun(frame: Frame, unit: Unit) -> bool:

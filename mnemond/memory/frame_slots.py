@@ -12,13 +12,8 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from mnemond.memory.frame_sides import (
-    ACQUIRING,
-    ENDS,
-    LEAVING,
     MIN_SAME,
-    ROLES,
     SUFFIX,
-    SUPPORTING,
     WHEN,
     YEAR,
     content_of,
@@ -55,7 +50,7 @@ from mnemond.text.frame_words import (
     lists,
 )
 from mnemond.text.frames import Frame
-from mnemond.text.resources import regex, words_of
+from mnemond.text.resources import regex
 from mnemond.text.tokens import index_terms
 
 PERHAPS: Final[Verdict] = (CONTRADICTS, "the new text may say that it changed")
@@ -174,7 +169,7 @@ def _same_predicate(old: Frame, new: Frame) -> bool:
         return True
     if "" in (old.relation, new.relation):
         return OTHER not in (old.relation, new.relation) or not new.text.isascii()
-    ends = {ENDS.get(old.verb_raw), ENDS.get(new.verb_raw)}
+    ends = {lists().ends.get(old.verb_raw), lists().ends.get(new.verb_raw)}
     relations = {old.relation, new.relation}
     if BE in relations and len(relations) > 1:
         return "last" not in ends and bool(relations & {LOCATE, SCHEDULE, CALL, COST})
@@ -205,14 +200,8 @@ def _read_whole(pair: Topic) -> bool:
 
 def _measured_otherwise(old: Frame, new: Frame) -> bool:
     """Return True if each clause says in which way it measures, and they differ: 30 m deep, 4 km long."""
-    ways, new_ways = ({unit.raw for unit in frame.words} & _WAYS for frame in (old, new))
+    ways, new_ways = ({unit.raw for unit in frame.words} & lists().senses.ways for frame in (old, new))
     return bool(ways) and bool(new_ways) and ways.isdisjoint(new_ways)
-
-
-_WAYS: Final = words_of(
-    "deep long high tall wide broad thick heavy old tief lang hoch breit dick schwer alt 深 长 高 宽 厚 重"
-)
-"""Words behind an amount that say what of a thing it measures."""
 
 
 def _other_complement(pair: Topic) -> Verdict | None:
@@ -255,9 +244,14 @@ def _recurs(unit: Unit) -> bool:
 def _supports(pair: Topic) -> bool:
     """Return True if the numbers are versions of what a thing works with, of which it may have several."""
     old, new = pair.old, pair.new
-    if new.strong or (old.verb not in SUPPORTING and old.relation not in (USE, WORK)):
+    if new.strong or (old.verb not in lists().senses.supporting and old.relation not in (USE, WORK)):
         return False
-    behind = [unit for segment in old.segments if segment.role or old.verb in SUPPORTING for unit in segment.units]
+    behind = [
+        unit
+        for segment in old.segments
+        if segment.role or old.verb in lists().senses.supporting
+        for unit in segment.units
+    ]
     return any(
         (one.kind in NAMES or one.raw in lists().apart) and other.kind in (NUMBER, VERSION) and not other.dimension
         for one, other in pairwise(behind)
@@ -272,7 +266,7 @@ def _one_kind(pair: Topic) -> bool:
     (role, one), (_, other) = pair.values[0], pair.new_values[0]
     if one.kind in (NUMBER, VERSION) and _supports(pair):
         return False
-    role_of_one = any(key.endswith(ROLES) for key in pair.shared)
+    role_of_one = any(key.endswith(lists().senses.roles) for key in pair.shared)
     named = (
         role_of_one
         or bool(pair.shared & pair.single)
@@ -288,8 +282,8 @@ def _one_kind(pair: Topic) -> bool:
         return bool(pair.shared & pair.single)  # subject and verb were not told apart
     if named:
         return True
-    if new.verb.partition(" ")[0] in ACQUIRING:
-        return new.verb in LEAVING and old.relation == WORK and not pair.lacked
+    if new.verb.partition(" ")[0] in lists().senses.acquiring:
+        return new.verb in lists().senses.leaving and old.relation == WORK and not pair.lacked
     if old.relation in (PREFER, HAVE):
         return alike
     if old.verb == new.verb and old.relation == USE and not role:

@@ -10,11 +10,9 @@ from typing import Final, Literal
 
 from mnemond.memory.frame_sides import (
     ABOUT_SHARE,
-    GROUPS,
     MAX_CHARACTERS,
     MAX_VALUE,
     MIN_SAME,
-    REQUIRING,
     TAKEN_BACK_SHARE,
     TEMPLATE_SHARE,
     attributes_of,
@@ -114,14 +112,14 @@ class Topic:
         old, new = self.old, self.new
         nouns = {label.rpartition(" ")[0] for label in new.labels}
         apart = any(label.rpartition(" ")[0] in nouns for label in old.labels - new.labels)
-        if old.verb in REQUIRING:
+        if old.verb in self._lists.senses.requiring:
             return False
         return apart and not (new.changes and self.values and self.new_values and not (self.lacked or self.added))
 
     def _of_a_group(self, frame: Frame) -> bool:
         """Return True if the holder of a role is one of several alike: "Squad 7"."""
         holder = value_units(frame)
-        return bool(numbered_in(holder)) or any(unit.raw in GROUPS for unit in holder)
+        return bool(numbered_in(holder)) or any(unit.raw in self._lists.senses.groups for unit in holder)
 
     def _other_case(self, spent: frozenset[str]) -> bool:
         """Return True if segments beside the value differ, so that the clauses hold in different cases."""

@@ -98,6 +98,31 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apart: tuple[str, ...]
 
 
+class Senses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words by which the sides of two clauses are compared, see `[sense]` in data/frames.toml."""
+
+    answering: tuple[str, ...]
+    handing: frozenset[str]
+    requiring: frozenset[str]
+    roles: tuple[str, ...]
+    supporting: frozenset[str]
+    taken: frozenset[str]
+    acquiring: frozenset[str]
+    becoming: frozenset[str]
+    renaming: frozenset[str]
+    resigning: frozenset[str]
+    leaving: frozenset[str]
+    switching: frozenset[str]
+    moving: frozenset[str]
+    groups: frozenset[str]
+    never: frozenset[str]
+    kin: frozenset[str]
+    instead: frozenset[str]
+    ways: frozenset[str]
+    first: frozenset[str]
+    last: frozenset[str]
+
+
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/frames.toml"""
 
@@ -109,6 +134,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lists: _Words
     phrase: dict[str, str]
     lists_of: dict[str, tuple[str, ...]]
+    sense: Senses
     kind: dict[str, tuple[str, ...] | str]
     unit: dict[str, tuple[str, ...] | str]
     preposition: dict[str, str]
@@ -124,7 +150,7 @@ class Lists(msgspec.Struct, frozen=True):
 
     `classes`: of words that are neither subject nor value; `phrases`: of the first word of a phrase of several, the
     others and the class, the longest first; `chinese`: class of a Chinese phrase; `single`: keys of attributes that
-    have one value.
+    have one value; `ends`: of a verb of the beginning "first", of the end "last".
     """
 
     classes: dict[str, str]
@@ -151,6 +177,8 @@ class Lists(msgspec.Struct, frozen=True):
     weekdays: dict[str, str]
     months: dict[str, str]
     numerals: dict[str, str]
+    senses: Senses
+    ends: dict[str, str]
 
     def key(self, word: str) -> str:
         """What a folded word is compared by: its group, else its stem."""
@@ -237,6 +265,8 @@ def lists() -> Lists:
         weekdays=weekdays,
         months=months,
         numerals=_by_word(file.numeral),
+        senses=file.sense,
+        ends=dict.fromkeys(file.sense.first, "first") | dict.fromkeys(file.sense.last, "last"),
     )
     single = {f"@{name}" for name in file.single.attributes} | {found.key(fold(each)) for each in file.single.nouns}
     return msgspec.structs.replace(found, single=frozenset(single))
