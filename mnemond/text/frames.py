@@ -9,7 +9,7 @@ adds to what is known, or only supposes. English, German and Chinese; the words 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -17,10 +17,10 @@ import msgspec
 
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import labels
+from mnemond.text.frame_clauses import clauses_in, has_verb
 from mnemond.text.frame_words import (
     BE,
     CADENCE,
-    CALL,
     CHANGE,
     CLOCK,
     DATE,
@@ -28,13 +28,11 @@ from mnemond.text.frame_words import (
     HAN,
     HAVE,
     HOLDING,
-    LOCATE,
     NAMES,
     NUMBER,
     OTHER,
     PRONOUN,
     TIMES,
-    USE,
     VERSION,
     WORD,
     WORK,
@@ -44,7 +42,7 @@ from mnemond.text.frame_words import (
     lists,
     words_in,
 )
-from mnemond.text.resources import one_of, regex, words_of
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import fold
 
 MAX_TEXT: Final = 900
@@ -108,43 +106,6 @@ class Frame(msgspec.Struct, frozen=True):
         return (*self.subject, *(unit for segment in self.segments for unit in segment.units))
 
 
-# ---------------------------------------------------------------- lists
-
-
-# ---------------------------------------------------------------- clauses
-
-_END: Final = regex(r"([!?;。！？；\n]+|\.+(?=\s|$)|:(?=\s\w{1,30}\s))")
-_ABBREVIATED: Final = regex(
-    r"(?:\b(?:dr|mr|ms|mrs|prof|st|nr|no|bzw|ca|inkl|vs|approx|e\.g|i\.e|z\.b|d\.h)|(?<![\w.])(?P<day>\d{1,2}))$",
-    re.IGNORECASE,
-)
-"""A text before a dot that ends no sentence; `day`: one only before a month, "12. Juli"."""
-
-
-def _beginning() -> Iterable[str]:
-    """Verbs that begin a clause behind "and"."""
-    known = lists()
-    verbs = {word for word, name in known.relations.items() if name in (BE, LOCATE, WORK, CALL, USE)} | known.joined
-    return {
-        word
-        for word in verbs | {word for word, form in known.classes.items() if form in ("change", "end")}
-        if word.isalpha()
-    }
-
-
-_CLAUSE: Final = regex(
-    lambda: (
-        rf"\s+(?:and|und)\s+(?=(?:\w+ly |now |jetzt |nun )?(?:{one_of(_beginning())})\b)|"
-        r",?\s+(?:because|but|while|whereas|so that|weil|denn|aber|sondern|und zwar"
-        r"|since (?=i|we|it|they|he|she|the ))\s+"
-        r"|,\s+(?:and|so|which|und|da|who|or)\s+|\s+[–—-]\s+|，|,\s+(?=(?:we|i|he|she|they|it|wir|ich|es|er|sie|unser|unsere|mein|meine|not|nicht|now|jetzt"
-        r"|(?:\w+ ){1,3}(?:does|do|handles) (?:it|that|this)|das (?:macht|machen|übernimmt|übernehmen))\b)"
-        r"|\s+and\s+(?=(?:we|i|he|she|they|it|now|moved|joined|switched|is|are|was|will|has|have)\b)"
-        r"|\s+und\s+(?=(?:wir|ich|er|sie|es|ist|wurde|jetzt|nun|nutzt|nutzen)\b)"
-        r"|,(?=[\u3400-\u9fff])|因为|由于|，?而是|所以|但是?(?=[\u3400-\u9fff])"
-    ),
-    re.IGNORECASE,
-)
 _INTRO: Final = regex(
     r"(?:(?P<since>since|as of|starting|effective|from|seit|ab)|after|following|due to|nach|wegen)\s[^,]{2,80},\s",
     re.IGNORECASE,
@@ -227,7 +188,7 @@ def frames(text: str) -> tuple[Frame, ...]:
     """The frames of the clauses of a text, in order. Linear time."""
     found: list[Frame] = []
     announced, sentence = False, 0
-    for clause, first, end in _clauses(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
+    for clause, first, end in clauses_in(_NOTED_DAYS.sub("", text[:MAX_TEXT].replace("’", "'"))):
         before = found[-1] if found and not first else None
         sentence += first
         tail = _NOT_TAIL.match(clause)
@@ -256,61 +217,6 @@ def frames(text: str) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def _clauses(text: str) -> Iterator[tuple[str, bool, str]]:
-    """Yield each clause, if it begins a sentence, and the marks that end the sentence."""
-    for sentence, end in _sentences(text):
-        first = True
-        for part in _CLAUSE.split(sentence):
-            for clause in _at_commas(part) if part else ():
-                if clause.strip():
-                    yield clause.strip(), first, end
-                    first = False
-
-
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each sentence and the marks that end it. A colon ends one that has a verb: "No, that changed: …"."""
-    parts = [*_END.split(text), ""]
-    open_ended = ""
-    for place in range(0, len(parts) - 1, 2):
-        sentence, end = open_ended + parts[place], parts[place + 1]
-        open_ended = ""
-        if end.startswith((".", ":")) and _goes_on(sentence, end, parts[place + 2]):
-            open_ended = sentence + end
-        else:
-            yield sentence, end
-
-
-def _goes_on(sentence: str, end: str, behind: str) -> bool:
-    if end == ":":
-        return not _has_verb(sentence)
-    found = _ABBREVIATED.search(sentence[-8:]) if behind else None
-    if found is None:
-        return False
-    return found["day"] is None or fold(behind).split(maxsplit=1)[0].strip(".,") in lists().months
-
-
-def _at_commas(text: str) -> Iterator[str]:
-    """Yield the parts of a text between commas that have a verb each; the others belong to the part before them. What
-    only dates the rest ("Since the move in May, …") is yielded with it."""
-    clause = ""
-    for part in text.split(", "):
-        if clause and _has_verb(part) and _has_verb(clause):
-            yield clause
-            clause = part
-        else:
-            clause = f"{clause}, {part}" if clause else part
-    yield clause
-
-
-def _has_verb(text: str) -> bool:
-    known = lists()
-    return any(
-        word in known.relations or known.classes.get(word) in ("change", "end", "not")
-        for word in fold(text).split()
-        if word.isalpha()
-    )
-
-
 class _Clause:
     """Reads one clause. `before`: the frame of the clause before it in its sentence."""
 
@@ -321,8 +227,8 @@ class _Clause:
         self._lists = lists()
         self._inherited_gone: tuple[Unit, ...] = ()
         dated = _INTRO.match(text)
-        self._announced = dated is not None and not _has_verb(dated[0]) and dated["since"] is not None
-        if dated is not None and not _has_verb(dated[0]):
+        self._announced = dated is not None and not has_verb(dated[0]) and dated["since"] is not None
+        if dated is not None and not has_verb(dated[0]):
             text = text[dated.end() :]
         if (case := _CONDITION.fullmatch(text)) is not None:
             text = f"{case['rest']} {case['condition'][:1].lower()}{case['condition'][1:]}"
