@@ -18,7 +18,7 @@ from mnemond.memory.frame_pairs import related
 from mnemond.memory.frame_sides import PERSONAL
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES, Relation
 from mnemond.memory.merged_text import clauses
-from mnemond.text.frame_words import BE, CHANGE, LOCATE, NAME, PRONOUN, USE, WORK, lists
+from mnemond.text.frame_lists import BE, CHANGE, LOCATE, NAME, PRONOUN, USE, WORK, lists
 from mnemond.text.frames import MAX_TEXT, Frame, frames
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import index_terms

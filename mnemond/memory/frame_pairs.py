@@ -46,7 +46,7 @@ from mnemond.memory.frame_topics import (
     Topic,
     Verdict,
 )
-from mnemond.text.frame_words import (
+from mnemond.text.frame_lists import (
     AMOUNTS,
     BE,
     CALL,
@@ -71,9 +71,9 @@ from mnemond.text.frame_words import (
     WEEKDAY,
     WORD,
     WORK,
-    Unit,
     lists,
 )
+from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame
 
 

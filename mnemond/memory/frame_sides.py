@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.text.frame_words import (
+from mnemond.text.frame_lists import (
     ADDRESS,
     AMOUNTS,
     BE,
@@ -30,9 +30,9 @@ from mnemond.text.frame_words import (
     VERSION,
     WORD,
     WORK,
-    Unit,
     lists,
 )
+from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame, Segment
 from mnemond.text.resources import regex
 

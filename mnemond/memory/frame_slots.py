@@ -24,7 +24,7 @@ from mnemond.memory.frame_sides import (
     without,
 )
 from mnemond.memory.frame_topics import ATTRIBUTE, CONTRADICTS, OTHER_TIMES, QUALIFIER, SUBJECT, Topic, Verdict
-from mnemond.text.frame_words import (
+from mnemond.text.frame_lists import (
     AMOUNTS,
     BE,
     CALL,
@@ -46,9 +46,9 @@ from mnemond.text.frame_words import (
     WEEKDAY,
     WORD,
     WORK,
-    Unit,
     lists,
 )
+from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame
 from mnemond.text.resources import regex
 from mnemond.text.tokens import index_terms

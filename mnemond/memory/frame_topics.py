@@ -31,7 +31,8 @@ from mnemond.memory.frame_sides import (
     without,
     words_said,
 )
-from mnemond.text.frame_words import CADENCE, CLOCK, HAN, ORGANISATION, OTHER, PLACE, PRONOUN, Unit, lists
+from mnemond.text.frame_lists import CADENCE, CLOCK, HAN, ORGANISATION, OTHER, PLACE, PRONOUN, lists
+from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame
 
 Relation = Literal["replaces", "contradicts", "other", ""]

@@ -16,7 +16,7 @@ from mnemond.memory.diff_rules import changes_between, plain_words
 from mnemond.model.memory import Insight
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import labels, numbers, polarity
-from mnemond.text.frame_words import lists as frame_lists
+from mnemond.text.frame_lists import lists as frame_lists
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mnemond.text.frame_words import BE, CALL, LOCATE, USE, WORK, lists
+from mnemond.text.frame_lists import BE, CALL, LOCATE, USE, WORK, lists
 from mnemond.text.resources import one_of, regex
 from mnemond.text.tokens import fold
 

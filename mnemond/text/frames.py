@@ -18,16 +18,14 @@ import msgspec
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import labels
 from mnemond.text.frame_clauses import clauses_in, has_verb
-from mnemond.text.frame_words import (
+from mnemond.text.frame_lists import (
     BE,
     CADENCE,
     CHANGE,
     CLOCK,
     DATE,
-    DETERMINERS,
     HAN,
     HAVE,
-    HOLDING,
     NAMES,
     NUMBER,
     OTHER,
@@ -36,12 +34,10 @@ from mnemond.text.frame_words import (
     VERSION,
     WORD,
     WORK,
-    Item,
     Lists,
-    Unit,
     lists,
-    words_in,
 )
+from mnemond.text.frame_words import DETERMINERS, HOLDING, Item, Unit, words_in
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import fold
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.model.outcomes import QualityDetail, Refusal, Substance
 from mnemond.text.cues import Reading, reading
-from mnemond.text.frame_words import lists as frame_lists
+from mnemond.text.frame_lists import lists as frame_lists
 from mnemond.text.resources import fill, on_first_use, read, regex
 from mnemond.text.tokens import latin_words, tokens
 
