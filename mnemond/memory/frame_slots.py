@@ -75,9 +75,13 @@ def unproven(pair: Topic, reading: Reading) -> Verdict | None:
     return _other_denial(pair) if reading == "denied" else _other_slot(pair, reading)
 
 
+_WAS: Final = ("was", "were", "war", "wurde", "wurden")
+"""Verbs of what was once: "the church was restored in 1971"."""
+
+
 def _dated(frame: Frame) -> bool:
     """Return True of something that happened on a day or in a year: it stays true whatever happens later."""
-    if frame.relation != CHANGE and not frame.event:
+    if frame.relation != CHANGE and not frame.event and frame.verb_raw not in _WAS:
         return False
     return any(
         segment.role not in ("to", "") and (unit.kind == DATE or YEAR.fullmatch(unit.raw))
