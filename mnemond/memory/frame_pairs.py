@@ -246,7 +246,9 @@ class _Pair(Topic):
         if not self.shared and not (self.same_person() and old.relation == new.relation):
             return False
         read = not {"", BE, CHANGE} & {old.relation, new.relation}
-        if read and old.verb != new.verb and self._only_of_person():
+        ends = self._lists.ends.get(old.verb_raw)
+        one_end = ends is not None and ends == self._lists.ends.get(new.verb_raw)
+        if read and old.verb != new.verb and not one_end and self._only_of_person():
             return False  # "teaches on Mondays", "works from home on Fridays"
         if new.strong or CHANGE in (old.relation, new.relation) or "" in (old.relation, new.relation):
             return True
@@ -410,7 +412,9 @@ class _Pair(Topic):
         old, new = self.old, self.new
         if not self._lists.many.isdisjoint(unit.raw for unit in (*old.words, *new.words)):
             return NOTHING, ""
-        if old.indefinite or new.indefinite or self.lacked or self.added or old.relation != new.relation:
+        if old.indefinite or new.indefinite or self.lacked or self.added:
+            return NOTHING, ""
+        if old.relation != new.relation and not self._both_placed():
             return NOTHING, ""
         if not self.values or not self.new_values or not (self._in_one_place() or self._reordered()):
             return NOTHING, ""
@@ -460,6 +464,12 @@ class _Pair(Topic):
             alike = one[0].kind == other[0].kind != WORD or one[0].raw[-SUFFIX:] == other[0].raw[-SUFFIX:]
             return OTHER_VALUE if alike else (NOTHING, "")
         return OTHER_VALUE
+
+    def _both_placed(self) -> bool:
+        """Return True if both say where a thing is: it is in Lyon, it is located in Nantes. A person may be in a place
+        without living there."""
+        named = all(role == "in" and unit.kind in NAMES for role, unit in (*self.values, *self.new_values))
+        return named and {self.old.relation, self.new.relation} == {BE, LOCATE} and not is_bare(self.old)
 
     def _alike(self, one: Unit, other: Unit) -> bool:
         """Return True if one value may stand for the other: a name for a name, and a time of day for another."""

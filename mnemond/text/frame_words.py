@@ -131,6 +131,9 @@ _LEADING: Final = words_of("to from into by 到")
 _MEASURES: Final = "个個杯次天周月年台人名位份条條张張本件元块塊点點层層楼樓小分秒倍项項家轮輪"
 """Characters behind a Chinese numeral that counts."""
 
+_ONCE: Final = ("once", "einmal")
+"""Words before "a day" or "im Monat" that make a rhythm of it."""
+
 _EVERY: Final = words_of("every each jeden jede jedes jeder per pro 每")
 _CADENCES: Final = {
     word: name
@@ -225,10 +228,15 @@ def _items(tokens: list[tuple[str, re.Match[str]]], words: list[str], *, german:
         ):
             items[place] = Item("unit", item.raw, item.raw, Unit(item.raw, NAME, item.raw))  # no month
     for place in range(len(items) - 1, 0, -1):
+        if place >= len(items):
+            continue  # two words were taken away at the end
         every, unit_of_time = items[place - 1], items[place]
         if every.raw in _EVERY and (name := _CADENCES.get(unit_of_time.raw)) is not None:
             raw = f"{every.raw} {unit_of_time.raw}"
             items[place - 1 : place + 1] = [Item("unit", name, raw, Unit(name, CADENCE, raw))]
+        elif place > 1 and items[place - 2].raw in _ONCE and (name := _CADENCES.get(unit_of_time.raw)) is not None:
+            raw = f"once a {unit_of_time.raw}"
+            items[place - 2 : place + 1] = [Item("unit", name, raw, Unit(name, CADENCE, raw))]
     state = german and any(item.form == "relation" and item.key == BE for item in items)  # "ist im Winter an"
     if (
         len(items) > 1

@@ -112,6 +112,8 @@ KEPT = [
 
 REPLACED = [
     ("The team lead is Ana", "Bob is now the team lead"),
+    ("Lessons start at 8:00", "Lessons begin at 8:30"),
+    ("Wir drucken die Rechnungen aus", "Wir drucken die Rechnungen nicht mehr aus"),
     ("The team lead is Ana", "The team lead is now Bob"),
     ("Standup is at 9:30", "Standup moved to 10:00"),
     ("We use Jenkins", "We switched from Jenkins to GitHub Actions"),
@@ -282,4 +284,6 @@ CONTRADICTING = [
     ("会员卡可以转让", "会员卡禁止转让"),
     ("我姐姐住在成都", "我姐姐住在重庆"),
     ("日志是加密存储的", "日志是明文存储的"),
+    ("The archive is in Lyon", "The archive is located in Nantes"),
+    ("The choir meets every week", "The choir meets once a month"),
 ]
