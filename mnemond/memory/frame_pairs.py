@@ -462,7 +462,8 @@ class _Pair(Topic):
             return OTHER_VALUE if reordered else (NOTHING, "")
         if old.relation == BE and "" in roles:
             alike = one[0].kind == other[0].kind != WORD or one[0].raw[-SUFFIX:] == other[0].raw[-SUFFIX:]
-            return OTHER_VALUE if alike else (NOTHING, "")
+            sides = len(one) == len(other) == 1 and {one[0].raw, other[0].raw} <= self._lists.apart.keys()
+            return OTHER_VALUE if alike or sides else (NOTHING, "")
         return OTHER_VALUE
 
     def _both_placed(self) -> bool:

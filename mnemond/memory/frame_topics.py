@@ -176,8 +176,9 @@ class Topic:
         alone = all(len(unit.raw) == 1 and HAN.match(unit.raw) for unit in others)
         return alone and may_be_one(persons_of(self.old), persons_of(self.new))
 
-    def _apart(self) -> bool:
-        """Return True if numbers, names or environments tell the things apart that the clauses are about."""
+    def _apart(self, said: frozenset[str] = frozenset()) -> bool:
+        """Return True if numbers, names or environments tell the things apart that the clauses are about. `said`: keys
+        of words that are no environment, but what the clauses say: "flows north"."""
         keys, new_keys = keys_of(self.old.words), keys_of(self.new.words)
         if self._labelled_apart() or (
             numbered_in(self.old.subject) - new_keys and numbered_in(self.new.subject) - keys
@@ -194,7 +195,7 @@ class Topic:
             frozenset(
                 self._lists.apart[unit.raw]
                 for unit in frame.words
-                if unit.raw in self._lists.apart and unit.kind != CADENCE
+                if unit.raw in self._lists.apart and unit.kind != CADENCE and unit.key not in said
             )
             for frame in (self.old, self.new)
         )
@@ -302,7 +303,13 @@ class Topic:
     def opposed(self, pairs: list[tuple[Unit, Unit]]) -> Verdict:
         old, new = self.old, self.new
         pairs = [pair for pair in pairs if not self._in_other_cases(pair)]
-        if not pairs or self._apart() or all(one in old.subject and other in new.subject for one, other in pairs):
+        said = frozenset(
+            segment.units[0].key
+            for frame in (old, new)
+            for segment in frame.segments
+            if not segment.role and len(segment.units) == 1
+        )
+        if not pairs or self._apart(said) or all(one in old.subject and other in new.subject for one, other in pairs):
             return QUALIFIER
         classes = self._lists.classes
         if (old.denies or new.denies) and all(
