@@ -104,17 +104,18 @@ _ALTERNATIVE: Final = frozenset({"or", "oder", "或", "或者", "per", "pro", "e
 
 def limits(more: Sequence[str], less: Sequence[str]) -> bool:
     """Return True if the words that `more` has beyond `less` limit or widen what `less` states, so that neither text
-    says what the other does: "30 seconds in staging", "approval from Ana or Ben"."""
+    says what the other does: "30 seconds in staging", "approval from Ana or Ben". An exception ("unless Ana approves")
+    is not meant: with it the whole older statement is said anew."""
     known = lists()
     rest = frozenset(more) - frozenset(less)
-    if not rest.isdisjoint(_ALTERNATIVE | RESTRICTING):
+    if not rest.isdisjoint(_ALTERNATIVE):
         return True
     if any(word in known.apart for word in rest):
         return True
     if any(word in known.weekdays for word in rest):
         return True
     cases = {known.prepositions.get(word) for word in rest}
-    return not cases.isdisjoint(("for", "if")) or ("in" in cases and any(_DIGIT.search(word) for word in less))
+    return "for" in cases or ("in" in cases and any(_DIGIT.search(word) for word in less))
 
 
 def says_otherwise(old: Sequence[str], new: Sequence[str]) -> str:

@@ -158,7 +158,8 @@ def test_plain_words(text: str, words: str) -> None:
 
 def test_a_part_stands_there_word_for_word_and_without_a_condition() -> None:
     old = ["we", "deploy", "on", "friday", "if", "ana", "agrees"]
-    assert is_part([], old)
+    assert not is_part([], old)  # "a" is no part of "^a+$"
+    assert is_part([], [])
     assert is_part(["we", "deploy", "on", "friday"], ["and", "so", "we", "deploy", "on", "friday", "again"])
     assert not is_part(["we", "deploy", "on", "friday"], old)
     assert not is_part(["deploy", "friday"], old)
