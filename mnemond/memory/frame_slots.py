@@ -171,6 +171,8 @@ def _same_predicate(old: Frame, new: Frame) -> bool:
     keys, new_keys = keys_of(old.units), keys_of(new.units)
     if new.verb in keys or old.verb in new_keys:  # a noun that was read as the verb
         return True
+    if _requires(old) and _requires(new):
+        return True
     if "" in (old.relation, new.relation):
         return OTHER not in (old.relation, new.relation) or not new.text.isascii()
     ends = {lists().ends.get(old.verb_raw), lists().ends.get(new.verb_raw)}
@@ -206,6 +208,12 @@ def _measured_otherwise(old: Frame, new: Frame) -> bool:
     """Return True if each clause says in which way it measures, and they differ: 30 m deep, 4 km long."""
     ways, new_ways = ({unit.raw for unit in frame.words} & lists().senses.ways for frame in (old, new))
     return bool(ways) and bool(new_ways) and ways.isdisjoint(new_ways)
+
+
+def _requires(frame: Frame) -> bool:
+    """Return True if a clause says how many are needed: "needs two approvals", "one approval is enough"."""
+    senses = lists().senses
+    return frame.verb in senses.requiring or any(unit.raw in senses.sufficing for unit in frame.words)
 
 
 def _other_complement(pair: Topic) -> Verdict | None:

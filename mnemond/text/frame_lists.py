@@ -80,6 +80,7 @@ class Senses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answering: tuple[str, ...]
     handing: frozenset[str]
     requiring: frozenset[str]
+    sufficing: frozenset[str]
     roles: tuple[str, ...]
     supporting: frozenset[str]
     taken: frozenset[str]
