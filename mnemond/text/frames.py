@@ -547,7 +547,7 @@ class _Clause:
         """Units of what is no longer so, and their places."""
         items = self._items
         for place, item in enumerate(items):
-            if item.form == "end" and item.raw not in _BARE_ENDS:
+            if (item.form == "end" and item.raw not in _BARE_ENDS) or (self._german and item.raw in _REPLACE):
                 spent = self._ended(place, item)
             elif item.raw in _TAKING_BACK:
                 spent = self._taken_back(place)
@@ -581,6 +581,8 @@ class _Clause:
         if item.raw in _REPLACE and not passive:
             return self._run(place + 1) or self._run_before(place)
         if passive:
+            if self._german:
+                return self._passive_subject(place)
             if not (found := self._before_verb(place)) and self._before is not None:
                 self._inherited_gone = self._before.subject
             return found
@@ -619,6 +621,13 @@ class _Clause:
             if item.form == "unit" and item.unit.kind != PRONOUN:
                 found.append(place)
         return found[::-1]
+
+    def _passive_subject(self, place: int) -> list[int]:
+        """Places of the units before "wurde", or behind it if only a time stands there: "im Mai wurde A ersetzt"."""
+        items = self._items[:place]
+        verb = next((at for at, item in enumerate(items) if item.form == "relation" or item.raw == "wurde"), place)
+        found = [at for at in self._before_verb(verb) if self._items[at].unit.kind not in TIMES]
+        return found or self._run(verb + 1)
 
     def _before_verb(self, place: int) -> list[int]:
         return [at for at in range(place) if self._items[at].form == "unit" and self._items[at].unit.kind != PRONOUN]
