@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import UNSET
 
 from mnemond.api.store_access import OpenStore, R
 from mnemond.api.types_changes import MergeParams
@@ -20,7 +21,7 @@ from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, inva
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import lacks_vector
-from mnemond.memory.draft import WriteContext, op_id_problems
+from mnemond.memory.draft import USUAL_IMPORTANCE, WriteContext, op_id_problems
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
 from mnemond.model.query import Span
@@ -144,12 +145,19 @@ def digest(params: Params) -> str:
         return ""
     newer = tuple(name for name in NEWER if getattr(params, name, None) is not None)
     form = _digest_form(type(params), newer)
-    fields = (None if name in ("op_id", "store") else getattr(params, name) for name in form.__struct_fields__)
+    fields = (None if name in ("op_id", "store") else _digested(params, name) for name in form.__struct_fields__)
     return hashlib.blake2b(_json.encode(form(*fields)), digest_size=16).hexdigest()
 
 
 NEWER: Final = ("project", "directory")
 """Fields of writes that earlier versions did not have: without them a request has the digest that it had there."""
+
+
+def _digested(params: Params, name: str) -> object:
+    """The value of a field; an importance that was not given counts as the usual one, which earlier versions had in its
+    place."""
+    value = getattr(params, name)
+    return USUAL_IMPORTANCE if name == "importance" and value is UNSET and isinstance(params, RememberParams) else value
 
 
 @cache

@@ -214,7 +214,7 @@ BOTH_TRUE: dict[str, Pair] = {
     ),
     "zh two people": Pair("安娜住在奥斯陆", "本住在卑尔根", "安娜住在哪里", CHINESE),
     "zh two people, moved": Pair("安娜住在奥斯陆", "小本搬到了卑尔根", "安娜和小本住在哪里", CHINESE),
-    "zh two purposes": Pair("我们用Redis做缓存", "我们用Kafka做队列", "我们用什么做缓存", CHINESE),
+    "zh two purposes": Pair("我们用Redis做缓存", "我们用Kafka做队列", "我们用什么做缓存和队列", CHINESE),
     "zh likes": Pair("安娜喜欢茶", "安娜喜欢咖啡", "安娜喜欢什么"),
     "zh two services": Pair("认证服务监听8080端口", "计费服务监听9090端口", "认证服务监听哪个端口", CHINESE),
 }  # fmt: skip
