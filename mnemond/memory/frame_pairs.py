@@ -145,7 +145,7 @@ class _Pair(Topic):
         if not may_be_one(persons_of(old), persons_of(new)) and persons_of(old) | persons_of(new) > {"i", "we"}:
             return SUBJECT
         lacked = [unit for unit in self.lacked if unit.key not in self._gone]
-        added = [unit for unit in self.added if unit.key not in self._gone and unit.kind not in NAMES]
+        added = [unit for unit in self.added if unit.key not in self._gone and unit.kind not in (*NAMES, *TIMES)]
         if (lacked and added) or any(unit.raw in self._lists.apart for unit in added) or self._of_others(lacked):
             return SUBJECT
         purposes, new_purposes = purposes_of(old) - self._gone, purposes_of(new) - self._gone

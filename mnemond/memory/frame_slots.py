@@ -48,10 +48,10 @@ from mnemond.text.frame_lists import (
     WORK,
     lists,
 )
-from mnemond.text.frame_words import Unit
+from mnemond.text.frame_words import DETERMINERS, Unit
 from mnemond.text.frames import Frame
 from mnemond.text.resources import regex
-from mnemond.text.tokens import index_terms
+from mnemond.text.tokens import fold, index_terms
 
 PERHAPS: Final[Verdict] = (CONTRADICTS, "the new text may say that it changed")
 """Same subject and attribute, but no proof that the newer value stands in place of the older one."""
@@ -192,8 +192,8 @@ def _goes_on(pair: Topic) -> bool:
     if not is_bare(old) or (more := _AND.search(old.text)) is None:
         return False
     words = frozenset(index_terms(more[1]))
-    lost = words & keys_of(old.units) - keys_of((*new.units, *new.gone)) - lists().weak
-    return len(lost) >= MIN_SAME
+    lost = (unit for unit in without(old.units, keys_of((*new.units, *new.gone))) if unit.kind == WORD)
+    return any(unit.key in words for unit in lost)
 
 
 def _read_whole(pair: Topic) -> bool:
@@ -270,6 +270,28 @@ def _supports(pair: Topic) -> bool:
     )
 
 
+def _of_other_units(pair: Topic) -> bool:
+    """Return True if one amount has a known unit, and the other counts something by a word: 6 people, 2 crates."""
+    sides = pair.values, pair.new_values
+    measured = [any(unit.kind == NUMBER and unit.dimension for _, unit in each) for each in sides]
+    worded = [any(unit.kind == WORD for _, unit in each) for each in sides]
+    return measured[0] != measured[1] and worded[measured[0]]
+
+
+def _behind(frame: Frame, unit: Unit) -> str:
+    """Return the preposition before a unit, "" if there is none."""
+    words = fold(frame.text).split()
+    at = words.index(unit.raw) if unit.raw in words else 0
+    while at > 0 and words[at - 1] in DETERMINERS:
+        at -= 1
+    before = words[at - 1] if at else ""
+    return before if before in _ENGLISH else ""
+
+
+_ENGLISH: Final = ("at", "on", "in", "under", "with", "for")
+"""Prepositions of which each makes another thing of a verb; German ones change with the noun."""
+
+
 def _one_kind(pair: Topic) -> bool:
     """Return True if the newer value is of a kind with the older one, or both are values of one named attribute."""
     old, new = pair.old, pair.new
@@ -290,6 +312,8 @@ def _one_kind(pair: Topic) -> bool:
     alike = (
         one.kind == other.kind != WORD or {one.kind, other.kind} <= NAMES or one.raw[-SUFFIX:] == other.raw[-SUFFIX:]
     )
+    if counted and _of_other_units(pair):
+        return False
     if not (old.relation or new.relation or new.strong or counted):
         return bool(pair.shared & pair.single)  # subject and verb were not told apart
     if named:
@@ -300,6 +324,9 @@ def _one_kind(pair: Topic) -> bool:
         return alike
     if old.verb == new.verb and old.relation == USE and not role:
         return alike or counted
+    behind = {_behind(old, one), _behind(new, other)} - {""}
+    if is_bare(old) and old.verb == new.verb and not counted and len(behind) > 1:
+        return False  # "teaches at the Lycée", "teaches on Zoom"
     if is_bare(old) and (old.relation == BE or (old.verb == new.verb and old.relation == OTHER and not role)):
         return alike
     return True

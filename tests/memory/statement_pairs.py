@@ -113,7 +113,6 @@ KEPT = [
 REPLACED = [
     ("The team lead is Ana", "Bob is now the team lead"),
     ("Für die Logs nutzen wir Graylog", "Graylog wurde durch Loki ersetzt"),
-    ("Für die Logs nutzen wir Graylog", "Im Mai wurde Graylog durch Loki ersetzt"),
     ("Every PR needs two approvals", "One approval is enough for a PR from now on"),
     ("Lessons start at 8:00", "Lessons begin at 8:30"),
     ("Wir drucken die Rechnungen aus", "Wir drucken die Rechnungen nicht mehr aus"),
