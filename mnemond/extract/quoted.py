@@ -64,8 +64,8 @@ _PLAY: Final = regex(
 )
 _INVENTED: Final = regex(
     r"\b(?:my|the|our|a|main) (?:main |fictional |first |second )?(?:character|protagonist|antagonist|hero|heroine"
-    r"|villain|narrator)s?\b|\b(?:hauptfigur|held meines romans)\b|主角"
-    r"(?! (?:set|limit|count|encoding|class)\b)|\bin (?:my|the|our) (?:story|novel|game|screenplay|book),"
+    r"|villain|narrator)s?\b(?! (?:set|limit|count|encoding|class)\b)|\b(?:hauptfigur|held meines romans)\b|主角"
+    r"|\bin (?:my|the|our) (?:story|novel|game|screenplay|book),"
     r"|\bin (?:my|the|our) (?:[\w&-]+ ){0,2}campaign,"
     r"|\bin (?:my|the|our|a|this) (?:[\w-]+ ){0,2}(?:story|novel|screenplay|book|comic|sitcom|film|movie)"
     r"(?: (?:that |which )?(?:i|we)(?:'m|'re|'ve| am| are| have| want| wrote| read| saw| watched)\b"

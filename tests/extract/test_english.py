@@ -295,6 +295,7 @@ def test_a_pronoun_is_what_was_named_before(said: list[str], kept: list[str]) ->
         ("See below.\n\nDear Mr Okafor,\nour engineer Steve lives near you.", []),
         ('A customer wrote:\n"I always use Safari.\nI live in Rome."', []),
         ("My character Elsbeth lives in a lighthouse. She is afraid of horses.", []),
+        ("The character set of our database is latin1.", ["The character set of our database is latin1"]),
         ("My novel is set in Trieste in 1921.", ["User's novel is set in Trieste in 1921"]),
         ("Always write our name as 'Wiel & Co'.", ["Always write our name as 'Wiel & Co'"]),
         ('"I live in Rome and I have two cats," he said. I prefer tea.', ["User prefers tea"]),
