@@ -11,6 +11,7 @@ from mnemond.cli.output import Style, lines, note, one_line, repeated, row, shor
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
 from mnemond.model.memory import project_parts
 from mnemond.model.outcomes import RuleResult
+from mnemond.wire.params import ScopedWriteParams
 
 _EFFECT: Final = {"tell": "tells", "ask": "asks", "deny": "denies"}
 
@@ -71,21 +72,21 @@ def _set(result: RuleResult, style: Style) -> str:
 
 def _switch(state: str) -> Callable[[Arguments], Request]:
     def request(arguments: Arguments) -> Request:
-        made = arguments.request()
-        return Request(made.method, {**made.params, "state": state})
+        one = {"id": arguments.identifiers(1)[0]} if arguments.words else {}
+        return Request(types_rules.RULES_SET.name, {**arguments.options, **one, "state": state})
 
     return request
 
 
-_ID: Final = Words("[ID]", ("id",), optional=True, what="the id of a rule")
+_ID: Final = Words("[ID]")
 
 OFF = Command(
     "rules off",
     Group.CHANGE,
     ("mnemonctl rules off", "mnemonctl rules off 1a2b3c4d"),
-    method=types_rules.RULES_SET,
     summary="Switch all rules off, or one.",
     words=_ID,
+    options=ScopedWriteParams,
     request=_switch("off"),
     render=_set,
 )
@@ -94,9 +95,9 @@ ON = Command(
     "rules on",
     Group.CHANGE,
     ("mnemonctl rules on", "mnemonctl rules on 1a2b3c4d"),
-    method=types_rules.RULES_SET,
     summary="Switch rules on again, or apply a proposed one.",
     words=_ID,
+    options=ScopedWriteParams,
     request=_switch("on"),
     render=_set,
 )
@@ -113,10 +114,10 @@ ENFORCE = Command(
     "rules enforce",
     Group.CHANGE,
     ("mnemonctl rules enforce 1a2b3c4d ask", "mnemonctl rules enforce 1a2b3c4d deny"),
-    method=types_rules.RULES_SET,
     summary="Let calls of a rule wait for your consent, or refuse them.",
     words=Words("ID tell|ask|deny"),
     details=("Taken from a person at a terminal only, never from an agent.",),
+    options=ScopedWriteParams,
     request=_enforce_request,
     render=_set,
 )

@@ -387,6 +387,18 @@ def test_parsers_keep_nothing_between_lines() -> None:
     assert request("remember", "a", "--tag", "y")[1]["tags"] == ["y"]
 
 
+@pytest.mark.parametrize("option", ["--state=on", "--enforce=deny", "--id=1a2b3c4d"])
+@pytest.mark.parametrize("command", [("off",), ("on", "1a2b3c4d"), ("enforce", "1a2b3c4d", "ask")])
+def test_a_rule_is_set_by_words_alone(command: tuple[str, ...], option: str) -> None:
+    assert "has no option" in answered("rules", *command, option).stderr
+
+
+def test_a_switch_names_one_rule_or_none() -> None:
+    assert request("rules", "off") == ("rules.set", {"state": "off"})
+    assert request("rules", "on", "1a2b3c4d") == ("rules.set", {"id": "1a2b3c4d", "state": "on"})
+    assert request("rules", "enforce", "1a2b3c4d", "ask") == ("rules.set", {"id": "1a2b3c4d", "enforce": "ask"})
+
+
 def test_every_option_is_a_parameter_of_its_method_or_global() -> None:
     for_several_methods = {"backup", "cues", "embed", "rules off", "rules on", "rules enforce"}
     methods = {name.replace(".", " ") for name in METHODS} | for_several_methods
