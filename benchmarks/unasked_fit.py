@@ -228,7 +228,7 @@ def outcomes(data: Examples, odds: Matrix, least: float, *, cues: bool) -> list[
                 for row, each in best.get(number, {}).items()
             }
             best_first = sorted(chances, key=lambda row: -chances[row])
-            shown = best_first[: unasked.told([chances[row] for row in best_first], least)]
+            shown = best_first[: unasked.shown_count([chances[row] for row in best_first], least)]
             numbers = {note.id: str(at) for at, note in enumerate(store.notes)}
             found.append(Outcome(
                 (store.language, f"  {store.name}", f"way: {prompt.way}", *(["long"] if prompt.long else [])),

@@ -39,8 +39,8 @@ TRIED: Final = 2
 NOTHING: Final = PromptText("", [], [])
 
 
-class Told(NamedTuple):
-    """A result, and how probable it is that the prompt needs it; its explanation has the reasons."""
+class Candidate(NamedTuple):
+    """A result of recall with the probability, in [0, 1], that the prompt needs it; its explanation has the reasons."""
 
     hit: RecallHit
     probability: float
@@ -50,9 +50,9 @@ class Fitted(NamedTuple):
     """The text to show with its estimated size, and for each memory that is left out the reason."""
 
     rendered: PromptText
-    told: list[Told]
+    chosen: list[Candidate]
     tokens: int
-    refused: list[tuple[Told, str]]
+    refused: list[tuple[Candidate, str]]
 
 
 def bar(used: float, least: float) -> float:
@@ -63,7 +63,7 @@ def bar(used: float, least: float) -> float:
 
 
 def fit(
-    found: Sequence[Told],
+    found: Sequence[Candidate],
     render: Callable[[Sequence[RecallHit]], PromptText],
     settings: HookSettings,
     spent: int,
@@ -74,22 +74,22 @@ def fit(
     limit, least = settings.session_tokens, settings.min_probability
     fitted = Fitted(NOTHING, [], 0, [])
     for place, each in enumerate(found):
-        if len(fitted.told) == settings.prompt_results or place >= TRIED * settings.prompt_results:
+        if len(fitted.chosen) == settings.prompt_results or place >= TRIED * settings.prompt_results:
             fitted.refused.append((each, f"{settings.prompt_results} others come first"))
             continue
-        rendered = render([told.hit for told in (*fitted.told, each)])
+        rendered = render([candidate.hit for candidate in (*fitted.chosen, each)])
         tokens = size(rendered)
         needed = bar((spent + tokens - begun) / max(1, limit - begun), least) if limit else least
-        if len(rendered.shown) <= len(fitted.told):
+        if len(rendered.shown) <= len(fitted.chosen):
             fitted.refused.append((each, "no room in hooks.max_characters"))
         elif limit and spent + tokens > limit:
             fitted.refused.append((each, "no room in the session's budget"))
-        elif each.probability < needed and (needed > least or not fitted.told):
-            # What is told beside a surer memory has less than the least: only with that one, while there is much room.
+        elif each.probability < needed and (needed > least or not fitted.chosen):
+            # One beside a surer memory may have less than `least`: it is shown only with that one, with room to spare.
             left = f"what is left of the session's budget is for {needed:.2f} and more"
             fitted.refused.append((each, f"probability {each.probability:.2f}; {left}"))
         else:
-            fitted = fitted._replace(rendered=rendered, told=[*fitted.told, each], tokens=tokens)
+            fitted = fitted._replace(rendered=rendered, chosen=[*fitted.chosen, each], tokens=tokens)
     return fitted
 
 

@@ -20,7 +20,7 @@ from mnemond.config.settings import HookSettings
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
-from mnemond.hooks.budget import NOTHING, Told, fit, fit_brief
+from mnemond.hooks.budget import NOTHING, Candidate, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import PromptText, brief, render_prompt_memories
 from mnemond.hooks.rules import RuleGuard
@@ -53,7 +53,7 @@ from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, wi
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
-from mnemond.wire.hooks import Said
+from mnemond.wire.hooks import HookReply
 
 THREADS: Final = 1
 """Texts read at once: a hook does not wait long for them anyway."""
@@ -125,7 +125,7 @@ class AgentMemory:
         """Use these settings from now on; a hook waits `within_s`."""
         self._settings, self._within_s = settings, within_s
 
-    async def at(self, event: HookEvent, call: Call) -> Said:
+    async def at(self, event: HookEvent, call: Call) -> HookReply:
         """Return the text for the model, empty for an event that came before; of a call of a tool perhaps a Verdict.
         Raises MnemonError."""
         self.seen.note(event.host)
@@ -152,7 +152,7 @@ class AgentMemory:
                 return await self._session_end(event)
         return ""
 
-    async def _before_tool(self, event: HookEvent) -> Said:
+    async def _before_tool(self, event: HookEvent) -> HookReply:
         session, place = await self._session(event)
         if not place.exists:
             return ""
@@ -192,10 +192,10 @@ class AgentMemory:
         """Return what a session begins with; `about`: what is being done, empty if nothing is known of it."""
         selected = await self._briefs.select(place.store, place.project)
         found = await self.considered(about, place, call) if about else []
-        least = unasked.BESIDE * self._settings.min_probability  # it stands beside what is told in any case
-        told = select(found, AgentSession(), least)[: self._settings.prompt_results]
+        least = unasked.BESIDE * self._settings.min_probability  # they are shown beside the brief
+        beside = select(found, AgentSession(), least)[: self._settings.prompt_results]
         name = project_parts(place.project or "")[0]
-        parts = briefing.parts(selected, name, [each.hit.insight for each in told])
+        parts = briefing.parts(selected, name, [each.hit.insight for each in beside])
         opening, nonce = self._prompts.opening(), self._nonce()
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against), self._settings, session.spent
@@ -308,20 +308,20 @@ class AgentMemory:
             session.spent,
             session.begun,
         )
-        refused = {told.hit.insight.id: reason for told, reason in fitted.refused}
-        shown = {told.hit.insight.id for told in fitted.told}
+        refused = {candidate.hit.insight.id: reason for candidate, reason in fitted.refused}
+        shown = {candidate.hit.insight.id for candidate in fitted.chosen}
         left_out = [
-            (told.hit, refused.get(told.hit.insight.id) or _why_not(told, session, self._settings))
-            for told in found
-            if told.hit.insight.id not in shown
+            (candidate.hit, refused.get(candidate.hit.insight.id) or _why_not(candidate, session, self._settings))
+            for candidate in found
+            if candidate.hit.insight.id not in shown
         ]
-        hits = [told.hit for told in fitted.told]
-        return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.told)), hits, left_out)
+        hits = [candidate.hit for candidate in fitted.chosen]
+        return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.chosen)), hits, left_out)
 
-    async def considered(self, text: str, place: Place, call: Call) -> list[Told]:
+    async def considered(self, text: str, place: Place, call: Call) -> list[Candidate]:
         """Return the results for the pieces of a text (as `typed` returns it), each memory once, the most probable
         first; `select` chooses those to tell. It counts nothing. Other tasks have their turn between two pieces."""
-        best: dict[str, Told] = {}
+        best: dict[str, Candidate] = {}
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
         for query in pieces:
             params = {
@@ -331,11 +331,11 @@ class AgentMemory:
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:
-                told = Told(hit, probability_of(hit, len(pieces)))
-                if hit.insight.id not in best or told.probability > best[hit.insight.id].probability:
-                    best[hit.insight.id] = told
+                candidate = Candidate(hit, probability_of(hit, len(pieces)))
+                if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
+                    best[hit.insight.id] = candidate
             await in_task(trio.lowlevel.checkpoint)
-        return sorted(best.values(), key=lambda told: told.probability, reverse=True)
+        return sorted(best.values(), key=lambda candidate: candidate.probability, reverse=True)
 
     def _is_in_time(self, begun_s: float, call: Call) -> bool:
         """True if a hook that began then still waits for its text. On a busy machine it may have begun long before."""
@@ -407,31 +407,31 @@ def _judgement(hit: RecallHit) -> Unasked | UnsetType:
     return UNSET if hit.explanation is None else hit.explanation.unasked
 
 
-def select(found: list[Told], session: AgentSession, least: float) -> list[Told]:
+def select(found: list[Candidate], session: AgentSession, least: float) -> list[Candidate]:
     """Return the results (the most probable first) that are new to a session and probable enough: from `least` on, and
-    what is told beside those, see `unasked.told`."""
-    new = [told for told in found if not session.has_shown(told.hit.insight.id, told.hit.insight.content)]
-    return new[: unasked.told([told.probability for told in new], least)]
+    those that come beside them, see `unasked.shown_count`."""
+    new = [each for each in found if not session.has_shown(each.hit.insight.id, each.hit.insight.content)]
+    return new[: unasked.shown_count([each.probability for each in new], least)]
 
 
-def _why(told: Told) -> str:
+def _why(candidate: Candidate) -> str:
     """Return why a memory is shown, without a word of it or of the prompt."""
-    return f"{_probable(told)}, found by {' and '.join(told.hit.via_all)}"
+    return f"{_probable(candidate)}, found by {' and '.join(candidate.hit.via_all)}"
 
 
-def _why_not(told: Told, session: AgentSession, settings: HookSettings) -> str:
+def _why_not(candidate: Candidate, session: AgentSession, settings: HookSettings) -> str:
     """Return why `select` leaves out a memory."""
-    if session.has_shown(told.hit.insight.id, told.hit.insight.content):
+    if session.has_shown(candidate.hit.insight.id, candidate.hit.insight.content):
         return "this session was shown it before"
-    if told.probability >= unasked.BESIDE * settings.min_probability:
-        return f"{_probable(told)}, which would do beside a surer one"
-    return f"{_probable(told)}, less than {settings.min_probability:.2f}"
+    if candidate.probability >= unasked.BESIDE * settings.min_probability:
+        return f"{_probable(candidate)}, which would do beside a surer one"
+    return f"{_probable(candidate)}, less than {settings.min_probability:.2f}"
 
 
-def _probable(told: Told) -> str:
-    judgement = _judgement(told.hit)
+def _probable(candidate: Candidate) -> str:
+    judgement = _judgement(candidate.hit)
     traits = "" if judgement is UNSET else f" ({traits_text(judgement)})"
-    return f"probability {told.probability:.2f}{traits}"
+    return f"probability {candidate.probability:.2f}{traits}"
 
 
 def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:

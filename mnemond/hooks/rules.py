@@ -21,7 +21,7 @@ from mnemond.model.changes import TriggerCount
 from mnemond.text.prompt_escape import inert
 from mnemond.text.triggers import ToolCall, tool_call
 from mnemond.wire.hook_payload import HookEvent
-from mnemond.wire.hooks import Said, Verdict
+from mnemond.wire.hooks import HookReply, Verdict
 
 MAX_SHOWN: Final = 3
 """Rules shown before one call."""
@@ -56,7 +56,7 @@ class HeldCall(msgspec.Struct):
 
 
 class KeptAsShown(Protocol):
-    """What a session is known to have been shown, also after it is resumed or the daemon began anew."""
+    """Texts that a session was shown, kept when it is resumed and when the daemon starts again."""
 
     def has_shown(self, insight_id: str, text: str) -> bool:
         """Return True if it was shown this text of a memory."""
@@ -68,14 +68,18 @@ class KeptAsShown(Protocol):
 
 
 class ShownRules:
-    """What one session was shown of rules. A compaction of its context does not change that: a rule is shown once."""
+    """Rules that one session was shown. A compaction of its context does not change that: a rule is shown once.
+
+    `shown`: by rule, the call that was held back for it; `refused`: rules with `ask` and the calls that were refused
+    for them, in hosts that cannot ask; `held`: how many calls were held back; `last`: the last call and its answer.
+    """
 
     def __init__(self, kept: KeptAsShown) -> None:
         self._kept = kept
         self.shown: OrderedDict[tuple[str, str], HeldCall | None] = OrderedDict()
-        self.asked: OrderedDict[tuple[str, str, int], None] = OrderedDict()
+        self.refused: OrderedDict[tuple[str, str, int], None] = OrderedDict()
         self.held = 0
-        self.last: tuple[tuple[str, int], Said] = (("", 0), "")
+        self.last: tuple[tuple[str, int], HookReply] = (("", 0), "")
 
     def show(self, rules: Iterable[Rule], held: HeldCall | None) -> None:
         """Note that rules were shown, with the call that was held back for them."""
@@ -98,13 +102,13 @@ class ShownRules:
             if held is not None and held.call == call:
                 held.again = True
 
-    def has_asked(self, rule: Rule, call: int) -> bool:
-        """Return True, from the second time on, if a rule was shown before this very call."""
+    def note_refusal(self, rule: Rule, call: int) -> bool:
+        """Record that a call is refused for a rule; return True if the same call was refused for it before."""
         key = (*rule.key, call)
-        known = key in self.asked
-        self.asked[key] = None
-        while len(self.asked) > MAX_KEPT:
-            self.asked.popitem(last=False)
+        known = key in self.refused
+        self.refused[key] = None
+        while len(self.refused) > MAX_KEPT:
+            self.refused.popitem(last=False)
         return known
 
     def followed(self) -> list[tuple[str, str]]:
@@ -122,7 +126,7 @@ class RuleGuard:
 
     async def before(
         self, event: HookEvent, shown: ShownRules, warm: OpenStore, project: str | None, settings: HookSettings
-    ) -> Said:
+    ) -> HookReply:
         """Return what to say before a call: a text, a Verdict, or nothing. Raises MnemonError."""
         use = event.tool
         if use is None or settings.rules == "off":
@@ -148,7 +152,7 @@ class RuleGuard:
     def _decide(
         self, event: HookEvent, shown: ShownRules, call: ToolCall, key: int, fitting: Sequence[Rule],
         settings: HookSettings,
-    ) -> tuple[Said, Sequence[Rule]]:  # fmt: skip
+    ) -> tuple[HookReply, Sequence[Rule]]:  # fmt: skip
         now_s = self._stopwatch()
         held = HeldCall(key, now_s)
         if denying := [rule for rule in fitting if rule.enforce == "deny"][:MAX_SHOWN]:
@@ -157,7 +161,7 @@ class RuleGuard:
         asking = [rule for rule in fitting if rule.enforce == "ask"][:MAX_SHOWN]
         if asking and event.asks:
             return Verdict("ask", _lines(_ASKS, asking)), asking
-        due = [rule for rule in asking if not shown.has_asked(rule, key)]
+        due = [rule for rule in asking if not shown.note_refusal(rule, key)]
         is_enforced = bool(due)
         due += [rule for rule in fitting if rule.enforce == "tell" and shown.is_due(rule, key, now_s)]
         due = due[:MAX_SHOWN]

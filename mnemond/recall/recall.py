@@ -46,7 +46,7 @@ from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
 from mnemond.recall.rerank import SHORT_QUERY, Reranked, RerankRequest, rerank
 from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared, with_own_project_first
-from mnemond.recall.unasked import judged
+from mnemond.recall.unasked import judge
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
 from mnemond.text.tokens import index_terms
@@ -178,7 +178,7 @@ def _explained(query: Query, reranked: Reranked, profile: Profile) -> Sequence[H
 
 def _with_judgement(snapshot: Snapshot, request: RankingRequest, hits: Sequence[Hit]) -> list[Hit]:
     """Add to the best results if they would be told unasked, with a prompt of the words of the question."""
-    found = judged(snapshot, request.query.text, hits, request.vector, request.embedder)
+    found = judge(snapshot, request.query.text, hits, request.vector, request.embedder)
     explained = [
         hit
         if hit.explanation is None

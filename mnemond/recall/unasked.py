@@ -280,7 +280,7 @@ REASONS: Final = 3
 """Traits that are named as reasons, those that count most."""
 
 
-def judged(
+def judge(
     snapshot: Snapshot,
     text: str,
     hits: Sequence[Hit],
@@ -360,9 +360,9 @@ MOST_BESIDE: Final = 3
 """Memories told in all if some of them are only told beside a sure one."""
 
 
-def told(probabilities: Sequence[float], least: float) -> int:
-    """Return how many of some memories, the most probable first, are told: those of at least the probability `least`,
-    and what is told beside them."""
+def shown_count(probabilities: Sequence[float], least: float) -> int:
+    """Return how many memories to show, of probabilities in descending order: those of at least `least`, and those
+    that come beside them, see `BESIDE`."""
     sure = sum(each >= least for each in probabilities)
     if not 0 < sure < MOST_BESIDE:
         return sure

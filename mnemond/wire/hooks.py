@@ -18,18 +18,17 @@ from mnemond.wire.jsonrpc import Foreign, clean, encode_error
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What is said before a call of a tool is made: the reason why it is refused, or why its user has to decide."""
+    """An answer before a call of a tool: refuse it, or let its user decide, with the reason."""
 
     decision: Literal["ask", "deny"]
     reason: str
 
 
-Said: TypeAlias = str | Verdict
+HookReply: TypeAlias = str | Verdict
+"""The text for the model, empty for none; a Verdict only before a call of a tool."""
 
-HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, Said]]
-"""Returns the text for the model, empty for none; before a call of a tool it may be a Verdict. Awaits nothing but
-Deferreds; may raise anything. It runs to its end
-even if the host no longer waits."""
+HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, HookReply]]
+"""Awaits nothing but Deferreds; may raise anything. It runs to its end even if the host no longer waits."""
 
 LATENCY_NAME: Final = "(hook)"
 """The name of hooks among the methods whose latencies are counted."""
@@ -64,7 +63,7 @@ class Hooks:
         text = run_now(self._text(self._handler, payload.event, call), spawn)
         return self._in_time(payload, text, spawn, within_s) if isinstance(text, Deferred) else reply(payload, text)
 
-    async def _text(self, handler: HookHandler, event: HookEvent, call: Call) -> Said:
+    async def _text(self, handler: HookHandler, event: HookEvent, call: Call) -> HookReply:
         """A MnemonError is of no use to a host: the next request that uses the store reports it. A defect is logged
         even if the host has its empty answer already."""
         with self._boundary():
@@ -74,7 +73,7 @@ class Hooks:
                 return ""
         return ""
 
-    def _in_time(self, payload: Payload, text: Deferred[Said], spawn: Spawn, within_s: float) -> Deferred[Reply]:
+    def _in_time(self, payload: Payload, text: Deferred[HookReply], spawn: Spawn, within_s: float) -> Deferred[Reply]:
         answer: Deferred[Reply] = Deferred()
         settled = trio.Event()
         text.subscribe(settled.set)
@@ -100,7 +99,7 @@ _LAST_LINE = 200
 _encoder = msgspec.json.Encoder()
 
 
-def reply(payload: Payload, said: Said = "") -> bytes:
+def reply(payload: Payload, said: HookReply = "") -> bytes:
     """Return one line without its newline: what is said, bounded, if the host takes it; else that all is well.
 
     Only keys that the host knows: Codex refuses an answer with any other.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mnemond.config.settings import HookSettings
-from mnemond.hooks.budget import BRIEF_SHARE, NOTHING, WEAKEST, Told, bar, fit, fit_brief, size
+from mnemond.hooks.budget import BRIEF_SHARE, NOTHING, WEAKEST, Candidate, bar, fit, fit_brief, size
 from mnemond.hooks.memory import select
 from mnemond.hooks.prompt_text import PromptText, render_prompt_memories
 from mnemond.hooks.sessions import AgentSession
@@ -30,7 +30,7 @@ WEAK, LEAST = 0.46, HookSettings().min_probability
 """What just passes, and the least that does."""
 
 
-def told(number: int, probability: float, words: int = 12) -> Told:
+def scored(number: int, probability: float, words: int = 12) -> Candidate:
     """A result, some thirty tokens long."""
     when = "2026-02-18T09:00:00.000000Z"
     text = " ".join([f"memory {number}", *["quokka"] * words])
@@ -38,7 +38,7 @@ def told(number: int, probability: float, words: int = 12) -> Told:
         f"{number:08d}-0000-4000-8000-000000000000", text, "fact", 3, (), (), "user", 0, 0.5, when, when, None, None
     )
     signals = Signals(0.5, 0.0, 0.5, 0.0)
-    return Told(RecallHit(view, 0.5, "GENERAL", "keyword", ("keyword",), "high", signals), probability)
+    return Candidate(RecallHit(view, 0.5, "GENERAL", "keyword", ("keyword",), "high", signals), probability)
 
 
 class Session:
@@ -46,7 +46,7 @@ class Session:
 
     def __init__(self, settings: HookSettings) -> None:
         self.session, self.settings = AgentSession(), settings
-        self.shown: list[Told] = []
+        self.shown: list[Candidate] = []
         self.texts: list[str] = []
 
     def begins(self, characters: int) -> None:
@@ -58,7 +58,7 @@ class Session:
         self.session.begun = fitted.tokens
         self.texts.append(fitted.rendered.text)
 
-    def asks(self, *found: Told) -> list[Told]:
+    def asks(self, *found: Candidate) -> list[Candidate]:
         """What one prompt is shown."""
         fitted = fit(
             select(list(found), self.session, self.settings.min_probability),
@@ -68,9 +68,9 @@ class Session:
             self.session.begun,
         )
         self.session.mark_shown([(it.id, it.content) for it in fitted.rendered.shown], fitted.tokens)
-        self.shown += fitted.told
+        self.shown += fitted.chosen
         self.texts.append(fitted.rendered.text)
-        return fitted.told
+        return fitted.chosen
 
     @property
     def tokens(self) -> int:
@@ -105,7 +105,7 @@ def test_no_session_has_more_than_its_budget(prompts: list[list[float]], brief: 
     session.begins(brief)
     assert session.tokens <= math.ceil(budget * BRIEF_SHARE)
     for number, strengths in enumerate(prompts):
-        session.asks(*(told(10 * number + place, each) for place, each in enumerate(sorted(strengths, reverse=True))))
+        session.asks(*(scored(10 * number + place, each) for place, each in enumerate(sorted(strengths, reverse=True))))
     assert session.tokens == session.session.spent <= budget
     assert len({each.hit.insight.id for each in session.shown}) == len(session.shown)
 
@@ -114,7 +114,7 @@ def test_without_a_limit_everything_is_shown() -> None:
     session = Session(HookSettings(session_tokens=0))
     session.begins(6_000)
     assert session.tokens == 1_000  # of `max_characters`
-    assert all(session.asks(told(number, WEAK)) for number in range(PROMPTS))
+    assert all(session.asks(scored(number, WEAK)) for number in range(PROMPTS))
 
 
 # ---------------------------------------------------------------- a session of fifty prompts
@@ -126,10 +126,10 @@ def test_weak_memories_that_come_first_leave_room_for_the_best() -> None:
     session = Session(HookSettings())
     session.begins(4_000)
     for number in range(40):
-        session.asks(told(number, WEAK))
+        session.asks(scored(number, WEAK))
     weak = len(session.shown)
     for number in range(40, PROMPTS):
-        session.asks(told(number, 0.95))
+        session.asks(scored(number, 0.95))
     best = [each for each in session.shown if each.probability > 0.9]
     assert weak <= 4
     assert len(best) >= 3
@@ -140,7 +140,7 @@ def test_excellent_memories_that_come_first_are_all_that_fits() -> None:
     session = Session(HookSettings())
     session.begins(4_000)
     for number in range(PROMPTS):
-        session.asks(told(number, 0.98 if number < 10 else WEAK))
+        session.asks(scored(number, 0.98 if number < 10 else WEAK))
     assert all(each.probability > 0.9 for each in session.shown)
     assert len(session.shown) >= 6
 
@@ -151,27 +151,27 @@ def test_in_any_order_the_shown_are_better_than_those_left_out(seed: int) -> Non
     strengths = [LEAST + (0.98 - LEAST) * chance.random() for _ in range(PROMPTS)]
     session = Session(HookSettings())
     for number, each in enumerate(strengths):
-        session.asks(told(number, each))
+        session.asks(scored(number, each))
     shown = [each.probability for each in session.shown]
     assert sum(shown) / len(shown) > sum(strengths) / len(strengths)
 
 
 def test_a_compaction_empties_the_budget_and_what_was_shown() -> None:
     session = Session(HookSettings())
-    assert session.asks(told(1, 0.9))
-    assert not session.asks(told(1, 0.9))
+    assert session.asks(scored(1, 0.9))
+    assert not session.asks(scored(1, 0.9))
     session.session.reset_context()
     assert session.session.spent == 0
-    assert session.asks(told(1, 0.9))
+    assert session.asks(scored(1, 0.9))
 
 
 def test_a_memory_that_says_something_else_is_shown_again() -> None:
     session = Session(HookSettings())
-    assert session.asks(told(1, 0.9))
-    hit = told(1, 0.9).hit
+    assert session.asks(scored(1, 0.9))
+    hit = scored(1, 0.9).hit
     hit = replace(hit, insight=replace(hit.insight, updated_at="2026-03-01T00:00:00.000000Z"))
-    assert not session.asks(Told(hit, 0.9))
-    assert session.asks(told(1, 0.9, words=13))
+    assert not session.asks(Candidate(hit, 0.9))
+    assert session.asks(scored(1, 0.9, words=13))
 
 
 async def test_a_daemon_keeps_to_it_over_fifty_prompts(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_brief_of_wide_letters_is_cut_to_its_tokens() -> None:
 def test_reasons_of_what_is_not_shown() -> None:
     settings = HookSettings(prompt_results=1, session_tokens=200)
 
-    def refused(spent: int, *found: Told, most: int = 4_000) -> list[str]:
+    def refused(spent: int, *found: Candidate, most: int = 4_000) -> list[str]:
         return [
             reason
             for _, reason in fit(
@@ -221,24 +221,26 @@ def test_reasons_of_what_is_not_shown() -> None:
             ).refused
         ]
 
-    assert refused(0, told(1, 0.9), told(2, 0.8)) == ["1 others come first"]
-    assert refused(120, told(1, 0.6)) == ["probability 0.60; what is left of the session's budget is for 0.95 and more"]
-    assert refused(180, told(1, 1.0)) == ["no room in the session's budget"]
-    assert refused(0, told(1, 0.9), most=100) == ["no room in hooks.max_characters"]
+    assert refused(0, scored(1, 0.9), scored(2, 0.8)) == ["1 others come first"]
+    assert refused(120, scored(1, 0.6)) == [
+        "probability 0.60; what is left of the session's budget is for 0.95 and more"
+    ]
+    assert refused(180, scored(1, 1.0)) == ["no room in the session's budget"]
+    assert refused(0, scored(1, 0.9), most=100) == ["no room in hooks.max_characters"]
     assert size(NOTHING) == 0
 
 
 def test_what_is_told_beside_a_surer_memory_is_told_with_it_alone() -> None:
     session = Session(HookSettings())
-    beside = told(2, 0.6 * LEAST)
+    beside = scored(2, 0.6 * LEAST)
     assert not session.asks(beside)
-    assert session.asks(told(1, 0.9), beside) == [told(1, 0.9), beside]
-    assert not session.asks(told(1, 0.9), told(3, 0.6 * LEAST)), "the surer one was shown before"
+    assert session.asks(scored(1, 0.9), beside) == [scored(1, 0.9), beside]
+    assert not session.asks(scored(1, 0.9), scored(3, 0.6 * LEAST)), "the surer one was shown before"
 
 
 def test_what_is_told_beside_another_is_not_told_once_room_is_scarce() -> None:
     session = Session(HookSettings(session_tokens=600))
-    while len(session.asks(told(len(session.texts), 0.99), told(100 + len(session.texts), 0.6 * LEAST))) == 2:
+    while len(session.asks(scored(len(session.texts), 0.99), scored(100 + len(session.texts), 0.6 * LEAST))) == 2:
         assert len(session.texts) < PROMPTS
     assert session.shown[-1].probability == 0.99
     assert session.tokens < 400

@@ -15,7 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.hooks.rules import MAX_HELD
 from mnemond.mcp import tools
 from mnemond.wire.hook_payload import HookEvent, Host, Moment, ToolUse
-from mnemond.wire.hooks import Said, Verdict
+from mnemond.wire.hooks import HookReply, Verdict
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, Desk, desk
 
@@ -36,7 +36,7 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-async def before(over: Desk, tool: ToolUse, **fields: Any) -> Said:
+async def before(over: Desk, tool: ToolUse, **fields: Any) -> HookReply:
     """What is said before a call."""
     known = {"host": Host.CLAUDE_CODE, "session": "s", "cwd": APOLLO, "takes_context": True, "asks": True}
     event = HookEvent(**{**known, **fields}, moment=Moment.TOOL_USE, tool=tool)

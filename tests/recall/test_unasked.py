@@ -20,7 +20,7 @@ from mnemond.model.memory import Cue
 from mnemond.model.query import Hit, Mode, Query
 from mnemond.recall import unasked
 from mnemond.recall.recall import recall
-from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, told, traits
+from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, shown_count, traits
 from mnemond.text.prompt_words import says_nothing
 from tests.examples import examples
 from tests.index.worlds import insight
@@ -233,15 +233,15 @@ def test_the_best_of_many_pieces_is_less_probable() -> None:
 )
 def test_beside_a_sure_memory_another_is_told(probabilities: list[float], count: int) -> None:
     assert BESIDE == 0.5
-    assert told(probabilities, 0.45) == count
+    assert shown_count(probabilities, 0.45) == count
 
 
 def test_retired_memories_are_not_judged() -> None:
     index = MemoryIndex.build([(insight("a", NOTES[0]), None), (insight("b", NOTES[1]), None)], [], 2)
     hits = recall(index.snapshot, Query("staging postgres", explain=True), None, time.perf_counter).hits
     other = MemoryIndex.build([(insight("c", NOTES[0]), None)], [], 2).snapshot
-    assert unasked.judged(other, "staging postgres", hits, None, None) == []
-    assert unasked.judged(other, "staging postgres", [], None, None) == []
+    assert unasked.judge(other, "staging postgres", hits, None, None) == []
+    assert unasked.judge(other, "staging postgres", [], None, None) == []
 
 
 def test_coefficients_have_one_value_a_trait() -> None:
