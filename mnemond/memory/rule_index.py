@@ -10,7 +10,6 @@ import msgspec
 from mnemond.memory.rules import has_rule
 from mnemond.model.memory import Enforcement, Insight, Scope, is_same_project
 from mnemond.text.triggers import (
-    FAMILIES,
     ToolCall,
     Trigger,
     fits_command,
@@ -19,6 +18,7 @@ from mnemond.text.triggers import (
     has_words,
     path_pattern,
     read_trigger,
+    tool_names,
     words_in,
 )
 
@@ -51,7 +51,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a session was shown, once."""
+        """Identify the rule among those that a session was shown."""
         return self.id, self.pattern
 
 
@@ -90,7 +90,7 @@ class RuleIndex:
                 parts = words_in(trigger.pattern)
                 place, key = self._of_words, _longest(each for each in parts if each.isascii())
             case "tool":
-                begins = "" if trigger.tool in FAMILIES else trigger.tool.partition("*")[0]
+                begins = "" if trigger.tool in tool_names().families else trigger.tool.partition("*")[0]
                 self._of_tools.setdefault(trigger.tool, []).append(_Compiled(rule, trigger, (begins,)))
                 return
         place.setdefault("" if "*" in key else key, []).append(_Compiled(rule, trigger, parts))

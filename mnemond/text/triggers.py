@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from mnemond.text.caches import text_cache
-from mnemond.text.resources import regex
+from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.shell_commands import MAX_LINE, commands_of
 
 Kind = Literal["command", "path", "tool", "words"]
@@ -23,24 +23,25 @@ WORDS: Final = "words"
 MAX_STARS: Final = 8
 """Stars of a pattern: each is one search in a text."""
 
-SHELLS: Final = frozenset((
-    "bash", "shell", "run_shell_command", "exec_command", "local_shell", "execute_command", "run_command",
-    "run_terminal_cmd", "run_in_terminal", "terminal", "powershell", "pwsh", "sh",
-))  # fmt: skip
-EDITORS: Final = frozenset((
-    "edit", "write", "multiedit", "notebookedit", "apply_patch", "replace", "write_file", "create_file", "edit_file",
-    "str_replace", "strreplace", "search_replace", "insert_edit_into_file", "write_to_file", "replace_in_file",
-    "delete", "delete_file", "create",
-))  # fmt: skip
-WRITERS: Final = frozenset(("write", "write_file", "create_file", "write_to_file", "create"))
-READERS: Final = frozenset((
-    "read", "read_file", "read_many_files", "view", "view_image", "grep", "glob", "ls", "list_directory",
-    "search_file_content", "notebookread", "webfetch", "websearch", "web_fetch", "google_web_search", "toolsearch",
-))  # fmt: skip
-"""Names of tools, casefolded, of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI and Cline, by what they do."""
 
-FAMILIES: Final = {"bash": SHELLS, "shell": SHELLS, "edit": EDITORS, "write": WRITERS, "read": READERS}
-"""Names that stand for every host's tools of a kind."""
+class ToolNames(NamedTuple):
+    """Casefolded names of tools of all hosts, by what the tools do; `families`: by the name that stands for them in a
+    trigger."""
+
+    shells: frozenset[str]
+    editors: frozenset[str]
+    readers: frozenset[str]
+    families: dict[str, frozenset[str]]
+
+
+@on_first_use
+def tool_names() -> ToolNames:
+    """Return the names of `text/data/tool_names.toml`."""
+    names = read("tool_names", dict[str, frozenset[str]])
+    shells, editors, readers = names["shells"], names["editors"], names["readers"]
+    families = {"bash": shells, "shell": shells, "edit": editors, "write": names["writers"], "read": readers}
+    return ToolNames(shells, editors, readers, families)
+
 
 _FORMS: Final = "write TOOL:PATTERN, as in Bash:git push* or Edit:migrations/**, a tool's name, or words:drop table"
 _TOOL = regex(r"[A-Za-z_*][A-Za-z0-9_.*-]{0,99}")
@@ -70,7 +71,7 @@ class ToolCall(NamedTuple):
     @property
     def changes(self) -> bool:
         """False for a tool that only reads."""
-        return self.tool not in READERS
+        return self.tool not in tool_names().readers
 
     def words(self) -> frozenset[str]:
         """Return the words of the text."""
@@ -87,7 +88,7 @@ def tool_call(tool: str, line: str, paths: Iterable[str], text: str, directory: 
     line, name = line[:MAX_LINE], tool.casefold()
     patched = patched_files(line) or patched_files(text[:MAX_LINE])
     segments = tuple(path_segments(each, directory) for each in islice((*paths, *patched), MAX_PATHS))
-    commands = tuple(commands_of(line)) if name in SHELLS else ()
+    commands = tuple(commands_of(line)) if name in tool_names().shells else ()
     return ToolCall(name, commands, segments, text.casefold(), "apply_patch" if patched else name)
 
 
@@ -124,10 +125,11 @@ def read_trigger(text: str) -> Trigger:
         return Trigger("words", "", pattern.casefold())
     if not pattern:
         return Trigger("tool", tool, "")
-    if tool in SHELLS:
+    names = tool_names()
+    if tool in names.shells:
         program, space, rest = pattern.partition(" ")  # programs of a call are named without their directory
         return Trigger("command", tool, f"{program.rpartition('/')[2] or program}{space}{rest}")
-    if tool in FAMILIES or tool in EDITORS or tool in READERS or tool.strip("*") == "":
+    if tool in names.families or tool in names.editors or tool in names.readers or tool.strip("*") == "":
         return Trigger("path", tool, pattern)
     return Trigger("words", tool, pattern.casefold())
 
@@ -142,7 +144,7 @@ def has_tool(trigger: Trigger, tool: str) -> bool:
     """Return True if a trigger is about a tool of this (casefolded) name."""
     if not trigger.tool or trigger.tool == tool:
         return True
-    family = FAMILIES.get(trigger.tool)
+    family = tool_names().families.get(trigger.tool)
     if family is not None:
         return tool in family
     return "*" in trigger.tool and fits(trigger.tool, tool)
@@ -150,7 +152,7 @@ def has_tool(trigger: Trigger, tool: str) -> bool:
 
 @text_cache(maxsize=MAX_PATTERNS)
 def _chunks(pattern: str) -> tuple[str, list[str], str | None]:
-    """What stands before, between and after the stars of a pattern; no end if it has none."""
+    """Return the text before, between and after the stars of a pattern; None for the last if it has no star."""
     first, *rest = pattern.split("*")
     return (first, rest[:-1], rest[-1]) if rest else (first, [], None)
 
