@@ -390,9 +390,8 @@ def _high_water(evidence: Evidence) -> Steps:
 @check("vector_shapes", "fast", "vectors are as long as they should be")
 def _vector_shapes(evidence: Evidence) -> Steps:
     odd = evidence.connection.column(
-        "SELECT id FROM insights WHERE embedding IS NOT NULL"
-        " AND (embedding_model IS NULL"
-        "   OR (length(embedding) IS NOT 4 * embedding_dim AND length(embedding) IS NOT 8 * embedding_dim))"
+        "SELECT id FROM insights WHERE embedding IS NOT NULL"  # noqa: S608 - names only
+        f" AND (embedding_model IS NULL OR ({VECTOR_FITS.format('embedding_dim')}) IS NOT TRUE)"
     )
     next_ = "mnemonctl embed --all makes them again"
     yield from Tally(odd).problems("vectors differ in length or model from their rows", next_)
