@@ -20,7 +20,7 @@ from mnemond.wire.dispatch import Call, handles
 
 
 class CuesHandlers:
-    """What is missing is read in a thread; what is applied is embedded by the backfill that follows it."""
+    """Lists memories without cues, read in a thread, and applies cues; the backfill embeds them afterwards."""
 
     def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores

@@ -20,10 +20,10 @@ from mnemond.wire.dispatch import Call, handles
 
 
 class RuleBooks:
-    """The compiled rules of every store that was asked for them. For the event loop's thread.
+    """The compiled rules of each store, made when a call is first compared with them. For the event loop's thread.
 
-    A store's rules are compiled again when one of them changed; a generation of the index in which none did costs a
-    look at one column.
+    They are compiled again when a memory with a trigger changed; a new snapshot without such a change costs one pass
+    over a column.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class _Book:
 
 
 class RuleHandlers:
-    """A memory with a trigger is a rule; `hooks.rules` applies them."""
+    """Lists and sets rules, the memories with triggers; `hooks.rules` applies them before calls."""
 
     def __init__(self, open_stores: OpenStores, identities: Identities, books: RuleBooks) -> None:
         self._books = books

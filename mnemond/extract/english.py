@@ -345,11 +345,11 @@ _DOING: Final = regex(
     r"|talking|waiting|sitting|crying|calling|asking|coming)\b(?!.{0,80}\b(?:every|on \w+days|always|usually)\b)",
     re.IGNORECASE,
 )
-"""What a person is doing at the moment."""
+"""Something that a relative or colleague is doing at the moment."""
 _HEARD: Final = regex(
     r"(?:i|we) (?:(?:have|just|once|also) |'ve )?(?:read|heard|learn(?:ed|t)|saw|seen) that\b", re.IGNORECASE
 )
-"""What a person knows from others only."""
+"""An opening of a sentence about something that its speaker read or heard."""
 _STILL: Final = regex(
     r"\A(?:(?:but|and|still|also|please|just) )+"
     r"(?=(?:no|run|use|keep|write|ask|check|add|always|never|don't|put|give)\b)",
@@ -566,7 +566,7 @@ _MOMENT: Final = regex(
     re.IGNORECASE,
 )
 _EACH_TIME: Final = regex(r"\b(?:always|never|whenever|every time|each time)\b", re.IGNORECASE)
-"""What is to be done each time before a commit is no order of the moment."""
+"""Words of a standing rule: "always … before a commit" is no order of the moment."""
 _EXCLAIMED: Final = regex(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
 
 

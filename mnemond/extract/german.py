@@ -202,7 +202,7 @@ _SAYING: Final = regex(
 )
 """A saying or an opinion of another person."""
 _WITHIN: Final = regex(r"(?:in|an|auf|mit|von|bei|für|aus|zu|nach|über|unter|vor) (?:dem|der|denen|den|die|das)\b", _I)
-"""What begins a relative clause behind an order: "schreib einen Test, in dem der Nutzer 17 ist"."""
+"""The beginning of a relative clause behind an order: "schreib einen Test, in dem der Nutzer 17 ist"."""
 _SAYS: Final = regex(r"(?:sagt|meint|findet|glaubt|behauptet)\b")
 _DUTY: Final = regex(r"\A(?:du (?:musst|sollst)|(?:musst|sollst) du) (?!nichts?\b)", _I)
 """Words before what is to be done, or is not any more."""

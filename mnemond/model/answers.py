@@ -206,8 +206,8 @@ class PathStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unasked(msgspec.Struct, frozen=True, gc=False):
-    """How probable it is that a prompt of the question's words needs the memory, and what the traits that count most
-    add to the logarithm of the odds."""
+    """The `probability`, in [0, 1], that a prompt of the question's words needs the memory; `reasons`: by trait, of
+    those that count most, what it adds to the logarithm of the odds."""
 
     probability: float
     reasons: dict[str, float]

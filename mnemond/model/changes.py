@@ -261,7 +261,8 @@ class Showing(msgspec.Struct, frozen=True):
 
 
 class TriggerCount(msgspec.Struct, frozen=True):
-    """How often a trigger of a memory matched a call, the rule was shown, and a held call was not made again."""
+    """Counts of a trigger of a memory: calls that `matched`, times `shown`, held calls that were not made again
+    (`followed`)."""
 
     id: str
     pattern: str

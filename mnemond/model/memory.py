@@ -119,7 +119,7 @@ class Trigger(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class TextWithCues(NamedTuple):
-    """What the vectors of a memory are made of."""
+    """The text and the cues that the vectors of a memory are made of."""
 
     content: str
     cues: tuple[Cue, ...] = ()
@@ -176,7 +176,7 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def text(self) -> TextWithCues:
-        """What its vectors are made of."""
+        """The texts that its vectors are made of."""
         return TextWithCues(self.content, self.cues)
 
 

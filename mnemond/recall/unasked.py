@@ -1,9 +1,9 @@
-"""Decide if a memory is told unasked: how probable is it that a prompt needs it?
+"""Judge how probable it is that a prompt needs a memory, for context that nothing requested.
 
-The confidence of a recall answers another question: someone has asked, and wants the best there is. A prompt is mostly
-not a question to memory, and says things in words that any memory shares. So a small model of its own judges each
-result: a logistic of a few plain traits, with coefficients in `text/data/unasked.toml`, one set for each embedder and
-script (docs/decisions/0043-what-is-told-unasked.md; fitted by `python -m benchmarks.unasked_fit`).
+The confidence of a recall rates answers to a question, of which the best is wanted. A prompt is mostly no question to
+memory, and says things in words that any memory shares. So a small model of its own rates each result: a logistic
+of a few plain traits, with coefficients in `text/data/unasked.toml`, one set for each embedder and script
+(docs/decisions/0043-what-is-told-unasked.md; fitted by `python -m benchmarks.unasked_fit`).
 """
 
 from __future__ import annotations

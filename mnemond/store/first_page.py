@@ -250,7 +250,8 @@ class _FirstPage:
         return not any(stored_rows.unusable_columns(table, row) for row in rows)
 
     def _rows(self, table: str, tree: int, roots: Mapping[str, int], many: int) -> list[dict[str, Any]] | None:
-        """The first rows of a tree, or the last if these cannot be read, as rows of a table; None if they are none."""
+        """Return the first rows of a tree, or the last if these cannot be read, by column; None if they are not rows of
+        the table."""
         self.write({**roots, table: tree})
         names = [each.name for each in self._tables.columns[table]]
         named = _IS_NAMED if table in ("entity_aliases", "memory_entities") else ""

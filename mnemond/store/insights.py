@@ -35,7 +35,7 @@ _NAMES = ", ".join(COLUMNS) + (  # noqa: S608 - names only
     ", (SELECT json_group_array(json_object('pattern', pattern, 'enforce', enforce, 'state', state)) FROM"
     " (SELECT pattern, enforce, state FROM triggers WHERE memory = insights.number ORDER BY ord)) AS triggers"
 )
-"""What is read of an insight: its columns, and its cues and triggers as JSON."""
+"""Columns that are read of an insight, the last two its cues and triggers as JSON."""
 NONE: Final = "[]"
 """No cues, or no triggers."""
 _WIDTH = len(COLUMNS) + 2

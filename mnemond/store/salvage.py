@@ -247,6 +247,7 @@ def _mend_header(copy: Path) -> None:
 
 
 PAGES_SAMPLED: Final = 16
+"""Pages after the first that are looked at for checksums: some of them may be damaged or empty."""
 
 
 def _has_checksums(copy: Path) -> bool:

@@ -1,6 +1,6 @@
-"""Passwords told by their place: options of programs, cookies, cells of tables, sentences that end in their name.
+"""Find passwords by their place: options of programs, cookies, cells of tables, sentences that end in their name.
 
-Each function yields (start, end) of the values in a text, or tells if a text may have one. Patterns start at fixed
+Each function yields (start, end) of the values in a text, or says if a text may have one. Patterns start at fixed
 strings and their repetitions are bounded, so the time is linear for any text.
 """
 
@@ -57,7 +57,7 @@ _COMMAND = regex(
     + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?[ \t](?:{option})" for programs, option in _CLIENTS)
 )
 _WITH_SPACE = regex(r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?[ \t]-p (?=[^\s-])")
-"""What is meant as a password: MySQL asks for one, and reads a name of a database."""
+"""`-p` and a space before a word: meant as a password, though MySQL asks for one and reads the word as a database."""
 
 
 _BEFORE_OPTION = (" -", "\t-", " /", "rabbitmqctl", "chpasswd")

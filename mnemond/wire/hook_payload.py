@@ -61,6 +61,7 @@ MAX_TOOL_LINE = 131_072
 """Characters of a shell line that are looked at: a command may follow the whole text of a file."""
 
 MAX_TOOL_PATHS = 50
+"""Paths of one call, and words of a command that is sent as a list, that are read."""
 
 
 class ToolUse(msgspec.Struct, frozen=True):
