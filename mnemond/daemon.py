@@ -30,7 +30,7 @@ from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities
-from mnemond.api.rules import RuleBooks, RuleHandlers
+from mnemond.api.rules import CompiledRules, RuleHandlers
 from mnemond.api.sessions import SessionHandlers
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
@@ -120,7 +120,7 @@ class Daemon:
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._briefs = Briefs(self.open_stores, clock)
         self._prompts = PromptFiles(data_dir, self._warn)
-        self._rule_books = RuleBooks()
+        self._compiled_rules = CompiledRules()
         self._agents = self._build_agent_memory(data_dir, config, clock, identities)
         life = ProcessState(
             uptime_s=lambda: monotonic_s() - self._started_s,
@@ -156,7 +156,7 @@ class Daemon:
                 CuesHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
-                RuleHandlers(self.open_stores, identities, self._rule_books),
+                RuleHandlers(self.open_stores, identities, self._compiled_rules),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
                 self._agents,
@@ -199,7 +199,7 @@ class Daemon:
             projects=self.projects,
             queue=self.exchanges,
             uses=self.uses,
-            rule_books=self._rule_books,
+            compiled_rules=self._compiled_rules,
             sessions=sessions,
             seen=LastSeen(clock.now_us),
             clock=clock,

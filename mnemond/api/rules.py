@@ -19,31 +19,31 @@ from mnemond.wire.deferred import in_task
 from mnemond.wire.dispatch import Call, handles
 
 
-class RuleBooks:
-    """The compiled rules of each store, made when a call is first compared with them. For the event loop's thread.
+class CompiledRules:
+    """The rules of each store, compiled when a call is first compared with them. For the event loop's thread.
 
     They are compiled again when a memory with a trigger changed; a new snapshot without such a change costs one pass
     over a column.
     """
 
     def __init__(self) -> None:
-        self._books: dict[str, _Book] = {}
+        self._compiled: dict[str, _StoreRules] = {}
 
     async def rules_for(self, warm: OpenStore, call: ToolCall) -> list[Rule]:
         """Return the rules of a store that fit a call, those that matter most first."""
-        book = self._books.get(warm.store.name)
-        if book is None or book.store is not warm.store:
+        rules = self._compiled.get(warm.store.name)
+        if rules is None or rules.store is not warm.store:
             off = await in_task(warm.store.read, all_off)
-            book = self._books[warm.store.name] = _Book(warm.store, off=off)
-        return [] if book.off else book.current().matching(call)
+            rules = self._compiled[warm.store.name] = _StoreRules(warm.store, off=off)
+        return [] if rules.off else rules.current().matching(call)
 
     def switched(self, store: str, *, on: bool) -> None:
         """Note that the rules of a store were switched on or off."""
-        if store in self._books:
-            self._books[store].off = not on
+        if store in self._compiled:
+            self._compiled[store].off = not on
 
 
-class _Book:
+class _StoreRules:
     def __init__(self, store: Store, *, off: bool) -> None:
         self.store = store
         self.off = off
@@ -64,8 +64,8 @@ class _Book:
 class RuleHandlers:
     """Lists and sets rules, the memories with triggers; `hooks.rules` applies them before calls."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, books: RuleBooks) -> None:
-        self._books = books
+    def __init__(self, open_stores: OpenStores, identities: Identities, compiled: CompiledRules) -> None:
+        self._compiled = compiled
         self._open_stores = open_stores
         self._identities = identities
 
@@ -102,7 +102,7 @@ class RuleHandlers:
         identity = self._identities.of(warm, params, call=call)
         if params.id is None:
             result = await submitted(warm, propose_switch(identity, on=state == "on"), RuleResult)
-            self._books.switched(warm.store.name, on=state == "on")
+            self._compiled.switched(warm.store.name, on=state == "on")
             return result
         setting = Setting(id=params.id, state=state, enforce=enforce, scope=scope_of(params))
         return await submitted(warm, propose_setting(setting, identity, one_active), RuleResult)

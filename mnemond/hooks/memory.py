@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
-from mnemond.api.rules import RuleBooks
+from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_sessions import HookPreviewParams, HookPreviewResult, PreviewMemory
 from mnemond.api.uses import Uses
@@ -92,7 +92,7 @@ class AgentMemory:
         projects: Projects,
         queue: ExchangeQueue,
         uses: Uses,
-        rule_books: RuleBooks,
+        compiled_rules: CompiledRules,
         sessions: AgentSessions,
         seen: LastSeen,
         clock: Clock,
@@ -112,7 +112,7 @@ class AgentMemory:
         self._projects = projects
         self._queue = queue
         self._uses = uses
-        self._rules = RuleGuard(rule_books, uses, stopwatch)
+        self._rules = RuleGuard(compiled_rules, uses, stopwatch)
         self._sessions = sessions
         self.seen = seen
         self._clock = clock

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from mnemond.api.rules import RuleBooks
+from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore
 from mnemond.api.uses import Uses
 from mnemond.config.settings import HookSettings
@@ -119,8 +119,8 @@ class ShownRules:
 class RuleGuard:
     """Decides before every call of a tool. For the event loop's thread; awaits nothing but Deferreds."""
 
-    def __init__(self, books: RuleBooks, uses: Uses, stopwatch: Callable[[], float]) -> None:
-        self._books = books
+    def __init__(self, compiled: CompiledRules, uses: Uses, stopwatch: Callable[[], float]) -> None:
+        self._compiled = compiled
         self._uses = uses
         self._stopwatch = stopwatch
 
@@ -135,7 +135,7 @@ class RuleGuard:
         key = hash((call, event.agent))
         if use.id and shown.last[0] == (use.id, key):
             return shown.last[1]  # two hook files of one host
-        fitting = [rule for rule in await self._books.rules_for(warm, call) if _is_for(rule, project)]
+        fitting = [rule for rule in await self._compiled.rules_for(warm, call) if _is_for(rule, project)]
         shown.note_call(key)
         said, told = self._decide(event, shown, call, key, fitting, settings) if fitting else ("", ())
         if fitting:
