@@ -50,8 +50,9 @@ def open_database(
     durable write-ahead logging, SqliteError for everything the database refuses.
     """
     reason = wrong = None
-    if path.exists() and not path.is_file():
-        raise rejected(STORAGE, f"{path} is not a regular file", "move it away")
+    for suffix in ("", "-wal", "-shm"):
+        if (part := path.with_name(path.name + suffix)).exists() and not part.is_file():
+            raise rejected(STORAGE, f"{part} is not a regular file", "move it away")
     if path.exists() and not files.is_writable(path):
         connection, reason = files.connect_read_only(path)
     else:

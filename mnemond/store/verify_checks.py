@@ -197,10 +197,13 @@ def _modes(evidence: Evidence) -> Steps:
     log = path.with_name(f"{path.name}-wal")
     others = (f"{path.name}-shm", health.HIGH_WATER_FILE, health.FAULTS_FILE)
     for file in (path, log, *map(path.with_name, others)):
-        yield from _owned(file, 0o600)
+        yield from _owned(file, PRIVATE_FILE)
     if log.exists() and (size := log.stat().st_size) > MAX_LOG_BYTES:
         what = f"the write-ahead log has {size >> 20:,} MiB; {MAX_LOG_BYTES >> 20} are the most"
         yield Problem(what, str(log), "mnemonctl jobs run checkpoint; another program may be reading the store")
+
+
+PRIVATE_FILE: Final = 0o600
 
 
 def _owned(path: Path, mode: int) -> Steps:
@@ -211,6 +214,9 @@ def _owned(path: Path, mode: int) -> Steps:
     kind = "directory" if stat.S_ISDIR(found.st_mode) else "file"
     if stat.S_ISLNK(found.st_mode):
         yield Problem("a symbolic link is in the place of a file", str(path), "put the file itself there")
+        return
+    if mode == PRIVATE_FILE and not stat.S_ISREG(found.st_mode):
+        yield Problem("something that is no file is in the place of one", str(path), "move it away")
         return
     if found.st_uid != os.geteuid():
         what = f"the {kind} belongs to user {found.st_uid}, not to user {os.geteuid()}"

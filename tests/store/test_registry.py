@@ -20,7 +20,7 @@ from mnemond.store.health import Ballast
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import CancellableOpen, StoreRegistry
 from mnemond.store.store import Store
-from tests.store.factories import EMBEDDER, START_US, remember, stored
+from tests.store.factories import EMBEDDER, START_US, engine_at, remember, stored
 from tests.store.test_checksums import flip, root_of
 
 
@@ -194,12 +194,16 @@ async def test_those_who_wait_for_an_attempt_share_its_failure(tmp_path: Path, m
     assert attempts == ["default"] * 2  # who asks later is not told of an old failure
 
 
-async def test_a_pipe_in_the_place_of_a_store_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+async def test_a_pipe_in_the_place_of_a_store_or_its_log_is_refused(tmp_path: Path, suffix: str) -> None:
+    """A pipe as log let the store be opened, and every write fail; one as its index was called an error of the disk."""
     registry = registry_at(tmp_path)
     path = registry.path("default")
     path.parent.mkdir(parents=True)
-    os.mkfifo(path)
-    with trio.fail_after(30), pytest.raises(MnemonError, match="not a regular file"):
+    if suffix:
+        engine_at(path).close()
+    os.mkfifo(path.with_name(path.name + suffix))
+    with trio.fail_after(30), pytest.raises(MnemonError, match=f"mnemon.db{suffix} is not a regular file"):
         await registry.open("default")
 
 

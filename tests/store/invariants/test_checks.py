@@ -189,7 +189,7 @@ def test_a_matrix_of_another_form(tmp_path: Path) -> None:
         assert "float64, (6, 8)" in fired(found, "fast")["unit_vectors"]
 
 
-@pytest.mark.parametrize("what", ["names", "directory", "log", "link"])
+@pytest.mark.parametrize("what", ["names", "directory", "log", "link", "pipe"])
 def test_files_that_are_not_as_they_should_be(what: str, tmp_path: Path) -> None:
     path = tmp_path / "store" / "mnemon.db"
     path.parent.mkdir(mode=0o700)
@@ -201,9 +201,14 @@ def test_files_that_are_not_as_they_should_be(what: str, tmp_path: Path) -> None
         elif what == "link":
             path.with_name(f"{path.name}-shm").rename(tmp_path / "elsewhere")
             path.with_name(f"{path.name}-shm").symlink_to(tmp_path / "elsewhere")
+        elif what == "pipe":
+            path.with_name(f"{path.name}-shm").unlink()
+            os.mkfifo(path.with_name(f"{path.name}-shm"), 0o600)
         else:
             _overlong(path)
-        said = {"names": "2 names", "directory": "mode 0755", "log": "64 MiB", "link": "symbolic link"}[what]
+        said = {
+            "names": "2 names", "directory": "mode 0755", "log": "64 MiB", "link": "symbolic link", "pipe": "no file",
+        }[what]  # fmt: skip
         assert said in fired(found, "tick")["files"]
 
 
