@@ -8,7 +8,7 @@ the same words, or has another amount; if another value is given without a word 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from mnemond.memory.frame_pairs import related
 from mnemond.memory.frame_sides import PERSONAL
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES, Relation
 from mnemond.memory.merged_text import clauses
-from mnemond.text.frame_lists import BE, CHANGE, LOCATE, NAME, PRONOUN, USE, WORK, lists
+from mnemond.text.frame_lists import BE, CHANGE, LOCATE, NAME, PRONOUN, TIMES, USE, WORK, lists
 from mnemond.text.frames import MAX_TEXT, Frame, frames
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import index_terms
@@ -127,7 +127,7 @@ def judged(old: str, new: str, *, corrects: bool = False) -> ClausePair:
     """
     found = {each.relation: each for each in reversed(list(_pairs(old, new, corrects=corrects)))}
     if (pair := found.get(REPLACES)) is not None:
-        if _loses(old, new, pair):
+        if _loses(old, new, pair) or _loses_member(pair, new):
             return pair._replace(relation=CONTRADICTS, because=f"{pair.because}, but the old text says more")
         return pair
     return found.get(CONTRADICTS) or found.get(ANOTHER) or SILENT
@@ -159,10 +159,62 @@ def _loses(old: str, new: str, pair: ClausePair) -> bool:
             continue
         if frame.sentence != replaced.sentence:
             return True
-        most = 0 if of_person or _of_person(frame) else len(lost) if frame.inherited else MAX_LOST
+        own = bool(frame.relation) and not frame.inherited
+        most = 0 if of_person or own or _of_person(frame) else len(lost) if frame.inherited else MAX_LOST
         if len(lost) > most and not _is_reason(old, frame.text):
             return True
     return False
+
+
+_LIST: Final = regex(
+    r"\s*(?:[,;，；、]\s*|\s)(?:and|und|or|oder|plus|sowie|as well as|along with|together with|&)\s"
+    r"|,\s(?!(?:in|on|at|from|near|by|im|am|bei|in der)\s)|;\s|[，；、]|和|或|以及|还有|\s&\s"
+    r"|\s(?:with|mit|along|samt)\s(?=(?:my|her|his|our|their|meine[rmn]?|seine[rmn]?|ihre[rmn]?|unsere[rmn]?)\s)",
+    re.IGNORECASE,
+)
+"""What joins the members of a list, or two statements."""
+_GOES_WITH: Final = regex(
+    r"[\s,]+(?:because|since|so that|which|as it|weil|denn|damit|da)\s.*|[，,]?(?:因为|由于).*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A reason, which goes with what it is the reason of."""
+
+
+def _loses_member(pair: ClausePair, new: str) -> bool:
+    """Return True if the replaced clause lists more than the newer text ends or names again: "Redis and Kafka", of
+    which Redis ends. Without a word of what ends, the member with the verb is replaced."""
+    if not pair.old:
+        return False
+    frame, later = next(iter(frames(pair.old)), None), frames(new)
+    if frame is None:
+        return False
+    text = _GOES_WITH.sub("", pair.old)
+    members = _LIST.split(text)
+    weak = lists().weak
+    named = frozenset(index_terms(new)) | {unit.key for each in later for unit in (*each.units, *each.gone)}
+    ends = any(each.gone or each.denies for each in later if each.text == pair.new)
+    if _loses_place(frame, named):
+        return True
+    if len(members) == 1:
+        return False
+    verb = frozenset(index_terms(frame.verb_raw)) | {frame.verb}
+    for member in members:
+        said = {term for term in index_terms(member) if term not in weak} - verb
+        if not said or said <= named:
+            continue
+        if ends or not (verb & set(index_terms(member))):
+            return True
+    return False
+
+
+def _loses_place(frame: Frame, named: Collection[str]) -> bool:
+    """Return True if a clause with a time also says where, of which `named` has nothing: "at 9:30 in room Blue"."""
+    timed = [any(unit.kind in TIMES for unit in segment.units) for segment in frame.segments]
+    return any(timed) and any(
+        segment.role == "in" and not is_time and {unit.key for unit in segment.units}.isdisjoint(named)
+        for segment, is_time in zip(frame.segments, timed, strict=True)
+        if segment.units
+    )
 
 
 def _is_reason(text: str, clause: str) -> bool:

@@ -99,7 +99,7 @@ def _other_denial(pair: Topic) -> Verdict | None:
     known, said = content_of(old) | {old.verb}, content_of(new) | {new.verb}
     if old.denies and not new.denies and not new.gone:
         come = without(value_units(new), known)
-        return SUBJECT if come and without(value_units(old), said) else None
+        return SUBJECT if come and without((*value_units(old), *old.gone), said) else None
     ends = new.denies or lists().classes.get(new.verb) == "end"
     behind = (unit for each in new.segments if new.denies or (ends and each.role) for unit in each.units)
     denied = [*new.gone, *(unit for unit in behind if unit.raw != "mehr" and (new.denies or not _tells_when(unit)))]
@@ -146,7 +146,11 @@ def _other_slot(pair: Topic, reading: Reading) -> Verdict | None:
         return PERHAPS
     if (verdict := _other_complement(pair)) is not None:
         return verdict
-    return None if reading == "opposed" or _one_kind(pair) else PERHAPS
+    if reading == "opposed":
+        sides = [keys_of(unit for _, unit in each) for each in (pair.values, pair.new_values)]
+        other_verbs = old.relation == new.relation == OTHER and old.verb != new.verb and not new.gone
+        return PERHAPS if other_verbs and all(sides) and sides[0].isdisjoint(sides[1]) else None
+    return None if _one_kind(pair) else PERHAPS
 
 
 def _belongs_to_more(pair: Topic) -> bool:

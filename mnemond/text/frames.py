@@ -118,6 +118,9 @@ _BUT: Final = regex(r"\bbut\b|\bsondern\b|而是|不是[^，。]{1,40}，是", r
 _BUT_NOT: Final = regex(r"\b(?:but|aber)\s+(?:not|nicht)\b", re.IGNORECASE)
 """Behind it stands what a statement does not cover, and no correction."""
 
+_AS_WELL: Final = regex(r"\bas well\b(?! as\b)", re.IGNORECASE)
+"""An addition at the end of a clause."""
+
 _EVENT: Final = regex(
     r"(?!need|feed|speed|exceed|proceed|succeed|embed|indeed|seed|weed|bleed|breed)[a-z]{2,20}ed|found|made|sold|sent|gave|took|went|came|ran|wrote|met|paid|said|saw|bought|brought|lost|won|broke|spent"
 )
@@ -294,7 +297,7 @@ class _Clause:
                 strong=bool(change_words),
                 supposed="supposing" in forms,
                 past=_PAST.search(self._text) is not None and not change_words and "now" not in forms,
-                additive="additive" in forms,
+                additive="additive" in forms or _AS_WELL.search(self._text) is not None,
                 asks=asks,
                 indefinite=bool(items) and items[0].raw in _INDEFINITE and items[0].raw != "one",
                 inherited=inherited,

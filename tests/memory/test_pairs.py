@@ -35,7 +35,7 @@ def _is_right(kind: str, verdict: Verdict) -> bool:
 TUNE = [pair for pair in PAIRS if pair["split"] == "tune"]
 
 
-@pytest.mark.parametrize(("kind", "least"), [("keep", 0.99), ("replace", 0.86), ("contradict", 0.80)])
+@pytest.mark.parametrize(("kind", "least"), [("keep", 0.99), ("replace", 0.82), ("contradict", 0.80)])
 def test_pairs_that_were_looked_at_are_decided_as_they_should(kind: str, least: float) -> None:
     """The floors are a little below what was measured on this half (docs/decisions/0038)."""
     pairs = [pair for pair in TUNE if pair["kind"] == kind]
