@@ -285,7 +285,9 @@ def _statement(whole: str, scene: Scene, aside: Aside, tail: str) -> Finding | s
         if scene.itemised and judged.about == "thing":
             return "itemised"
         assert parsed is not None  # noqa: S101
-        text = parsed.text.replace(f"{parsed.subject}'s ", f"{parsed.subject} is ", 1)
+        text = parsed.text
+        if _OWNED.search(parsed.rest) is None:
+            text = text.replace(f"{parsed.subject}'s ", f"{parsed.subject} is ", 1)
         return shared.plain(judged.sort, judged.about, _content(text, scene)[0] + tail, dated=dated)
     if aside.reminded and not request and not _is_of_the_moment(whole) and (refers(whole) or is_substantial(whole)):
         return requested(_content(whole, scene)[0] + tail)
@@ -318,6 +320,8 @@ _REPORTS: Final = words_of("say tell mention confirm insist explain report annou
 _OPINES: Final = words_of("say think believe claim argue")
 """Verbs of an opinion or a greeting. What is kept is what lasts of what is said."""
 _CLAIMS: Final = words_of("believe claim argue")
+_OWNED: Final = regex(r"\A[\w' -]{1,60}? (?:is|are|was|were|has|lives|runs|works)\b", re.IGNORECASE)
+"""Behind "'s" that is no verb: "the API's owner is Ana"."""
 _USED: Final = regex(r"(?:to )?(?:say|tell|think|believe|claim)\b", re.IGNORECASE)
 MIN_SAID: Final = 2
 """Content words of what a person says, from which on it is more than a greeting."""

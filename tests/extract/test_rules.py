@@ -300,3 +300,8 @@ def test_a_chinese_agent_tells_what_it_found() -> None:
 def test_a_name_with_a_backslash_is_put_into_a_chinese_sentence_as_it_is() -> None:
     (fact,) = extracted(Message("user", "我喜欢用Vim写代码，不喜欢鼠标", name="a\\gb")).facts
     assert fact.content.startswith("a\\gb喜欢用Vim")
+
+
+def test_its_owner_is_no_verb() -> None:
+    said = "The API runs on port 80. Its owner is Ana."
+    assert contents(said) == ["The API runs on port 80", "The API's owner is Ana"]
