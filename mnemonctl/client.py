@@ -223,6 +223,8 @@ class Client:
     update = remote(types_changes.UPDATE)
     supersede = remote(types_changes.SUPERSEDE)
     merge = remote(types_changes.MERGE)
+    reviews = remote(types_changes.REVIEWS)
+    resolve = remote(types_changes.RESOLVE)
     restore = remote(types_changes.RESTORE)
     link = remote(types_changes.LINK)
     unlink = remote(types_changes.UNLINK)

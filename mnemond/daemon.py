@@ -29,7 +29,8 @@ from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
-from mnemond.api.requests import Identities
+from mnemond.api.requests import Identities, one_active
+from mnemond.api.reviews import ReviewHandlers
 from mnemond.api.rules import CompiledRules, RuleHandlers
 from mnemond.api.sessions import SessionHandlers
 from mnemond.api.settings import ConfigHandlers, StoreSettings
@@ -57,6 +58,7 @@ from mnemond.hooks.sessions import (
 )
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
+from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.logs import LogFile, Logs, trace_of
@@ -137,8 +139,10 @@ class Daemon:
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
 
     def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
-        extraction = ExtractDeps(extraction_contexts(lambda: self.open_stores), identities.own, self._boundary)
-        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction)
+        contexts = extraction_contexts(lambda: self.open_stores)
+        extraction = ExtractDeps(contexts, identities.own, self._boundary)
+        answering = ResolveDeps(contexts, identities.own, one_active)
+        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
@@ -154,6 +158,7 @@ class Daemon:
                 ExtractHandlers(self.open_stores, identities, clock, self.projects),
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
+                ReviewHandlers(self.open_stores, identities),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 RuleHandlers(self.open_stores, identities, self._compiled_rules),

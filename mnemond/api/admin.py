@@ -271,7 +271,7 @@ class DaemonHandlers:
             max_insights=cap,
             pending_jobs=len(questions),
             questions=questions,
-            pending_reviews=0,
+            pending_reviews=warm.store.pending_reviews,
             pending_exchanges=None if waiting is None else waiting.pending,
             failed_exchanges=None if waiting is None else waiting.failed,
             version=SERVER_VERSION,

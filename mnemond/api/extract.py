@@ -34,6 +34,7 @@ from mnemond.extract.rules import HostFact, parts
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
+from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult
@@ -207,6 +208,7 @@ def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int) 
         conversation_id=params.conversation_id,
         scope=scope,
         resolves=settings.auto_resolve_conflicts if resolves is None else resolves,
+        allowance=Allowance(warm.store.snapshot.live),
     )
     known = warm.store.snapshot.entity_spelling
     writes = [

@@ -26,6 +26,7 @@ from mnemond.model.outcomes import (
     CuesApplied,
     LinkResult,
     MergeResult,
+    ResolveResult,
     RestoreResult,
     Result,
     SupersedeResult,
@@ -33,7 +34,9 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
+from mnemond.model.reviews import RESOLUTIONS, Resolution, ReviewKind
 from mnemond.wire.params import (
+    MAX_EXACT,
     MAX_NAME,
     Access,
     IdOrPrefix,
@@ -185,6 +188,79 @@ class RestoreParams(ScopedWriteParams, frozen=True, kw_only=True):
 RESTORE = method(
     "restore", RestoreParams, RestoreResult, Access.WRITE,
     "Bring a retired memory back into recall.", positional=("id",),
+)  # fmt: skip
+
+
+# reviews and resolve: pairs of memories that wait for a decision.
+
+
+class ReviewsParams(StoreParams, frozen=True, kw_only=True):
+    limit: Annotated[Limit, about("at most so many", "-n")] = 20
+    decided: Annotated[bool, about("those that were decided instead, the last one first")] = False
+
+
+class ReviewedMemory(msgspec.Struct, frozen=True):
+    """One of the two memories. `status` is null of one that was purged, of which nothing else is known."""
+
+    id: str
+    content: str
+    category: str
+    created_at: str
+    source: str
+    conversation_id: str | None
+    pinned: bool
+    status: str | None
+
+
+class ReviewView(msgspec.Struct, frozen=True):
+    """A pair that waits, or was decided: `older` and `newer` by when they were said, a `suggestion` that was not
+    carried out, why it is asked, and until when; the last three are null while it waits. Both memories are recalled
+    meanwhile."""
+
+    id: int
+    kind: ReviewKind
+    suggestion: Resolution
+    similarity: float
+    reason: str
+    created_at: str
+    expires_at: str
+    older: ReviewedMemory
+    newer: ReviewedMemory
+    resolved_at: str | None
+    resolution: Resolution | None
+    by: str | None
+
+
+class ReviewsResult(Result, frozen=True, kw_only=True):
+    """`total`: all that wait in the store."""
+
+    reviews: list[ReviewView]
+    total: int
+    store: str
+
+
+REVIEWS = method(
+    "reviews", ReviewsParams, ReviewsResult, Access.READ,
+    "List pairs of memories that wait for a decision, the oldest first.", positional=("limit",),
+)  # fmt: skip
+
+
+class ResolveParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """DUPLICATE: they say the same, the newer leaves recall. SUPERSEDE: the newer is in the place of the older. MERGE:
+    they become one, with `content` or with the newer text and the clauses of the older that it does not repeat.
+    COEXIST: both hold."""
+
+    id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N")]
+    resolution: Annotated[
+        Resolution, about("how the two are related", option="--as", metavar="TYPE", choices=RESOLUTIONS)
+    ]
+    content: Annotated[str | None, about("of a merge: what both say, in your words", stdin=True)] = None
+    allow_secret: AllowSecret = False
+
+
+RESOLVE = method(
+    "resolve", ResolveParams, ResolveResult, Access.WRITE,
+    "Decide about a pair of memories that waits.", positional=("id", "resolution"),
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from mnemond.model.outcomes import (
     ThresholdsView,
     United,
 )
+from mnemond.model.reviews import Action, Resolution
 from mnemond.wire.params import (
     Access,
     IdOrPrefix,
@@ -161,8 +162,8 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     entities: list[FactEntity]
     relations: list[FactRelation]
     source_context: SourceContext
-    action: Literal["CREATE", "UPDATE", "MERGE", "NONE", "FAILED"]
-    resolution: Literal["DUPLICATE", "SUPERSEDE", "COEXIST"] | None
+    action: Action | Literal["FAILED"]
+    resolution: Resolution | None
     memory_id: str | None
     previous_id: str | None
     reason: str

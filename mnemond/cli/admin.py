@@ -67,8 +67,10 @@ def _counts(result: StoreCounts, capacity: str = "") -> Iterator[str]:
 
 def _waiting(result: StatusResult) -> Iterator[str]:
     """Jobs and reviews that wait for a decision, and exchanges that are not read yet."""
-    if result.pending_jobs or result.pending_reviews:
-        yield f"{plural(result.pending_jobs, 'job')}, {plural(result.pending_reviews, 'review')}"
+    if result.pending_jobs:
+        yield plural(result.pending_jobs, "job")
+    if result.pending_reviews:
+        yield f"{plural(result.pending_reviews, 'review')} to decide (mnemonctl reviews)"
     if result.pending_exchanges:
         yield f"{plural(result.pending_exchanges, 'exchange')} to be read"
     if result.failed_exchanges:

@@ -15,6 +15,7 @@ from mnemond.cli import (
     maintenance,
     recall,
     remember,
+    reviews,
     revise,
     rules,
     sessions,
@@ -38,7 +39,9 @@ HELP = Command(
 )
 """Both are answered without a daemon."""
 
-_MODULES = (remember, cues, recall, revise, rules, links, history, sessions, admin, stores, embed, maintenance)
+_MODULES = (
+    remember, cues, recall, revise, reviews, rules, links, history, sessions, admin, stores, embed, maintenance,
+)  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 
 COMMANDS = tuple(sorted([*_DECLARED, VERSION, HELP], key=lambda command: list(Group).index(command.group)))

@@ -326,7 +326,7 @@ def _dialogue(head: str, messages: Sequence[ContextMessage], style: Style) -> It
 def _facts(result: ExtractResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.memory_id) for each in result.facts if each.memory_id is not None))
-    written = [each.op_id for each in result.facts if each.action in ("CREATE", "UPDATE", "MERGE")]
+    written = [each.op_id for each in result.facts if each.previous_id or each.action in ("CREATE", "UPDATE", "MERGE")]
     return lines(
         style.strong(_summary(result)),
         *(line for fact in result.facts for line in _fact(fact, _adding(result), style)),
@@ -368,7 +368,7 @@ def _fact(fact: FactView, adding: str, style: Style) -> Iterator[str]:
     names = ", ".join(one_line(each.text) for each in fact.entities)
     yield f"{held}  {done:<{_WIDTH}}  {kind(fact)}  {names}".rstrip()
     yield from (f"  {line}" for line in wrap(neutralise(fact.content), style.columns - 2))
-    if fact.action in ("UPDATE", "FAILED") or fact.resolution == "COEXIST":
+    if fact.previous_id or fact.action in ("UPDATE", "FAILED") or fact.resolution == "COEXIST":
         place = f"in place of {short_id(fact.previous_id)}: " if fact.previous_id else ""
         yield style.faint(f"  {place}{one_line(fact.reason)}")
     if fact.no_longer is not None:

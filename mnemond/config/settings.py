@@ -30,6 +30,7 @@ ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@
 VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 Dimensions = Annotated[int, Meta(ge=1, le=16_384)]
 
+Resolver = Literal["rules", "threshold", "llm", "host", "add_only"]
 Fusion = Literal["measured", "intent", "start_node", "mem0"]
 PathScore = Literal["mean", "sum", "magma", "activation"]
 
@@ -373,6 +374,15 @@ class ExtractionSettings(Section, frozen=True):
     auto_resolve_conflicts: Annotated[
         bool, Meta(description="A fact replaces a memory that it contradicts. false = both are kept.")
     ] = True
+    resolver: Annotated[
+        Resolver,
+        Meta(
+            description="What decides about a fact beside a memory that is like it. `rules`: the measured rules; what"
+            " they leave open waits as a review. `threshold`: the published thresholds. `llm`: a model answers reviews,"
+            " within the same limits. `host`: reviews are also asked about what may be one statement. `add_only`:"
+            " nothing is replaced."
+        ),
+    ] = "rules"
 
 
 # Recall
@@ -671,7 +681,8 @@ class McpSettings(Section, frozen=True):
         Literal["core", "full"],
         Meta(
             description="`core`: recall, remember, related, link, forget, update, status; `full`: memory_extract,"
-            " search, get, list, restore and feedback as well, for some 700 tokens more in every session."
+            " search, get, list, restore, reviews, resolve and feedback as well, for some 900 tokens more in every"
+            " session."
         ),
     ] = "core"
 

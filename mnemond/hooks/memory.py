@@ -196,7 +196,9 @@ class AgentMemory:
         beside = select(found, AgentSession(), least)[: self._settings.prompt_results]
         name = project_parts(place.project or "")[0]
         parts = briefing.parts(selected, name, [each.hit.insight for each in beside])
-        opening, nonce = self._prompts.opening(), self._nonce()
+        warm = self._open_stores.warm(place.store)
+        waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
+        opening, nonce = self._prompts.opening() + waiting, self._nonce()
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against), self._settings, session.spent
         )

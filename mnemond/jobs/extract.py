@@ -30,6 +30,7 @@ from mnemond.memory.exchanges import (
     write_of,
 )
 from mnemond.memory.extraction import FactWrite, embedded
+from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import SettleFact
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import exchanges
@@ -53,7 +54,7 @@ class ExtractionContext(msgspec.Struct, frozen=True):
     """The rules and the embedder of a store.
 
     `lacking` is the reason for a missing `embedder`; it embeds in `threads`; `missing` is called when a memory was
-    stored without a vector.
+    stored without a vector. `allowance`: what a run may still replace; the job sets it.
     """
 
     rules: WriteRules
@@ -61,6 +62,7 @@ class ExtractionContext(msgspec.Struct, frozen=True):
     lacking: str | None
     threads: trio.CapacityLimiter
     missing: Callable[[], None]
+    allowance: Allowance | None = None
 
 
 class ExtractDeps(msgspec.Struct, frozen=True):
@@ -99,6 +101,7 @@ class Extract:
         if work.sure:
             await work.store.rewrite(exchanges.revive)
         read = remembered = 0
+        desk = msgspec.structs.replace(desk, allowance=Allowance(work.store.snapshot.live))
         page, found = self._recent.page(), await _portion(work, 0)
         while found:
             for waiting in found:
@@ -195,7 +198,7 @@ async def _ready(work: Work, desk: ExtractionContext, planned: PendingExchange) 
     snapshot, facts = work.store.snapshot, decoded(planned.facts or "[]")
 
     def read() -> list[FactWrite]:
-        writes = [write_of(each, planned, snapshot, desk.rules.config) for each in facts]
+        writes = [write_of(each, planned, snapshot, desk.rules.config, desk.allowance) for each in facts]
         return embedded(desk.embedder, writes, desk.lacking)
 
     return await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=desk.threads)

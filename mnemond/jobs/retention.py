@@ -8,6 +8,7 @@ from typing import Final
 from mnemond.config.settings import Config, seconds
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
+from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
 from mnemond.memory.retention import (
     IMPORTANCE_TOLERANCE,
@@ -20,7 +21,7 @@ from mnemond.memory.retention import (
     retire_pruned,
     stale,
 )
-from mnemond.store import edges, operations
+from mnemond.store import edges, operations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
 from mnemond.store.verify import Examiner
@@ -204,6 +205,28 @@ class OperationsExpiry:
         return await work.in_parts(some)
 
 
+class ReviewExpiry:
+    """End reviews that waited too long with the safe answer, daily: both memories stay."""
+
+    name = "review_expiry"
+    summary = "questions about two memories end after 14 days, and both stay"
+    first_s = 0.0
+    interval_s = DAY_S
+
+    async def run(self, work: Work) -> Done:
+        """End expired reviews."""
+        if work.dry_run:
+            return work.done(await work.store.read(lambda it: reviews.count_expired(it, work.now_us)))
+
+        def end(connection: Connection) -> tuple[int, bool]:
+            many = reviews.expire(connection, work.now_us)
+            if many:
+                operations.log(connection, "review", None, f"expired={many}", work.identity.now)
+            return many, False
+
+        return await work.in_parts(end)
+
+
 # The jobs of a daemon.
 
 
@@ -211,18 +234,22 @@ MIN_S: Final = 60.0
 """The shortest interval; every run is recorded."""
 
 
-def jobs_of(config: Config, config_of: Callable[[str], Config], copy: Copy, reading: ExtractDeps) -> tuple[Job, ...]:
+def jobs_of(
+    config: Config, config_of: Callable[[str], Config], copy: Copy, reading: ExtractDeps, answering: ResolveDeps
+) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
-    its name; `copy` makes a backup; `reading` is for the extraction of exchanges."""
+    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
+        ResolveReviews(answering),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
+        ReviewExpiry(),
         Checkpoint(),
         Vacuum(),
     ]

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from mnemond.api.projects import Projects
 from mnemond.api.types_admin import StoreListResult
+from mnemond.api.types_changes import ReviewsResult
 from mnemond.config.settings import McpSettings
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.briefing import Briefs
@@ -301,6 +302,8 @@ _TOOL_CALLS: Final = {
     "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched), in_project=True),
     "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
     "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed), in_project=True),
+    "reviews": _ToolCall(tools.ReviewsArguments, "reviews", _given, _fenced(render.to_decide)),
+    "resolve": _ToolCall(tools.ResolveArguments, "resolve", _given, _fenced(render.decided)),
     "feedback": _ToolCall(tools.FeedbackArguments, "feedback", _given, _plain(render.judged)),
     "restore": _ToolCall(tools.RestoreArguments, "restore", _given, _plain(render.restored)),
 }
@@ -311,6 +314,8 @@ def is_long(result: object) -> bool:
     match result:
         case RecallResult(results=hits):
             return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
+        case ReviewsResult(reviews=asked):
+            return sum(len(each.older.content) + len(each.newer.content) for each in asked) > LONG_TEXT
         case ListResult(insights=insights):
             return sum(len(each.content) for each in insights) > LONG_TEXT
         case list():

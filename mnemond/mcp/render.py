@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mnemond.api.types_admin import StatusResult
-from mnemond.api.types_extract import ExtractResult
+from mnemond.api.types_changes import ReviewsResult
+from mnemond.api.types_extract import ExtractResult, FactView
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Core
 from mnemond.hooks.prompt_text import REF, contradiction, fenced, references
@@ -26,6 +27,7 @@ from mnemond.model.outcomes import (
     ForgetResult,
     LinkResult,
     RememberResult,
+    ResolveResult,
     RestoreResult,
     Result,
     United,
@@ -205,10 +207,43 @@ def extracted(result: ExtractResult, nonce: str) -> str:
     if not result.facts:
         return f"{_degraded(result)}Nothing in it is worth keeping."
     lines = [
-        f"<{f'ref:{inert(each.memory_id[:REF])} ' if each.memory_id else ''}{each.action}> {_shown(each.content)}"
+        f"<{f'ref:{inert(each.memory_id[:REF])} ' if each.memory_id else ''}{_fate(each)}> {_shown(each.content)}"
         for each in result.facts
     ]
     return f"{_degraded(result)}{plural(len(lines), 'fact')}. {WARNING}\n{fenced(lines, nonce)}"
+
+
+def _fate(fact: FactView) -> str:
+    """What was done with a fact, and beside or instead of which memory."""
+    if fact.previous_id is not None:
+        return f"{fact.action} in place of ref:{inert(fact.previous_id[:REF])}"
+    return f"{fact.action}, at odds with another" if fact.resolution == "COEXIST" else fact.action
+
+
+def to_decide(result: ReviewsResult, nonce: str) -> str:
+    """Pairs of memories that wait for a decision, with both texts."""
+    if not result.reviews:
+        return f"{_degraded(result)}No memories wait for a decision."
+    lines = [
+        line
+        for each in result.reviews
+        for line in (
+            f"<review {each.id} {each.suggestion}?> {inert(each.reason)}",
+            *(
+                f"<ref:{inert(it.id[:REF])} {which} {it.created_at[:10]} {_name(it.source)}> {_shown(it.content)}"
+                for which, it in (("older", each.older), ("newer", each.newer))
+            ),
+        )
+    ]
+    return f"{_degraded(result)}{plural(result.total, 'review')}, oldest first. {WARNING}\n{fenced(lines, nonce)}"
+
+
+def decided(result: ResolveResult, nonce: str) -> str:
+    """The decision, and the text of a merge."""
+    text = f"{_degraded(result)}Review {result.review}: {result.resolution}, {result.message}."
+    lines = [] if result.content is None else [_shown(result.content)]
+    lines += [f"not in it: {_shown(clause, MAX_CANDIDATE)}" for clause in result.dropped[:MAX_CANDIDATES]]
+    return f"{text} {WARNING}\n{fenced(lines, nonce)}" if lines else text
 
 
 def restored(result: RestoreResult) -> str:

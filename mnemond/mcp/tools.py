@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
 from mnemond.api.types_extract import MAX_MESSAGES
 from mnemond.model.memory import MAX_CONTENT, MAX_CUES, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
+from mnemond.model.reviews import Resolution
 from mnemond.text.resources import on_first_use
 from mnemond.wire.params import MAX_DIRECTORY, IdOrPrefix, Name, Params, StoreName, about, fields_of
 
@@ -135,6 +136,16 @@ class RestoreArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
 
 
+class ReviewsArguments(StoreArguments, frozen=True, kw_only=True):
+    limit: Count = 10
+
+
+class ResolveArguments(StoreArguments, frozen=True, kw_only=True):
+    id: Annotated[int, about("As reviews shows it.")]
+    resolution: Annotated[Resolution, about("SUPERSEDE: the newer holds.")]
+    content: Annotated[Text | UnsetType, about("Of a MERGE.")] = UNSET
+
+
 class FeedbackArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
     verdict: Annotated[Literal["useful", "misled"], about("misled: it was wrong or beside the point.")]
@@ -256,6 +267,8 @@ def _every() -> Mapping[str, Tool]:
         _tool(GetArguments, "get", "All of one memory, with its links."),
         _tool(ListArguments, "list", "Memories, newest first."),
         _tool(RestoreArguments, "restore", "Bring a memory back that left recall.", writes="adds"),
+        _tool(ReviewsArguments, "reviews", "Pairs of memories that may not both hold."),
+        _tool(ResolveArguments, "resolve", "Decide about a pair, as the user says.", writes="changes"),
         _tool(
             FeedbackArguments, "feedback", "Say that a memory helped you, or that it misled you.", writes="adds",
             again=False,

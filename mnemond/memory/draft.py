@@ -51,6 +51,7 @@ from mnemond.model.memory import (
     parse_rfc3339,
 )
 from mnemond.model.outcomes import Outcome, QualityDetail, Substance
+from mnemond.model.reviews import CloseReview, OpenReview
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Proposal, View
 from mnemond.text.caches import text_cache
@@ -150,6 +151,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         subject: str | None = None,
         undoes: str | None = None,
         refused: str = "",
+        reviews: tuple[OpenReview | CloseReview, ...] = (),
     ) -> ChangeSet:
         """Return a `ChangeSet` with this identity."""
         return ChangeSet(
@@ -166,6 +168,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
             subject=subject,
             undoes=undoes,
             refused=refused,
+            reviews=reviews,
         )
 
 

@@ -26,6 +26,7 @@ from mnemond.memory.extraction import (
     prepare,
 )
 from mnemond.memory.extraction import propose as propose_fact
+from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import (
     LONGEST_NAME,
     LONGEST_PROMPT,
@@ -102,15 +103,18 @@ def decoded(text: str) -> list[Fact]:
     return _facts.decode(text)
 
 
-def write_of(fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config) -> FactWrite:
+def write_of(
+    fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config, allowance: Allowance | None = None
+) -> FactWrite:
     """Prepare a fact with its provenance, without its vector. It is for every session: the host's session is stored as
-    the conversation."""
+    the conversation. `allowance`: what the run of the job may still replace."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
         resolves=config.extraction.auto_resolve_conflicts,
         scope=Scope(project=said.project or None),
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
+        allowance=allowance,
     )
     known = snapshot.entity_spelling
     return prepare(fact, provenance, waiting.exchange.at_us, known, config, as_it_is=is_summary)

@@ -31,12 +31,16 @@ from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
 from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.cues import try_embed_memories
+from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
+from mnemond.memory.resolver import Allowance
+from mnemond.memory.witnesses import confirmed
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import EXTRACTED, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
+from mnemond.model.reviews import Action, OpenReview, Resolution
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known, canonical_name
 from mnemond.text.generality import is_general
@@ -55,26 +59,28 @@ MAX_RELATIONSHIPS: Final = 200
 
 _NAMED: Final = regex(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
 
-Action = Literal["CREATE", "UPDATE", "MERGE", "NONE", "FAILED"]
-Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
+FactAction = Action | Literal["FAILED"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Origin and scope of facts. `resolves`: they may replace what they contradict. `metadata` (plain values) is for
-    each of them."""
+    each of them. `allowance`: what the run that finds them may replace."""
 
     conversation_id: str | None = None
     scope: Scope = Scope()
     resolves: bool = True
     metadata: Mapping[str, object] = {}
+    allowance: Allowance | None = None
 
 
 class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact prepared for its write; the vector is added by `embedded`."""
+    """A fact prepared for its write; the vector is added by `embedded`. `allowance`: what the run that it belongs to
+    may still replace."""
 
     fact: Fact
     prepared: remember.Prepared
     resolves: bool = True
+    allowance: Allowance | None = None
     verbatim: bool = False
 
     @property
@@ -93,7 +99,7 @@ class Fate(msgspec.Struct, frozen=True):
     """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it, and its
     statement `no_longer` is not held; `united`: what the fact added to a memory that says it already."""
 
-    action: Action
+    action: FactAction
     resolution: Resolution | None
     memory_id: str | None
     previous_id: str | None
@@ -217,6 +223,7 @@ def prepare(
         fact=fact,
         prepared=msgspec.structs.replace(prepared, reading=reading),
         resolves=provenance.resolves,
+        allowance=provenance.allowance,
         verbatim=as_it_is,
     )
 
@@ -228,21 +235,32 @@ def propose(write: FactWrite, identity: WriteContext, rules: WriteRules) -> Prop
 
 
 def _decide(write: FactWrite, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
-    return decide(write, identity, rules, view.snapshot, view.similarity)
+    reached = decide(write, identity, rules, view.snapshot, view.similarity)
+    moment = Moment(write.prepared.said_us, identity.now_us)
+    return confirmed(reached, write.prepared.draft, moment, rules.diff, view)
 
 
 def decide(
     write: FactWrite, identity: WriteContext, rules: WriteRules, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
-    """Decide on a fact against `snapshot`; nothing is written."""
-    old = _outdated(write, snapshot) if write.resolves else None
+    """Decide on a fact against `snapshot`; nothing is written.
+
+    A replacement is not carried out where the caller, the resolver or the allowance of the run forbids it. Both
+    memories stay then, and a review asks; with `add_only` they are linked instead.
+    """
+    mode = rules.config.extraction.resolver
+    if mode == "threshold":
+        rules = msgspec.structs.replace(rules, diff=msgspec.structs.replace(rules.diff, safeguards=PUBLISHED))
+    resolves = write.resolves and mode != "add_only"
+    old = _outdated(write, snapshot) if resolves else None
     if old is not None:  # it leaves, so nothing is to be paired with it
         rules = _without_pairs(rules)
     reached = remember.decide(write.prepared, identity, rules, snapshot, similarity)
-    if not write.resolves and _outcome(reached).action == "replaced":
-        reached = _beside(write, identity, rules, snapshot, similarity, reached)
     if old is not None and _outcome(reached).action == "added":
         reached = _instead_of(old, reached, snapshot)
+    gone = _outcome(reached).replaced_id
+    if gone is not None and not (resolves and (write.allowance is None or write.allowance.admits((gone,)))):
+        reached = _beside(write, identity, rules, snapshot, similarity, reached, asks=mode != "add_only")
     return _as_fact(write.fact, reached)
 
 
@@ -257,15 +275,16 @@ def fate(outcome: RememberResult) -> Fate:
     """Convert the outcome of remember to the result for a fact."""
     match outcome.action:
         case "added":
-            coexists = outcome.reason.startswith(COEXISTS)
+            coexists = outcome.reason.startswith(COEXISTS) or bool(outcome.conflicts)
             return Fate("CREATE", "COEXIST" if coexists else None, outcome.id, None, outcome.reason)
         case "replaced":
             gone = outcome.no_longer
             return Fate("UPDATE", "SUPERSEDE", outcome.id, outcome.replaced_id, outcome.reason, no_longer=gone)
         case "merged":
-            return Fate("MERGE", None, outcome.id, outcome.replaced_id, outcome.reason)
+            return Fate("MERGE", "MERGE", outcome.id, outcome.replaced_id, outcome.reason)
         case "skipped":
-            return Fate("NONE", "DUPLICATE", outcome.id, None, outcome.reason, outcome.united)
+            gone, said = outcome.replaced_id, outcome.no_longer
+            return Fate("NONE", "DUPLICATE", outcome.id, gone, outcome.reason, outcome.united, said)
         case _:
             return Fate("NONE", None, None, None, outcome.reason)
 
@@ -285,19 +304,27 @@ def _beside(
     snapshot: Snapshot,
     similarity: Cosines | None,
     other: ChangeSet,
+    *,
+    asks: bool,
 ) -> ChangeSet:
-    """Add the fact although it would replace a memory."""
+    """Add the fact although it would replace a memory, with a review of the two (`asks`) or a link between them."""
     prepared = msgspec.structs.replace(
         write.prepared, draft=msgspec.structs.replace(write.prepared.draft, no_diff=True),
         reading=msgspec.structs.replace(write.prepared.reading, side=None),
     )  # fmt: skip
     reached = remember.decide(prepared, identity, rules, snapshot, similarity)
     would = _outcome(other)
+    assert would.replaced_id is not None, "it would replace a memory"  # noqa: S101
     outcome = msgspec.structs.replace(
         _outcome(reached), matched_id=would.replaced_id, similarity=would.similarity,
         reason=f"{COEXISTS} {would.replaced_id}: {would.reason}",
     )  # fmt: skip
-    return msgspec.structs.replace(reached, outcome=outcome)
+    reached, alike = msgspec.structs.replace(reached, outcome=outcome), would.similarity or 0.0
+    if asks:
+        review = OpenReview("conflict", would.replaced_id, identity.id, "SUPERSEDE", alike, would.reason)
+        return msgspec.structs.replace(reached, reviews=(review,))
+    links = remember.both_ways(identity.id, would.replaced_id, alike)
+    return msgspec.structs.replace(reached, changes=(*reached.changes, *links))
 
 
 def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:

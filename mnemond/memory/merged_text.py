@@ -8,10 +8,11 @@ order, without a word around them that restricts or denies it. Clauses that cann
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mnemond.memory.diff_rules import RESTRICTING, plain_words
+from mnemond.text.contrast import numbers
 from mnemond.text.resources import regex, words_of
 from mnemond.text.similarity import token_set
 
@@ -73,6 +74,15 @@ def lost(text: str, sources: Sequence[str]) -> list[str]:
     """Return the clauses of the sources that have a word which the text lacks."""
     said = token_set(text)
     return list(dict.fromkeys(each for source in sources for each in clauses(source) if not token_set(each) <= said))
+
+
+def unkept(text: str, sources: Sequence[str], names: Iterable[str] = ()) -> list[str]:
+    """Return the numbers of the sources that the text lacks, and those of `names` that are in a source and not in it:
+    what a rewording must never lose. A name is looked for as it is written, apart from case."""
+    folded, said = text.casefold(), " ".join(sources).casefold()
+    missing = sorted(frozenset().union(*map(numbers, sources)) - numbers(text))
+    lacking = [name for name in names if name.casefold() in said and name.casefold() not in folded]
+    return list(dict.fromkeys([*missing, *lacking]))
 
 
 def clauses(text: str) -> Iterator[str]:

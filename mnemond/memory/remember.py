@@ -40,8 +40,10 @@ from mnemond.memory.draft import (
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
 from mnemond.memory.repetition import Repetition, united
+from mnemond.memory.resolver import opened
 from mnemond.memory.retention import prune
 from mnemond.memory.rules import given_triggers, joined_triggers
+from mnemond.memory.witnesses import confirmed
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -67,6 +69,7 @@ from mnemond.model.memory import (
 )
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
+from mnemond.model.reviews import OpenReview
 from mnemond.store.operations import Proposal, View
 from mnemond.text.causes import Claim, claims_between
 from mnemond.text.similarity import token_set
@@ -241,7 +244,8 @@ def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Pr
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
 
     def decided(view: View) -> ChangeSet:
-        return decide(prepared, identity, rules, view.snapshot, view.similarity)
+        reached = decide(prepared, identity, rules, view.snapshot, view.similarity)
+        return confirmed(reached, prepared.draft, Moment(prepared.said_us, identity.now_us), rules.diff, view)
 
     return identity.proposal("remember", decided, vector)
 
@@ -383,7 +387,12 @@ class _Decision:
             conflicts=to_review(compared, left, self._diff.settings.limit),
         )
         more_detail = "".join(f" retired={each}" for each in left)
-        return self._finished(changes, 1 - len(left), spare, outcome, "remember", more_detail)
+        reviews = self._reviews(compared, insight, left)
+        return self._finished(changes, 1 - len(left), spare, outcome, "remember", more_detail, reviews)
+
+    def _reviews(self, compared: Compared, insight: Insight, apart_from: Sequence[str]) -> tuple[OpenReview, ...]:
+        most = self._diff.settings.limit
+        return opened(compared.matches, insight, self._snapshot, self._config.extraction, most, apart_from)
 
     def _paired(self, insight: Insight) -> Paired:
         if self._draft.no_diff:
@@ -415,7 +424,8 @@ class _Decision:
             conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
         )
         spare = {change.insight.id for change in unpaired if isinstance(change, PutInsight)} | {old.id}
-        return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
+        reviews = self._reviews(compared, insight, (old.id,))
+        return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}", reviews)
 
     def _newcomer(self, compared: Compared, apart_from: str = "") -> Insight:
         """Return the new memory, with what it contradicts noted."""
@@ -476,7 +486,14 @@ class _Decision:
         )
 
     def _finished(
-        self, changes: list[Change], adding: int, spare: set[str], outcome: RememberResult, operation: str, more: str
+        self,
+        changes: list[Change],
+        adding: int,
+        spare: set[str],
+        outcome: RememberResult,
+        operation: str,
+        more: str,
+        reviews: tuple[OpenReview, ...],
     ) -> ChangeSet:
         """Add the memories that a full store prunes for the new one."""
         pruned = prune(self._snapshot, adding, self._config.lifecycle, self._identity.now_us, frozenset(spare))
@@ -491,6 +508,7 @@ class _Decision:
             operation=operation,
             subject=self._identity.id,
             detail=detail,
+            reviews=reviews,
         )
 
 
@@ -516,6 +534,14 @@ def _contradicted(compared: Compared, most: int) -> list[Match]:
     return [match for match in compared.matches if match.verdict.contradicts][:most]
 
 
+RELATED = '{"sub_type":"related"}'
+CONTRADICTS = '{"sub_type":"contradicts"}'
+
+LEAST_WEIGHT = 0.5
+"""Weight of a link between memories that contradict each other in few common words: that of a pair (spec of Mnemosyne).
+"""
+
+
 def _related(compared: Compared, insight_id: str, most: int, apart_from: str = "") -> list[Change]:
     """Return semantic links to rows that stay although they contradict the new memory, and to similar ones that stay
     because their categories differ."""
@@ -524,18 +550,15 @@ def _related(compared: Compared, insight_id: str, most: int, apart_from: str = "
     kinds.pop(apart_from, None)
     changes: list[Change] = []
     for match, kind in kinds.values():
-        weight = min(1.0, max(LEAST_WEIGHT, round(match.verdict.similarity, 6)))
-        ends = ((insight_id, match.id), (match.id, insight_id))
-        changes += [AddEdge(Edge(source, target, "semantic", weight, kind)) for source, target in ends]
+        changes += both_ways(insight_id, match.id, match.verdict.similarity, kind)
     return changes
 
 
-RELATED = '{"sub_type":"related"}'
-CONTRADICTS = '{"sub_type":"contradicts"}'
-
-LEAST_WEIGHT = 0.5
-"""Weight of a link between memories that contradict each other in few common words: that of a pair (spec of Mnemosyne).
-"""
+def both_ways(one: str, other: str, similarity: float, kind: str = RELATED) -> list[AddEdge]:
+    """Return a semantic link between two memories that both stay; `kind`: its metadata."""
+    weight = min(1.0, max(LEAST_WEIGHT, round(similarity, 6)))
+    ends = ((one, other), (other, one))
+    return [AddEdge(Edge(source, target, "semantic", weight, kind)) for source, target in ends]
 
 
 def _as_stored(insight: Insight) -> dict[str, object]:

@@ -348,10 +348,11 @@ class Supersede(msgspec.Struct, frozen=True, kw_only=True):
 
 def propose_supersede(supersede: Supersede, identity: WriteContext, find: Find) -> Proposal:
     """Propose the write. Everything is checked in the writer."""
-    return identity.proposal("supersede", partial(_decide_supersede, supersede, identity, find))
+    return identity.proposal("supersede", partial(decide_supersede, supersede, identity, find))
 
 
-def _decide_supersede(supersede: Supersede, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+def decide_supersede(supersede: Supersede, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    """Return the changes. Raises MnemonError(NOT_FOUND) and MnemonError(INVALID_PARAMS)."""
     new = active_row(view, find, supersede.new_id, supersede.scope).insight
     named = any_row(view.connection, supersede.old_id, supersede.scope)
     old = last_successor(view.connection, named)

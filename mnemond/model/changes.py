@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired
 from mnemond.model.outcomes import Outcome
+from mnemond.model.reviews import CloseReview, OpenReview
 
 RunOutcome = Literal["done", "nothing", "stopped"]
 """It changed something; there was nothing to change; or it stopped, as so many changes need confirmation."""
@@ -282,7 +283,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
-    that sessions were shown; `trigger_counts` are added to those of rules.
+    that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
+    that it asks or answers.
     """
 
     op_id: str
@@ -303,3 +305,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     recalls: tuple[RecallLine, ...] = ()
     showings: tuple[Showing, ...] = ()
     trigger_counts: tuple[TriggerCount, ...] = ()
+    reviews: tuple[OpenReview | CloseReview, ...] = ()

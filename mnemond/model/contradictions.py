@@ -29,6 +29,15 @@ def noting(metadata: str, ids: Collection[str]) -> str:
     return _encoder.encode(entries).decode()
 
 
+def without_notes(metadata: str, ids: Collection[str]) -> str:
+    """Return metadata without the notes of these memories, after it was decided that both hold."""
+    if _MARK not in metadata:
+        return metadata
+    fields = _decoder.decode(metadata)
+    left = [each for each in fields.pop(NAME) if not (isinstance(each, dict) and each.get("id") in ids)]
+    return _encoder.encode(fields | ({NAME: left} if left else {})).decode()
+
+
 def noted(insight: Insight) -> tuple[str, ...]:
     """Return the ids of the memories, stored before it, that a memory contradicts."""
     if _MARK not in insight.metadata:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from mnemond.model.memory import Trigger
+from mnemond.model.reviews import Action, Resolution
 
 Suggestion = Literal["ADD", "UPDATE", "CONFLICT", "DUPLICATE"]
 
@@ -438,6 +439,25 @@ class GcDone(WriteResult, frozen=True):
     backups: tuple[str, ...] = ()
 
 
+class ResolveResult(WriteResult, frozen=True, kw_only=True):
+    """A review was decided. `action`: DELETE (the newer memory left recall), UPDATE (the newer one is in the place of
+    the older), MERGE or NONE; `id` is the memory that is left of the two, null if both stay. Of a merge: its text
+    `content`, and in `dropped` the clauses of both that have a word which is not in it."""
+
+    review: int
+    resolution: Resolution
+    action: Action
+    older_id: str
+    newer_id: str
+    id: str | None
+    message: str
+    content: str | None = None
+    dropped: list[str] = []
+    redacted: list[str] = []
+    embedded: bool = True
+    embed_error: str | None = None
+
+
 # Vectors.
 
 
@@ -534,6 +554,7 @@ Outcome = (
     | RestoreResult
     | UndoResult
     | CuesApplied
+    | ResolveResult
     | GcDone
     | GcKept
     | EmbedRunResult

@@ -23,8 +23,16 @@ from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, cosines_of_all, own_vector
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
-from mnemond.model.outcomes import EmbedRunResult, MergeResult, Outcome, RememberResult, RestoreResult, UpdateResult
-from mnemond.store import operations, purge
+from mnemond.model.outcomes import (
+    EmbedRunResult,
+    MergeResult,
+    Outcome,
+    RememberResult,
+    ResolveResult,
+    RestoreResult,
+    UpdateResult,
+)
+from mnemond.store import operations, purge, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -77,6 +85,8 @@ class Engine:
         self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
         self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
+        self.pending_reviews = 0
+        self._count_reviews(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
 
@@ -96,20 +106,23 @@ class Engine:
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
-            results, purged = self._write(connection, batch)
+            results, purged, reviewed = self._write(connection, batch)
         except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
         if (failure := self._end_transaction(connection)) is not None:
             return [failure] * len(batch)
         if self.index.begun:
             self.index.publish()
+        if reviewed:
+            self._count_reviews(connection)
         if purged:
             self._wipe_purged(connection)
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
-    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool]:
-        """Everything between BEGIN and COMMIT: the result of each write, and whether bytes have to be wiped."""
+    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool, bool]:
+        """Everything between BEGIN and COMMIT: the result of each write, and whether bytes have to be wiped and reviews
+        to be counted."""
         try:
             return self._write_once(connection, batch, always=False)
         except NoSavepointError:
@@ -118,7 +131,9 @@ class Engine:
                 self._load(connection)
             return self._write_once(connection, batch, always=True)
 
-    def _write_once(self, connection: Connection, batch: Sequence[Write], *, always: bool) -> tuple[list[Result], bool]:
+    def _write_once(
+        self, connection: Connection, batch: Sequence[Write], *, always: bool
+    ) -> tuple[list[Result], bool, bool]:
         several = len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
         with connection.inserts_batched(enabled=several and not always):
@@ -128,9 +143,9 @@ class Engine:
 
     def _run_all(
         self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool
-    ) -> tuple[list[Result], bool]:
+    ) -> tuple[list[Result], bool, bool]:
         results: list[Result] = []
-        purged = False
+        purged = reviewed = False
         cosines = BatchCosines(self.index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
             write = with_fitting_vectors(given, self.embedder)
@@ -150,7 +165,8 @@ class Engine:
             savepoint.release()
             results.append(written.outcome)
             purged |= written.purged
-        return results, purged
+            reviewed |= written.reviews
+        return results, purged, reviewed
 
     def _end_transaction(self, connection: Connection) -> MnemonError | None:
         """COMMIT and advance the high-water mark; the error if that fails, after which the outcome is unknown."""
@@ -280,6 +296,8 @@ class Engine:
             self.embedder = embedder
         except (SqliteError, MnemonError) as error:
             self._resync(f"the store cannot be read again: {reason(error)}")
+        else:
+            self._count_reviews(connection)
         self.checkpoint_if_due()
         if (lost := self._lost_files("unknown")) is not None:
             raise lost
@@ -334,6 +352,7 @@ class Engine:
             self._files = opened.files
             self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
             self._compare(opened.connection)
+            self._count_reviews(opened.connection)
         return self._connection
 
     def _resync(self, why: str) -> None:
@@ -367,6 +386,13 @@ class Engine:
         else:
             if noted is not None and found < noted:
                 self.health.note_loss(found, noted)
+
+    def _count_reviews(self, connection: Connection) -> None:
+        """Count the reviews that wait, for readers that must not wait for the writer."""
+        try:
+            self.pending_reviews = reviews.count_pending(connection)
+        except SqliteError as error:
+            self.health.note_failure(error)
 
     def _note_progress(self, connection: Connection) -> None:
         """Advance the high-water mark, before the batch is acknowledged."""
@@ -448,7 +474,9 @@ def _decide_without_vectors(decide: Callable[[View], ChangeSet], view: View) -> 
     decided = decide(view)
     changes = tuple(_without_vector(change) for change in decided.changes if not isinstance(change, SetVector))
     outcome = decided.outcome
-    if isinstance(outcome, RememberResult | UpdateResult | MergeResult | RestoreResult) and outcome.embedded:
+    if isinstance(outcome, RememberResult | UpdateResult | MergeResult | ResolveResult | RestoreResult) and (
+        outcome.embedded
+    ):
         outcome = msgspec.structs.replace(outcome, embedded=False, embed_error=SWITCHED)
     elif isinstance(outcome, EmbedRunResult) and outcome.succeeded:
         outcome = msgspec.structs.replace(outcome, succeeded=0)

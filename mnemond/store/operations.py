@@ -20,6 +20,7 @@ from mnemond.model.outcomes import (
     MergeResult,
     Outcome,
     RememberResult,
+    ResolveResult,
     RestoreResult,
     ScopeView,
     UndoResult,
@@ -143,6 +144,8 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
         case MergeResult():
             message = merge_message(outcome.merged_id)
             return replace(outcome, content="", message=message, dropped=[], quality_warnings=[], quality_details=[])
+        case ResolveResult():
+            return replace(outcome, content=None, dropped=[])
         case LinkResult():
             return replace(outcome, metadata={})
         case RestoreResult():

@@ -267,6 +267,11 @@ class Store:
         return self._engine.index.snapshot
 
     @property
+    def pending_reviews(self) -> int:
+        """The number of pairs of memories that wait for a decision, as of the last write."""
+        return self._engine.pending_reviews
+
+    @property
     def embedder(self) -> EmbedderRecord | None:
         return self._engine.embedder
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import Insight
-from mnemond.store import history, insights, meta, operations
+from mnemond.store import history, insights, meta, operations, reviews
 from mnemond.store.connection import Connection, Value
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.insights import optional, read_time
@@ -64,7 +64,10 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "messages": {"created_at": read_time},
     "rolling_summaries": {"updated_at": read_time},
     "core_summaries": {"node_ids": _list.decode, "created_at": read_time},
-    "pending_reviews": {"created_at": read_time, "resolved_at": optional(read_time)},
+    "pending_reviews": {
+        "payload": reviews.read_asked, "resolution": optional(reviews.read_settled), "created_at": read_time,
+        "resolved_at": optional(read_time),
+    },
     "jobs": {"payload": insights.read_object, "run_after": read_time},
     "exchanges": {
         "facts": optional(_list.decode), "queued_at": read_time, "said_at": read_time,

@@ -39,7 +39,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.store import edges, exchanges, history, insights, meta, operations, purge, showings
+from mnemond.store import edges, exchanges, history, insights, meta, operations, purge, reviews, showings
 from mnemond.store.connection import Connection, NoSavepointError
 from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
@@ -51,6 +51,9 @@ RETIRED_AS: dict[Retired, str] = {
 """Operation type in the history, by the state of a memory that leaves recall."""
 
 _CERTAIN = frozenset({AddInsight, AddRelations})
+_LEAVING = frozenset({RetireInsight, RestoreInsight, PurgeInsight})
+"""Changes with which a memory leaves or enters recall, and the reviews about it with it."""
+
 _REWRITES = (AddInsight, PutInsight, RestoreInsight, CountUse)
 
 
@@ -94,10 +97,11 @@ class Savepoint:
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Result of one write. `purged`: bytes have to be wiped."""
+    """Result of one write. `purged`: bytes have to be wiped. `reviews`: other reviews may wait than before."""
 
     outcome: Outcome
     purged: bool = False
+    reviews: bool = False
 
 
 def run(
@@ -139,7 +143,9 @@ def run(
         insights.count_triggers(connection, change_set.trigger_counts)
     if change_set.facts:
         meta.note(connection, change_set.facts)
-    return Written(outcome, purged=applied.purged)
+    asked = bool(change_set.reviews) or change_set.undoes is not None
+    reviewed = asked or not _LEAVING.isdisjoint(map(type, change_set.changes))
+    return Written(outcome, purged=applied.purged, reviews=reviewed)
 
 
 def _log_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:
@@ -253,6 +259,8 @@ class _Application:
         history.append(connection, change_set, entries)
         if change_set.queue:
             exchanges.apply_queue(connection, change_set)
+        if change_set.reviews or change_set.undoes is not None:
+            reviews.apply(connection, change_set)
         return self._applied
 
     def _apply_all(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from mnemond.api.types_changes import ReviewedMemory, ReviewsResult, ReviewView
 from mnemond.model.outcomes import (
     Conflict,
     EdgesCreated,
     MergeResult,
     QualityDetail,
+    ResolveResult,
     RestoreResult,
     SupersedeResult,
     UpdateResult,
@@ -40,14 +42,59 @@ RESTORED = RestoreResult(
     conflicts=[Conflict(THIRD, "DUPLICATE", 1.0, "identical after normalisation")],
 )  # fmt: skip
 
+_OLDER = ReviewedMemory(
+    ID,
+    "The office is in Berlin",
+    "fact",
+    "2026-02-01T10:00:00.000000Z",
+    "user",
+    "chat-1",
+    pinned=False,
+    status="active",
+)
+_NEWER = ReviewedMemory(
+    OTHER, "The office is in Munich", "fact", "2026-02-03T10:00:00.000000Z", "user", None, pinned=False,
+    status="active",
+)  # fmt: skip
+
+WAITING = ReviewView(
+    id=3, kind="conflict", suggestion="SUPERSEDE", similarity=0.7, reason="they give different values, so both stay",
+    created_at="2026-02-03T10:00:00.000000Z", expires_at="2026-02-17T10:00:00.000000Z", older=_OLDER, newer=_NEWER,
+    resolved_at=None, resolution=None, by=None,
+)  # fmt: skip
+
+REVIEWS = ReviewsResult(reviews=[WAITING], total=1, store="default")
+
+RESOLVED = ResolveResult(
+    review=3, resolution="MERGE", action="MERGE", older_id=ID, newer_id=OTHER, id=ID, message="they are one memory now",
+    content="Berlin, then Munich", dropped=["The office is in Berlin"], redacted=[], embedded=True, op_id="op-7",
+    replayed=False,
+)  # fmt: skip
+
 REVISION_RESULTS: dict[str, object] = {
     "update": UPDATED,
     "supersede": SUPERSEDED,
     "merge": MERGED,
     "restore": RESTORED,
+    "reviews": REVIEWS,
+    "resolve": RESOLVED,
 }
 
 REVISION_TRANSCRIPTS = {
+    "reviews": """\
+1 review in store "default"; both stay meanwhile
+3  SUPERSEDE?  until 2026-02-17
+  older  1a2b3c4d  2026-02-01  The office is in Berlin
+  newer  9f8e7d6c  2026-02-03  The office is in Munich
+  they give different values, so both stay
+decide: mnemonctl resolve N --as SUPERSEDE | MERGE | DUPLICATE | COEXIST
+""",
+    "resolve": """\
+Review 3, MERGE: 1a2b3c4d and 9f8e7d6c, they are one memory now
+  Berlin, then Munich
+  not in it: The office is in Berlin
+  undo: mnemonctl undo op-7
+""",
     "update": """\
 Updated 1a2b3c4d: content, conversation id, 3 new links
   redacted: password (--allow-secret keeps it)

@@ -67,7 +67,7 @@ def test_quiet_says_the_essential() -> None:
 
 def test_status_says_what_a_job_asks() -> None:
     asking = msgspec.structs.replace(STATUS, pending_jobs=1, questions=[f"prune: {QUESTION}"])
-    assert f"  waiting     1 job, 0 reviews\n  asks        prune: {QUESTION}\n" in shown("status", asking)
+    assert f"  waiting     1 job\n  asks        prune: {QUESTION}\n" in shown("status", asking)
 
 
 def test_what_was_said_and_waits_is_in_the_status() -> None:

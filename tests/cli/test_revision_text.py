@@ -14,7 +14,15 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.model.outcomes import EdgesCreated
 from tests.cli.results import FORGOTTEN
-from tests.cli.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED
+from tests.cli.revision_results import MERGED, RESTORED, REVIEWS, SUPERSEDED, UPDATED, WAITING
+
+DECIDED = msgspec.structs.replace(
+    WAITING,
+    resolved_at="2026-02-04T10:00:00.000000Z",
+    resolution="SUPERSEDE",
+    by="system:reviews",
+    older=msgspec.structs.replace(WAITING.older, content="", status=None),
+)
 
 ONE, OTHER = "1a2b3c4d", "9f8e7d6c"
 
@@ -121,3 +129,18 @@ def test_an_update_to_the_text_of_another_memory_offers_to_merge_them() -> None:
 )
 def test_quietly_only_the_id(command: str, result: object) -> None:
     assert shown(command, result, Style(quiet=True)) == f"{result.id}\n"  # type: ignore[attr-defined]
+
+
+def test_decided_reviews_and_none() -> None:
+    text = shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[DECIDED]))
+    assert text.startswith('Decided lately in store "default"\n3  SUPERSEDE by system:reviews, 2026-02-04\n')
+    assert "  older  1a2b3c4d  2026-02-01  purged\n" in text
+    assert shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[])).startswith("No memories of store")
+    assert shown("reviews", REVIEWS, Style(quiet=True)) == "3\n"
+
+
+def test_a_review_is_named_by_its_number() -> None:
+    method, params = asked("resolve", "3", "--as", "MERGE", "--content", "tea")
+    assert (method, params) == ("resolve", {"id": 3, "resolution": "MERGE", "content": "tea"})
+    for wrong in ("x", "0", "²"):
+        assert "is no number of a review" in refused("resolve", wrong, "--as", "COEXIST")

@@ -45,6 +45,8 @@ MORE: dict[str, Callable[[World], Params]] = {
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
     "session.show": lambda _: {},
     "hook.preview": lambda _: {"moment": "session"},
+    "reviews": lambda _: {},
+    "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},
     "rules.list": lambda _: {},
     "rules.set": lambda _: {"state": "off"},
@@ -57,9 +59,12 @@ ARRAYS = {"log", "related"}
 SCHEDULED = {"jobs.list", "jobs.run"}
 """Answered by a daemon that runs jobs: tests/api/test_jobs.py."""
 
+PLACES = ("Berlin", "Munich")
+
 BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
     "unlink": lambda world: ("link", {"source_id": world.one, "target_id": world.other, "type": "causal"}),
     "restore": lambda world: ("forget", {"id": world.one}),
+    "resolve": lambda _: ("extract", {"facts": [{"content": f"The office is in {each}"} for each in PLACES]}),
 }
 """What has to have been done."""
 

@@ -8,16 +8,19 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.jobs.job import Done
-from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim
+from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, ReviewExpiry
 from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
-from mnemond.model.changes import RetireInsight
+from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.memory import format_us
+from mnemond.model.reviews import BY_EXPIRY, OpenReview
+from mnemond.store import reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import read_metrics
 from mnemond.store.files import log_bytes
 from mnemond.store.operations import RETENTION_US
 from mnemond.store.store import Store
 from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, IDLE_S, NOW_US, kept
+from tests.outcomes import remembered
 from tests.store.factories import insight_id, remember
 
 # ------------------------------------------------------------ decay_refresh
@@ -171,6 +174,29 @@ async def test_outcomes_nobody_repeats_go_after_a_week(tmp_path: Path, mock_cloc
         assert await over.attendant.run("operations_expiry") == Done("done", 2)
         left = await over.store.read(lambda it: it.rows("SELECT op_id FROM operations"))
         assert left == [("op-2",)]
+
+
+async def test_reviews_end_after_two_weeks_and_both_memories_stay(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, ReviewExpiry()) as over:
+        await over.remember(1, 2)
+        asked = OpenReview("conflict", insight_id(1), insight_id(2), "SUPERSEDE", 0.7, "the numbers differ")
+        now = format_us(over.clock.us)
+        await over.store.write(ChangeSet("op-r", False, "test", now, (), remembered(None, "op-r"), reviews=(asked,)))
+        assert over.store.pending_reviews == 1
+        for _ in range(13):
+            await over.pass_time(DAY_S)
+        assert (over.told[-1], over.store.pending_reviews) == (("review_expiry", Done("nothing")), 1)
+        over.clock.us += 2 * DAY_US
+        assert (await over.attendant.run("review_expiry", dry_run=True)).changed == 1
+        assert await over.attendant.run("review_expiry") == Done("done", 1)
+        assert over.store.pending_reviews == 0
+        [ended] = await over.store.read(lambda it: reviews.pending(it, 5, resolved=True))
+        assert (ended.resolution, ended.by) == ("COEXIST", BY_EXPIRY)
+        assert over.insight(1).status == over.insight(2).status == "active"
+        lines = await over.store.read(
+            lambda it: it.rows("SELECT operation, detail FROM oplog ORDER BY id DESC LIMIT 1")
+        )
+        assert lines == [("review", "expired=1")]
 
 
 async def test_a_large_log_is_cut_back(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -148,12 +148,30 @@ async def test_recall_says_when_nothing_fits(tmp_path: Path) -> None:
         assert "surely fits" not in await over.use("recall", query="why did we choose SQLite as storage?")
 
 
+async def test_pairs_are_decided_about(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        over.daemon.apply_settings(Config(mcp=McpSettings(tools="full"), embedding=EmbeddingSettings(provider="none")))
+        assert await over.use("reviews") == "No memories wait for a decision."
+        for place in ("Berlin", "Munich"):
+            await over.use("remember", content=f"The office is in {place}")
+        asked = await over.use("reviews")
+        assert re.search(r"<review 1 SUPERSEDE\?> .*\n<ref:\w{8} older .*> The office is in Berlin\n<ref:", asked)
+        merged = await over.use("resolve", id=1, resolution="MERGE", content="The office is in Munich")
+        assert merged.startswith("Review 1: MERGE, they are one memory now. What stands")
+        assert "not in it: The office is in Berlin" in merged
+        assert "was decided as MERGE" in await over.fail("resolve", id=1, resolution="COEXIST")
+        for text in ("The queue is in Redis", "The queue is in Kafka"):
+            await over.use("remember", content=text)
+        kept = await over.use("resolve", id=2, resolution="SUPERSEDE")
+        assert kept == "Review 2: SUPERSEDE, the newer one holds: the older one left recall."
+
+
 async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         assert len((await over.ask("tools/list"))["tools"]) == 7
         assert (await over.error("tools/call", {"name": "search", "arguments": {"query": "x"}}))["code"] == -32602
         over.daemon.apply_settings(Config(mcp=McpSettings(tools="full"), embedding=EmbeddingSettings(provider="none")))
-        assert len((await over.ask("tools/list"))["tools"]) == 13
+        assert len((await over.ask("tools/list"))["tools"]) == 15
         turns = [{"content": "I prefer tabs over spaces in every file."}, {"role": "assistant", "content": "Noted."}]
         told = await over.use("memory_extract", messages=turns, user_id="ada", auto_resolve_conflicts=True)
         assert re.search(r"<ref:\w{8} CREATE> User prefers tabs over spaces", told)

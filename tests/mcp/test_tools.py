@@ -33,7 +33,17 @@ def keywords(schema: dict[str, Any]) -> Iterator[str]:
 
 def test_there_are_seven_always_in_the_same_order() -> None:
     assert list(tools.tools()) == ["recall", "remember", "related", "link", "forget", "update", "status"]
-    assert list(tools.tools("full")) == [*tools.CORE, "memory_extract", "search", "get", "list", "restore", "feedback"]
+    assert list(tools.tools("full")) == [
+        *tools.CORE,
+        "memory_extract",
+        "search",
+        "get",
+        "list",
+        "restore",
+        "reviews",
+        "resolve",
+        "feedback",
+    ]
     assert [json.loads(msgspec.json.encode(tool)) for tool in tools.tools("full").values()] == list(DECLARED.values())
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", name) and tool["name"] == name for name, tool in DECLARED.items())
 
@@ -56,9 +66,9 @@ def test_every_hint_is_given_and_true() -> None:
     assert all(
         set(each) == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} for each in hints.values()
     )
-    reading = {"recall", "related", "status", "search", "get", "list"}
+    reading = {"recall", "related", "status", "search", "get", "list", "reviews"}
     assert {name for name, each in hints.items() if each["readOnlyHint"]} == reading
-    assert {name for name, each in hints.items() if each["destructiveHint"]} == {"forget", "update"}
+    assert {name for name, each in hints.items() if each["destructiveHint"]} == {"forget", "update", "resolve"}
     assert {name for name, each in hints.items() if each["openWorldHint"]} == set()
 
 

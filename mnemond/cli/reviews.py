@@ -1,0 +1,122 @@
+"""`mnemonctl reviews` and `resolve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from mnemond.api import types_changes
+from mnemond.api.types_changes import ReviewedMemory, ReviewsResult, ReviewView
+from mnemond.cli.output import (
+    MAX_SAID,
+    SHORT_ID,
+    Style,
+    body,
+    lines,
+    note,
+    one_line,
+    remarks,
+    repeated,
+    short_id,
+    shorten,
+    undo_hint,
+)
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
+from mnemond.model.outcomes import ResolveResult
+from mnemond.wire.params import plural
+
+MAX_DIGITS: Final = 15
+"""Digits of a number that are read: any JSON reader has it exactly."""
+
+
+def _reviews(result: ReviewsResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*(str(each.id) for each in result.reviews))
+    store = f'store "{one_line(result.store)}"'
+    if not result.reviews:
+        return lines(f"No memories of {store} wait for a decision")
+    decided = result.reviews[0].resolved_at is not None
+    head = (
+        f"Decided lately in {store}" if decided else f"{plural(result.total, 'review')} in {store}; both stay meanwhile"
+    )
+    return lines(
+        style.strong(head),
+        *(line for each in result.reviews for line in _review(each, style)),
+        None if decided else style.faint("decide: mnemonctl resolve N --as SUPERSEDE | MERGE | DUPLICATE | COEXIST"),
+    )
+
+
+def _review(it: ReviewView, style: Style) -> Iterator[str]:
+    if it.resolved_at is None:
+        yield f"{style.strong(str(it.id))}  {one_line(it.suggestion)}?  until {one_line(it.expires_at[:10])}"
+    else:
+        by = f" by {one_line(it.by)}" if it.by else ""
+        yield f"{style.strong(str(it.id))}  {one_line(it.resolution or '?')}{by}, {one_line(it.resolved_at[:10])}"
+    yield _memory("older", it.older, style)
+    yield _memory("newer", it.newer, style)
+    yield note(it.reason, style)
+
+
+def _memory(which: str, it: ReviewedMemory, style: Style) -> str:
+    said = "purged" if it.status is None else shorten(it.content, MAX_SAID)
+    left = "" if it.status in (None, "active") else f" ({one_line(it.status)})"
+    head = f"{which}  {short_id(it.id)}  {it.created_at[:10]}{left}  ".rstrip() + "  "
+    return body(one_line(head + said), style, "  ")
+
+
+REVIEWS = Command(
+    "reviews",
+    Group.CHANGE,
+    ("mnemonctl reviews", "mnemonctl reviews --decided", "mnemonctl reviews --json"),
+    method=types_changes.REVIEWS,
+    details=(
+        "Memories that contradict each other, or may be one statement, and stay until it is decided.",
+        "After 14 days a review ends and both stay. Two sessions of the user that say the newer one end it, too.",
+        "-q prints the numbers alone.",
+    ),
+    render=_reviews,
+)
+
+
+def _resolve_request(arguments: Arguments) -> Request:
+    request = arguments.request()
+    number = str(request.params["id"])
+    if not (number.isascii() and number.isdecimal() and int(number[:MAX_DIGITS]) > 0):
+        raise UsageError(
+            f"{one_line(number[:SHORT_ID])} is no number of a review", "`mnemonctl reviews` shows their numbers"
+        )
+    return Request(request.method, {**request.params, "id": int(number[:MAX_DIGITS])})
+
+
+def _resolve(result: ResolveResult, style: Style) -> str:
+    if style.quiet:
+        return lines(one_line(result.id or result.newer_id))
+    pair = f"{short_id(result.older_id)} and {short_id(result.newer_id)}"
+    return lines(
+        f"Review {result.review}, {style.strong(one_line(result.resolution))}: {pair}, {one_line(result.message)}"
+        f"{repeated(result)}",
+        None if result.content is None else body(result.content, style, "  "),
+        *(f"  not in it: {one_line(clause)}" for clause in result.dropped),
+        *remarks(result.embed_error, result.redacted),
+        undo_hint(result.op_id, style),
+    )
+
+
+RESOLVE = Command(
+    "resolve",
+    Group.CHANGE,
+    (
+        "mnemonctl resolve 3 --as SUPERSEDE",
+        "mnemonctl resolve 3 --as COEXIST",
+        'mnemonctl resolve 3 --as MERGE --content "In Berlin, since May in Munich"',
+    ),
+    method=types_changes.RESOLVE,
+    words=Words("N --as TYPE", ("id",)),
+    request=_resolve_request,
+    details=(
+        "SUPERSEDE: the newer one holds, the older leaves recall. DUPLICATE: they say the same, the newer leaves.",
+        "MERGE: they become one memory; clauses that contradict each other need --content. COEXIST: both hold.",
+        "`mnemonctl undo` takes a decision back, and the review waits again.",
+    ),
+    render=_resolve,
+)

@@ -1,0 +1,209 @@
+"""resolve: let a model answer reviews, where one is configured (`extraction.resolver = "llm"`).
+
+The model is asked about one pair at a time and names a relation; it never says what to do. The gates of the resolver
+decide whether that is done, each decision is an operation of its own, and a run that would retire too many stops and
+asks. What is not decided waits for a person, and both memories stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+import trio
+
+from mnemond.embed.embedder import UNKNOWN_WORDS
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
+from mnemond.jobs.extract import ExtractionContext
+from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.memory.cues import try_embed_memories
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.history import Find
+from mnemond.memory.resolver import Allowance, kept_text, refusal
+from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.model.memory import MAX_CONTENT, Insight, TextWithCues
+from mnemond.model.reviews import Resolution, Review
+from mnemond.store import reviews
+
+NAME: Final = "resolve"
+
+PORTION: Final = 50
+"""Reviews of one run: with a small model on two cores some five minutes."""
+
+MAX_TOKENS: Final = 40
+"""Tokens of an answer that names a relation."""
+
+MAX_MERGED_TOKENS: Final = 400
+"""Tokens of a text that joins two memories."""
+
+Relation = Literal["same", "newer_replaces_older", "adds_detail", "unrelated"]
+
+MEANS: Final[Mapping[Relation, Resolution]] = {
+    "same": "DUPLICATE", "newer_replaces_older": "SUPERSEDE", "adds_detail": "MERGE", "unrelated": "COEXIST",
+}  # fmt: skip
+
+RELATION_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"relation": {"type": "string", "enum": list(MEANS)}},
+    "required": ["relation"],
+    "additionalProperties": False,
+}
+TEXT_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "maxLength": MAX_CONTENT}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+class Reply(Protocol):
+    """An answer of a model: a JSON value, which need not have the shape of the schema, and the model's name."""
+
+    @property
+    def value(self) -> Any: ...  # noqa: ANN401 - JSON
+
+    @property
+    def model(self) -> str: ...
+
+
+class Asks(Protocol):
+    """A way to ask a model for JSON of the shape of a schema. Raises MnemonError(UNAVAILABLE) without an answer."""
+
+    def __call__(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Awaitable[Reply]: ...
+
+
+class ResolveDeps(msgspec.Struct, frozen=True):
+    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; the lookup of a
+    memory; how a model is asked, and the prompts about an older and a newer text. Without `asks` people decide."""
+
+    desk: Callable[[str], Awaitable[ExtractionContext]]
+    identity: Callable[[str, str], WriteContext]
+    find: Find
+    asks: Asks | None = None
+    relation_prompt: Callable[[str, str], str] = "{}\n{}".format
+    merge_prompt: Callable[[str, str], str] = "{}\n{}".format
+
+
+class _Answered(msgspec.Struct, frozen=True):
+    resolution: Resolution
+    model: str
+    content: str | None = None
+
+
+class ResolveReviews:
+    """Runs hourly. A review whose answer is not carried out is not asked about again by this daemon."""
+
+    name = NAME
+    summary = "a model answers questions about two memories, where one is configured"
+    first_s = 0.0
+    interval_s = HOUR_S
+
+    def __init__(self, means: ResolveDeps) -> None:
+        self._means = means
+        self._left: set[tuple[str, int]] = set()
+
+    async def run(self, work: Work) -> Done:
+        """Answer reviews that wait, the oldest first."""
+        desk = await self._means.desk(work.store.name)
+        if (mode := desk.rules.config.extraction.resolver) != "llm":
+            return Done("nothing", detail=f"extraction.resolver is {mode}")
+        if self._means.asks is None:
+            return await work.note(Done("nothing", detail="no model is configured: reviews wait for a person"))
+        found = await work.store.read(lambda it: reviews.pending(it, reviews.MAX_PENDING))
+        asked = [each for each in found if (work.store.name, each.id) not in self._left][:PORTION]
+        if work.dry_run:
+            return work.done(len(asked), "reviews would be asked about")
+        decided, allowance = 0, Allowance(work.store.snapshot.live)
+        for review in asked:
+            try:
+                answered = await self._answer(work, desk, review, self._means.asks)
+            except MnemonError as error:
+                if error.kind is not UNAVAILABLE:
+                    raise
+                return await work.note(work.done(decided, f"left to people: {error.message}"))
+            if answered is None:
+                self._left.add((work.store.name, review.id))
+                continue
+            if answered.resolution in ("SUPERSEDE", "DUPLICATE") and not work.sure:
+                leaving = review.asked.older if answered.resolution == "SUPERSEDE" else review.asked.newer
+                if not allowance.admits([leaving]):
+                    return await work.note(Done("stopped", decided, _question(work, allowance)))
+            decided += await self._decided(work, desk, review, answered)
+        return await work.note(work.done(decided, f"reviews asked about: {len(asked)}" if asked else ""))
+
+    async def _answer(self, work: Work, desk: ExtractionContext, review: Review, asks: Asks) -> _Answered | None:
+        """Return what the gates admit of a model's answer; None: it is left to people. Raises
+        MnemonError(UNAVAILABLE)."""
+        pair = _pair(work, review)
+        if pair is None:
+            return None
+        older, newer = pair
+        prompt = self._means.relation_prompt(older.content, newer.content)
+        reply = await asks(prompt, RELATION_SCHEMA, max_tokens=MAX_TOKENS)
+        resolution = _named(reply.value)
+        if resolution is None or (resolution == "COEXIST" and review.asked.kind == "conflict"):
+            return None  # the rules found a contradiction: the model alone does not take that back
+        if refusal(resolution, older, newer, desk.rules.diff, work.identity.now_us) is not None:
+            return None
+        content = await self._joined(older, newer, asks) if resolution == "MERGE" else None
+        return _Answered(resolution, reply.model, content)
+
+    async def _joined(self, older: Insight, newer: Insight, asks: Asks) -> str | None:
+        """Return a model's text of both if no number and no name is missing in it; None: the rules join them."""
+        prompt = self._means.merge_prompt(older.content, newer.content)
+        reply = await asks(prompt, TEXT_SCHEMA, max_tokens=MAX_MERGED_TOKENS)
+        text = reply.value.get("text") if isinstance(reply.value, dict) else None
+        if not isinstance(text, str) or not text.strip() or len(text) > MAX_CONTENT or "\0" in text:
+            return None
+        return None if kept_text(text, older, newer) else text.strip()
+
+    async def _decided(self, work: Work, desk: ExtractionContext, review: Review, answered: _Answered) -> bool:
+        pair = _pair(work, review)
+        text = None if pair is None else text_of(answered.resolution, *pair, answered.content)
+        vector, error = await _embedded(desk, text)
+        wish = Resolve(
+            review=review.id, resolution=answered.resolution, content=answered.content, embedded_text=text,
+            vector=vector, embed_error=error, gated=True,
+        )  # fmt: skip
+        identity = self._means.identity(work.store.name, f"system:llm:{answered.model[:80]}")
+        proposal = propose_resolve(wish, identity, self._means.find, desk.rules)
+        made_by = None if desk.embedder is None else desk.embedder.fingerprint
+        try:
+            await work.store.write(proposal._replace(made_by=made_by))
+        except MnemonError as refused:
+            if refused.kind not in (INVALID_PARAMS, NOT_FOUND):
+                raise
+            self._left.add((work.store.name, review.id))
+            return False
+        return True
+
+
+def _named(value: object) -> Resolution | None:
+    """Return the resolution that an answer names; None for one that names none."""
+    relation = value.get("relation") if isinstance(value, dict) else value
+    return next((resolution for name, resolution in MEANS.items() if name == relation), None)
+
+
+def _pair(work: Work, review: Review) -> tuple[Insight, Insight] | None:
+    snapshot = work.store.snapshot
+    rows = snapshot.row_of(review.asked.older), snapshot.row_of(review.asked.newer)
+    if rows[0] is None or rows[1] is None:
+        return None
+    return snapshot.insight(rows[0]), snapshot.insight(rows[1])
+
+
+def _question(work: Work, allowance: Allowance) -> str:
+    return (
+        f"a model's answers would retire more than {allowance.most} of {work.store.snapshot.live:,} memories;"
+        " `mnemonctl reviews` shows the pairs; if that is right: mnemonctl jobs run resolve --yes"
+    )
+
+
+async def _embedded(desk: ExtractionContext, text: TextWithCues | None) -> tuple[object, str | None]:
+    if text is None or desk.embedder is None:
+        return None, desk.lacking
+    vectors, error = await trio.to_thread.run_sync(
+        try_embed_memories, desk.embedder, [text], abandon_on_cancel=True, limiter=desk.threads
+    )
+    return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)

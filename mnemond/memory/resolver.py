@@ -1,0 +1,174 @@
+"""The resolver: which pairs of memories wait for a decision, and which decisions may be carried out without a person.
+
+The judge is `diff.judge`. A pair that it leaves open stays in recall and becomes a review. An answer to a review, from
+a model or from a second session, is carried out only if the gates here admit it; a person's answer passes no gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from mnemond.config.settings import ExtractionSettings
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.compare import Moment, kept_because, side_of
+from mnemond.memory.diff import GENERAL, DiffRules, Match, Verdict, judge
+from mnemond.memory.diff_frames import opposed
+from mnemond.memory.merged_text import unkept
+from mnemond.model.memory import Insight, parse_rfc3339
+from mnemond.model.reviews import OpenReview, Resolution, ReviewKind
+from mnemond.text.entities import canonical_name
+from mnemond.text.similarity import normalised, token_set
+
+ASKING: Final = ("host", "llm")
+"""Modes in which something answers reviews, so that pairs without a contradiction are asked about as well."""
+
+MOST_RETIRED: Final = 20
+"""Memories that one run of extraction may retire unasked (design of the resolver; a run that goes wrong for a whole
+graph is known from other systems)."""
+
+MOST_RETIRED_SHARE: Final = 0.05
+"""The same as a share of the store, as for prune."""
+
+LEAST_RETIRED: Final = 3
+"""What a run may retire in a store so small that the share is less: a first session corrects itself."""
+
+
+class Allowance:
+    """The memories that one run may still replace. Used by one thread at a time."""
+
+    def __init__(self, live: int) -> None:
+        """`live`: memories in the store."""
+        self.most = min(MOST_RETIRED, max(LEAST_RETIRED, math.floor(live * MOST_RETIRED_SHARE)))
+        self._retired: set[str] = set()
+
+    def admits(self, ids: Collection[str]) -> bool:
+        """Return True, and count these memories, if the run may retire them as well. Those counted before are not
+        counted again, as a batch of writes may be decided twice."""
+        together = self._retired.union(ids)
+        if len(together) > self.most:
+            return False
+        self._retired = together
+        return True
+
+
+# Pairs that wait.
+
+
+def opened(
+    matches: Iterable[Match], newcomer: Insight, snapshot: Snapshot, settings: ExtractionSettings, most: int,
+    apart_from: Collection[str] = (),
+) -> tuple[OpenReview, ...]:  # fmt: skip
+    """Return the reviews of a new memory: at most `most` of those in `matches` that stay beside it in doubt.
+
+    A contradiction is always asked about; a repetition or an addition that the rules hold back only if something
+    answers. Memories of other readers are not: both may hold.
+    """
+    asking = settings.resolver in ASKING
+    found: list[OpenReview] = []
+    for match in matches:
+        row = snapshot.row_of(match.id)
+        if row is None or match.id in apart_from or len(found) == most:
+            continue
+        asked = _asked(snapshot.insight(row), newcomer, match.verdict, asking=asking)
+        found += [] if asked is None else [asked]
+    return tuple(found)
+
+
+def _asked(old: Insight, new: Insight, verdict: Verdict, *, asking: bool) -> OpenReview | None:
+    suggestion = resolution_of(verdict)
+    if old.scope != new.scope or suggestion == "COEXIST":
+        return None
+    if not verdict.contradicts and not (asking and _may_be_one(old, new)):
+        return None
+    kind: ReviewKind = "conflict" if suggestion == "SUPERSEDE" else "merge"
+    older, newer = sorted((old, new), key=_since)
+    return OpenReview(kind, older.id, newer.id, suggestion, round(verdict.similarity, 6), verdict.reason)
+
+
+def _may_be_one(old: Insight, new: Insight) -> bool:
+    """Return True if two memories name the same thing and each says something that the other does not."""
+    shared = {canonical_name(name) for name in old.entities} & {canonical_name(name) for name in new.entities}
+    mine, theirs = token_set(new.content), token_set(old.content)
+    return bool(shared) and _same_category(old, new) and not (mine <= theirs or theirs <= mine)
+
+
+def resolution_of(verdict: Verdict) -> Resolution:
+    """Return what a verdict comes to, also where the rules hold it back: spec 8, 10.1."""
+    if verdict.contradicts or "CONFLICT" in (verdict.action, verdict.suggestion):
+        return "SUPERSEDE"
+    if "DUPLICATE" in (verdict.action, verdict.suggestion):
+        return "DUPLICATE"
+    if verdict.action == "UPDATE":
+        return "SUPERSEDE"  # the new text holds all of the old one
+    return "MERGE" if verdict.suggestion == "UPDATE" else "COEXIST"
+
+
+def acted_on(verdict: Verdict) -> Resolution:
+    """Return what the rules do about a verdict by themselves."""
+    return "COEXIST" if verdict.action == "ADD" else resolution_of(verdict)
+
+
+# Gates.
+
+
+def refusal(resolution: Resolution, older: Insight, newer: Insight, rules: DiffRules, now_us: int) -> str | None:
+    """Return why a machine's answer about two memories is not carried out, None if it is: spec 8, 10.2, and the gates
+    of the design. Both stay then."""
+    if resolution == "COEXIST":
+        return None
+    if older.pinned or newer.pinned:
+        return "one of them is pinned"
+    if older.scope != newer.scope:
+        return "they are for different readers"
+    if resolution == "SUPERSEDE":
+        return _not_superseded(older, newer, rules, now_us)
+    if opposed(older.content, newer.content) is not None:
+        return "they contradict each other"
+    if resolution == "DUPLICATE":
+        return None if _repeats(older, newer) else "the newer one says something that the older does not"
+    return None if _same_category(older, newer) else "they are of different categories"
+
+
+def _not_superseded(older: Insight, newer: Insight, rules: DiffRules, now_us: int) -> str | None:
+    if _since(newer) <= _since(older):
+        return "neither is newer"
+    if dated_apart(older, newer):
+        return "they tell of different days"
+    if why := kept_because(older, newer.scope, Moment(parse_rfc3339(_since(newer)[0]), now_us)):
+        return why
+    verdict = judge(side_of(older), side_of(newer), None, rules)
+    if verdict.contradicts or verdict.action in ("CONFLICT", "UPDATE"):
+        return None
+    return "they do not say different things of the same subject"
+
+
+def dated_apart(one: Insight, other: Insight) -> bool:
+    """Return True if both texts tell of dates that do not overlap: two events, of which none ends the other."""
+    if one.event_start is None or other.event_start is None:
+        return False
+    return (one.event_end or one.event_start) < other.event_start or (
+        other.event_end or other.event_start
+    ) < one.event_start
+
+
+def _repeats(older: Insight, newer: Insight) -> bool:
+    """Return True if nothing is lost with the newer text: no word, number or name of it is missing in the older."""
+    if normalised(older.content) == normalised(newer.content):
+        return True
+    missing = unkept(older.content, [newer.content], newer.entities)
+    return not missing and token_set(newer.content) <= token_set(older.content)
+
+
+def kept_text(proposed: str, older: Insight, newer: Insight) -> list[str]:
+    """Return the numbers and names of two memories that a proposed common text lacks; none: it may be stored."""
+    return unkept(proposed, [older.content, newer.content], (*older.entities, *newer.entities))
+
+
+def _same_category(old: Insight, new: Insight) -> bool:
+    return old.category == new.category or GENERAL in (old.category, new.category)
+
+
+def _since(it: Insight) -> tuple[str, str]:
+    return it.valid_from or it.created_at, it.created_at

@@ -1,0 +1,166 @@
+"""resolve: carry out the decision on a review. Every decision is one operation, which undo takes back as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.memory import revise
+from mnemond.memory.draft import WriteContext, WriteRules
+from mnemond.memory.history import EmbeddedText, Find, active_row
+from mnemond.memory.remember import both_ways
+from mnemond.memory.resolver import refusal
+from mnemond.model.changes import ChangeSet, PutInsight, Vector
+from mnemond.model.contradictions import noted, without_notes
+from mnemond.model.memory import Insight, TextWithCues
+from mnemond.model.outcomes import MergeResult, ResolveResult
+from mnemond.model.reviews import Action, CloseReview, Resolution, Review
+from mnemond.store import reviews
+from mnemond.store.operations import Proposal, View
+
+ACTIONS: Final[dict[Resolution, Action]] = {
+    "DUPLICATE": "DELETE", "SUPERSEDE": "UPDATE", "MERGE": "MERGE", "COEXIST": "NONE",
+}  # fmt: skip
+"""What each decision does to the two memories: the newer leaves recall, or takes the place of the older, or becomes one
+with it; or both stay."""
+
+
+class Resolve(EmbeddedText, frozen=True, kw_only=True):
+    """The decision on a review. `content`: the common text of a merge, None where it follows from the two. `gated`: a
+    machine decided, so the gates of the resolver must admit it."""
+
+    review: int
+    resolution: Resolution
+    content: str | None = None
+    redacted: tuple[str, ...] = ()
+    gated: bool = False
+
+
+def text_of(resolution: Resolution, older: Insight, newer: Insight, content: str | None) -> TextWithCues | None:
+    """Return the text and cues that the kept memory will have, None if none changes: it is embedded before the
+    write."""
+    if resolution not in ("DUPLICATE", "MERGE"):
+        return None
+    if resolution == "DUPLICATE":
+        content = older.content
+    elif content is None:
+        content = revise.text_of(older, newer)
+    return TextWithCues(content, revise.merged_cues(older, newer))
+
+
+def waiting(review: Review | None, number: int) -> Review:
+    """Return a review that is not decided. Raises MnemonError(NOT_FOUND) otherwise."""
+    hint = "`mnemonctl reviews` lists those that wait"
+    if review is None:
+        raise MnemonError(NOT_FOUND, f"there is no review {number}", hint=hint, outcome="rejected")
+    if review.resolved_at is not None:
+        sentence = f"review {number} was decided as {review.resolution} by {review.by}, {review.resolved_at}"
+        raise MnemonError(NOT_FOUND, sentence, hint=hint, outcome="rejected")
+    return review
+
+
+def propose_resolve(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
+    """Propose the decision. Everything is checked in the writer; `find` resolves ids."""
+    vector: Vector | None = resolve.vector  # type: ignore[assignment]
+    return identity.proposal("resolve", partial(_decide, resolve, identity, find, rules), vector)
+
+
+def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
+    """Raises MnemonError: NOT_FOUND if it does not wait any more or a memory left recall; INVALID_PARAMS; BUSY if the
+    text that was embedded is another by now."""
+    review = waiting(reviews.read(view.connection, resolve.review), resolve.review)
+    older = active_row(view, find, review.asked.older, resolve.scope).insight
+    newer = active_row(view, find, review.asked.newer, resolve.scope).insight
+    if resolve.gated and (why := refusal(resolve.resolution, older, newer, rules.diff, identity.now_us)):
+        sentence = f"review {review.id} is not decided as {resolve.resolution}: {why}"
+        raise invalid([FieldProblem("resolution", sentence)], hint="both memories stay")
+    reached = _carried_out(resolve, identity, find, rules, view, older, newer)
+    outcome = _outcome(resolve, identity, review, reached)
+    return identity.change_set(
+        "resolve",
+        reached.changes,
+        outcome,
+        detail=f"review={review.id} as={resolve.resolution} older={older.id} newer={newer.id}",
+        subject=reached.subject,
+        reviews=(CloseReview(review.id, resolve.resolution, identity.triggered_by),),
+    )
+
+
+def _carried_out(
+    resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRules, view: View, older: Insight, newer: Insight
+) -> ChangeSet:
+    """Return the change set of the method that does the same by hand."""
+    match resolve.resolution:
+        case "SUPERSEDE":
+            wanted = revise.Supersede(old_id=older.id, new_id=newer.id, scope=resolve.scope)
+            return revise.decide_supersede(wanted, identity, find, view)
+        case "COEXIST":
+            return _both_stay(identity, older, newer)
+    merge = revise.Merge(
+        id=older.id,
+        other_id=newer.id,
+        into=older.id,
+        content=older.content if resolve.resolution == "DUPLICATE" else resolve.content,
+        redacted=resolve.redacted,
+        scope=resolve.scope,
+        embedded_text=resolve.embedded_text,
+        vector=resolve.vector,
+        embed_error=resolve.embed_error,
+    )
+    return revise.decide_merge(merge, identity, find, rules, view)
+
+
+def _both_stay(identity: WriteContext, older: Insight, newer: Insight) -> ChangeSet:
+    """Take back the note that the two contradict each other, so that neither is shown as doubtful, and link them."""
+    puts = [_without_note(newer, older, identity.now)]
+    puts += [_without_note(older, newer, identity.now)] if newer.id in noted(older) else []
+    links = both_ways(newer.id, older.id, 0.0)
+    outcome = ResolveResult(
+        review=0, resolution="COEXIST", action="NONE", older_id=older.id, newer_id=newer.id, id=None, message="",
+        op_id=identity.op_id, replayed=False,
+    )  # fmt: skip
+    return identity.change_set("resolve", (*puts, *links), outcome, subject=newer.id)
+
+
+def _without_note(it: Insight, other: Insight, now: str) -> PutInsight:
+    return PutInsight(msgspec.structs.replace(it, metadata=without_notes(it.metadata, (other.id,)), updated_at=now))
+
+
+_MESSAGES: Final[dict[Resolution, str]] = {
+    "DUPLICATE": "they say the same: the newer one left recall",
+    "SUPERSEDE": "the newer one holds: the older one left recall",
+    "MERGE": "they are one memory now",
+    "COEXIST": "both hold and stay in recall",
+}
+
+
+def _outcome(resolve: Resolve, identity: WriteContext, review: Review, reached: ChangeSet) -> ResolveResult:
+    merged = reached.outcome if isinstance(reached.outcome, MergeResult) else None
+    left: Collection[str] = () if merged is None or resolve.resolution != "MERGE" else merged.dropped
+    return ResolveResult(
+        review=review.id,
+        resolution=resolve.resolution,
+        action=ACTIONS[resolve.resolution],
+        older_id=review.asked.older,
+        newer_id=review.asked.newer,
+        id=_kept(resolve.resolution, review),
+        message=_MESSAGES[resolve.resolution],
+        content=merged.content if merged is not None and resolve.resolution == "MERGE" else None,
+        dropped=list(left),
+        redacted=list(resolve.redacted),
+        embedded=merged is None or merged.embedded,
+        embed_error=None if merged is None else merged.embed_error,
+        op_id=identity.op_id,
+        replayed=False,
+    )
+
+
+def _kept(resolution: Resolution, review: Review) -> str | None:
+    """Return the memory that is left of the two; None if both stay."""
+    if resolution == "COEXIST":
+        return None
+    return review.asked.newer if resolution == "SUPERSEDE" else review.asked.older

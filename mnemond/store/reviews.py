@@ -1,0 +1,149 @@
+"""The `pending_reviews` table: pairs of memories that wait for a decision.
+
+A review counts while both its memories are active. One that lost a memory otherwise stays in the table, so that an undo
+which brings the memory back brings the question back as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from mnemond.model.changes import ChangeSet
+from mnemond.model.memory import DAY_US, format_us
+from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, OpenReview, Resolution, Review
+from mnemond.store.connection import Connection, Value
+
+MAX_PENDING: Final = 200
+"""Reviews that wait at once: a longer list is not read. The oldest then ends as if it had expired."""
+
+MAX_DECIDED: Final = 1_000
+"""Decided reviews that are kept: a look for an earlier one of a pair reads all of them."""
+
+KEPT_DAYS: Final = 90
+"""Days for which decided reviews are kept, to be shown and to be reopened by an undo."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """The decision as stored. `op_id` names the operation that carried it out."""
+
+    resolution: Resolution
+    by: str
+    op_id: str = ""
+
+
+_asked = msgspec.json.Decoder(OpenReview)
+_settled = msgspec.json.Decoder(Settled)
+_encoder = msgspec.json.Encoder()
+
+read_asked = _asked.decode
+read_settled = _settled.decode
+"""Decode a stored payload and resolution. Raise msgspec.MsgspecError."""
+
+_COLUMNS: Final = "id, payload, created_at, resolved_at, resolution"
+
+_BOTH_ACTIVE: Final = (
+    "CASE WHEN json_valid(payload) THEN (SELECT count(*) FROM insights WHERE status = 'active' AND id IN"
+    " (json_extract(payload, '$.older'), json_extract(payload, '$.newer'))) ELSE 0 END = 2"
+)
+_PENDING: Final = f"resolved_at IS NULL AND {_BOTH_ACTIVE}"
+
+
+def apply(connection: Connection, change_set: ChangeSet) -> None:
+    """Open and close the reviews of a write, in its transaction; an undo reopens those that the operation closed."""
+    for each in change_set.reviews:
+        if isinstance(each, OpenReview):
+            _open(connection, each, change_set.now)
+        else:
+            _close(connection, each.id, Settled(each.resolution, each.by, change_set.op_id), change_set.now)
+    if change_set.undoes is not None:
+        connection.run(
+            "UPDATE pending_reviews SET resolved_at = NULL, resolution = NULL"
+            " WHERE resolution IS NOT NULL AND CASE WHEN json_valid(resolution)"
+            " THEN json_extract(resolution, '$.op_id') ELSE NULL END = ?",
+            (change_set.undoes,),
+        )
+
+
+def _open(connection: Connection, asked: OpenReview, now: str) -> None:
+    """Add a review unless there is or was one of this pair. End the oldest beyond MAX_PENDING, and forget decided ones
+    beyond MAX_DECIDED."""
+    if connection.row(
+        "SELECT 1 FROM pending_reviews WHERE instr(payload, ?) AND instr(payload, ?)", (asked.older, asked.newer)
+    ):
+        return
+    connection.run(
+        "INSERT INTO pending_reviews(kind, payload, created_at) VALUES(?, ?, ?)",
+        (asked.kind, _encoder.encode(asked).decode(), now),
+    )
+    newest = "SELECT id FROM pending_reviews WHERE resolved_at IS {} NULL ORDER BY id DESC LIMIT -1 OFFSET ?"
+    _end(connection, f"id IN ({newest.format('')})", (MAX_PENDING,), now)
+    connection.run(f"DELETE FROM pending_reviews WHERE id IN ({newest.format('NOT')})", (MAX_DECIDED,))  # noqa: S608
+
+
+def _close(connection: Connection, number: int, settled: Settled, now: str) -> None:
+    connection.run(
+        "UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE id = ? AND resolved_at IS NULL",
+        (now, _encoder.encode(settled).decode(), number),
+    )
+
+
+def _end(connection: Connection, which: str, values: tuple[Value, ...], now: str) -> int:
+    """End pending reviews with the safe answer; return their number."""
+    settled = _encoder.encode(Settled("COEXIST", BY_EXPIRY)).decode()
+    return connection.run(
+        f"UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE resolved_at IS NULL AND {which}",  # noqa: S608 - constants
+        (now, settled, *values),
+    )
+
+
+def expire(connection: Connection, now_us: int) -> int:
+    """End reviews older than EXPIRES_DAYS, forget decided ones older than KEPT_DAYS; return how many ended."""
+    connection.run("DELETE FROM pending_reviews WHERE resolved_at < ?", (format_us(now_us - KEPT_DAYS * DAY_US),))
+    before = format_us(now_us - EXPIRES_DAYS * DAY_US)
+    return _end(connection, "created_at < ?", (before,), format_us(now_us))
+
+
+def count_expired(connection: Connection, now_us: int) -> int:
+    return connection.count(
+        "SELECT count(*) FROM pending_reviews WHERE resolved_at IS NULL AND created_at < ?",
+        (format_us(now_us - EXPIRES_DAYS * DAY_US),),
+    )
+
+
+def count_pending(connection: Connection) -> int:
+    """Count the reviews that wait, of which both memories are active."""
+    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE {_PENDING}")  # noqa: S608 - constants
+
+
+def pending(connection: Connection, limit: int, *, resolved: bool = False) -> list[Review]:
+    """Return reviews that wait, the oldest first; with `resolved` decided ones, the last decided first."""
+    which = "resolved_at IS NOT NULL ORDER BY resolved_at DESC, id DESC" if resolved else f"{_PENDING} ORDER BY id"
+    return _read(connection, f"{which} LIMIT ?", (limit,))
+
+
+def pending_of(connection: Connection, insight_id: str) -> list[Review]:
+    """Return the reviews about a memory that wait."""
+    return _read(connection, f"instr(payload, ?) AND {_PENDING} ORDER BY id", (insight_id,))
+
+
+def read(connection: Connection, number: int) -> Review | None:
+    """Return a review, pending or not."""
+    return next(iter(_read(connection, "id = ?", (number,))), None)
+
+
+def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list[Review]:
+    """Return the reviews that can be read; one that cannot be is found by verification."""
+    rows = connection.rows(f"SELECT {_COLUMNS} FROM pending_reviews WHERE {which}", values)  # noqa: S608 - constants
+    found = []
+    for number, payload, created_at, resolved_at, resolution in rows:
+        try:
+            settled = None if resolution is None else _settled.decode(resolution)
+            review = Review(number, _asked.decode(payload), created_at, resolved_at)
+        except msgspec.MsgspecError:
+            continue
+        if settled is not None:
+            review = msgspec.structs.replace(review, resolution=settled.resolution, by=settled.by)
+        found.append(review)
+    return found

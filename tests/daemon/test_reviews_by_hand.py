@@ -1,0 +1,126 @@
+"""reviews and resolve as a person types them, and what two sessions settle without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.daemon_process import DaemonProcess
+from tests.daemon.typed import Terminal, play
+
+SCENES = {
+    "the newer one holds, and back": """\
+$ mnemonctl remember "The office is in Berlin" -q
+00000001
+$ mnemonctl remember "The office is in Munich" -q
+00000002
+$ mnemonctl reviews
+1 review in store "STORE"; both stay meanwhile
+1  SUPERSEDE?  until DATE
+  older  00000001  DATE  The office is in Berlin
+  newer  00000002  DATE  The office is in Munich
+  they are 33% alike in words, and they give different values, so both stay
+decide: mnemonctl resolve N --as SUPERSEDE | MERGE | DUPLICATE | COEXIST
+$ mnemonctl resolve 1 --as SUPERSEDE
+Review 1, SUPERSEDE: 00000001 and 00000002, the newer one holds: the older one left recall
+  undo: mnemonctl undo 00000003
+$ mnemonctl reviews
+No memories of store "STORE" wait for a decision
+$ mnemonctl reviews --decided
+Decided lately in store "STORE"
+1  SUPERSEDE by user, DATE
+  older  00000001  DATE (superseded)  The office is in Berlin
+  newer  00000002  DATE  The office is in Munich
+  they are 33% alike in words, and they give different values, so both stay
+$ mnemonctl undo > /dev/null
+$ mnemonctl reviews -q
+1
+""",
+    "in other words": """\
+$ mnemonctl remember "The office is in Berlin" -q
+00000001
+$ mnemonctl remember "The office is in Munich" -q
+00000002
+$ mnemonctl resolve 1 --as MERGE
+mnemonctl: "The office is in Berlin" (00000001) and "The office is in Munich" (00000002) contradict each \
+other; a merge would hold both
+  give the text that holds with --content, or: supersede 00000001 00000002; nothing was written
+$ mnemonctl resolve 1 --as COEXIST --content "both" ; echo $?
+mnemonctl: content is for a MERGE, not for COEXIST
+  nothing was written
+2
+$ mnemonctl resolve 1 --as MERGE --content "In Berlin, since May in Munich"
+Review 1, MERGE: 00000001 and 00000002, they are one memory now
+  In Berlin, since May in Munich
+  not in it: The office is in Berlin
+  not in it: The office is in Munich
+  undo: mnemonctl undo 00000003
+$ mnemonctl resolve 1 --as COEXIST ; echo $?
+mnemonctl: review 1 was decided as MERGE by user, TIME
+  `mnemonctl reviews` lists those that wait
+3
+$ mnemonctl resolve one --as COEXIST ; echo $?
+mnemonctl: one is no number of a review
+  `mnemonctl reviews` shows their numbers
+2
+$ mnemonctl resolve 7 --as WRONG ; echo $?
+mnemonctl: resolution must be one of COEXIST, DUPLICATE, MERGE, SUPERSEDE; it is 'WRONG'
+2
+""",
+    "two sessions that say the same": """\
+$ mnemonctl extract "The API limit is 100 requests per second." --conversation-id one -q
+00000001
+$ mnemonctl extract "The API limit is 200 requests per second." --conversation-id two --no-auto-resolve-conflicts
+1 fact for store "STORE": 1 new
+00000002  new       fact/6  API
+  The API limit is 200 requests per second
+  kept beside 00000001: they are 83% alike in words, and the numbers differ
+  undo: mnemonctl undo 00000003
+$ mnemonctl extract "The API limit is 200 requests per second." --conversation-id three
+1 fact for store "STORE": 1 known
+00000002  known     fact/6  API
+  The API limit is 200 requests per second
+  in place of 00000001: the texts are the same, apart from case, spaces and the punctuation around them; two \
+sessions say so now, which decides review 1
+  no longer held: The API limit is 100 requests per second
+  undo: mnemonctl undo 00000004
+$ mnemonctl reviews
+No memories of store "STORE" wait for a decision
+$ mnemonctl list -q
+00000002
+""",
+    "a conversation as JSON": """\
+$ echo '[{"role":"user","content":"I live in Lisbon."}]' | mnemonctl extract --messages - --user-id ana --agent-id bot
+1 fact for store "STORE": 1 new
+00000001  new       fact/6  Lisbon
+  User lives in Lisbon
+  undo: mnemonctl undo 00000002
+$ mnemonctl extract "I live in Porto now." --user-id ana --agent-id bot --session-id s7 --dry-run
+1 fact for store "STORE": 1 new; nothing was written
+--------  new       fact/6  Porto
+  User lives in Porto now
+  they are 67% alike in words, and the new text says that it changed; but it is for others as well, so both stay
+$ mnemonctl extract "I live in Porto now." --user-id ana --agent-id bot
+1 fact for store "STORE": 1 replaced
+00000003  replaced  fact/6  Porto
+  User lives in Porto now
+  in place of 00000001: they are 67% alike in words, and the new text says that it changed
+  no longer held: User lives in Lisbon
+  undo: mnemonctl undo 00000004
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with DaemonProcess(tmp_path_factory.mktemp("daemon")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_scenes(scene: str, daemon: DaemonProcess) -> None:
+    name = "".join(char for char in scene if char.isalnum())[:40]
+    with daemon.connect() as wire:
+        wire.call("store.create", name=name)
+    play(SCENES[scene].replace('"STORE"', f'"{name}"'), Terminal(daemon.data_dir, MNEMON_STORE=name))

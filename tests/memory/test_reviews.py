@@ -1,0 +1,346 @@
+"""Pairs that wait for a decision: asked, decided in each way, taken back, ended by a second session, held back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.api.requests import one_active
+from mnemond.config.settings import Config, config_from
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory import resolver, reviews
+from mnemond.memory.resolver import Allowance
+from mnemond.model.changes import Showing
+from mnemond.model.contradictions import noted, without_notes
+from mnemond.model.memory import Insight, Scope, TextWithCues, format_us
+from mnemond.model.outcomes import RememberResult, ResolveResult, UndoResult
+from mnemond.model.reviews import OpenReview, Review
+from mnemond.store import reviews as stored
+from mnemond.store import showings
+from tests.memory.audit_world import vector_of_memory
+from tests.memory.revision_world import CONFIG, PAIRING, RevisionWorld
+from tests.outcomes import remembered
+
+BERLIN, MUNICH = "The office is in Berlin", "The office is in Munich"
+
+
+class World(RevisionWorld):
+    """A world with reviews."""
+
+    def say(self, content: str, **fields: Any) -> RememberResult:
+        outcome = self.remember(content, **fields)
+        assert isinstance(outcome, RememberResult), outcome
+        return outcome
+
+    def waiting(self) -> list[Review]:
+        found: list[Review] = self.read(lambda it: stored.pending(it, 100))
+        assert self.engine.pending_reviews == len(found)
+        return found
+
+    def resolve(
+        self, resolution: Any, content: str | None = None, *, gated: bool = False, **fields: Any
+    ) -> ResolveResult:
+        number = fields.pop("review", None) or self.waiting()[0].id
+        review = self.read(lambda it: stored.read(it, number))
+        text = None
+        if review is not None and {review.asked.older, review.asked.newer} <= set(self.active()):
+            older, newer = self.insight(review.asked.older), self.insight(review.asked.newer)
+            text = reviews.text_of(resolution, older, newer, content)
+        text = fields.pop("embedded_text", text)
+        wish = reviews.Resolve(
+            review=number, resolution=resolution, content=content, embedded_text=text, gated=gated,
+            vector=None if text is None else vector_of_memory(text), **fields,
+        )  # fmt: skip
+        return self._done(reviews.propose_resolve(wish, self._identity(None), one_active, self.rules), ResolveResult)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    yield from built(tmp_path, CONFIG)
+
+
+def built(tmp_path: Path, config: Config) -> Iterator[World]:
+    made = World(tmp_path / "a.db", config)
+    yield made
+    made.mirrored()
+    made.engine.close()
+
+
+def disputed(world: World, **fields: Any) -> tuple[str, str]:
+    older, newer = world.say(BERLIN, **fields).id, world.say(MUNICH, **fields).id
+    assert older is not None
+    assert newer is not None
+    assert len(world.waiting()) == 1
+    return older, newer
+
+
+def test_a_contradiction_is_asked_about_and_both_stay(world: World) -> None:
+    older, newer = disputed(world)
+    [review] = world.waiting()
+    assert (review.asked.kind, review.asked.older, review.asked.newer) == ("conflict", older, newer)
+    assert review.asked.suggestion == "SUPERSEDE"
+    assert "office" not in review.asked.reason
+    assert set(world.active()) == {older, newer}
+
+
+def test_what_was_said_later_is_the_newer_one(world: World) -> None:
+    later = world.say(BERLIN).id
+    earlier = world.say(MUNICH, created_at="2024-01-01T00:00:00Z").id
+    [review] = world.waiting()
+    assert (review.asked.older, review.asked.newer) == (earlier, later)
+
+
+def test_memories_of_other_readers_are_not_asked_about(world: World) -> None:
+    world.say(BERLIN)
+    world.say(MUNICH, scope=Scope(user_id="ana"))
+    assert world.waiting() == []
+
+
+def test_the_newer_one_holds(world: World) -> None:
+    older, newer = disputed(world)
+    done = world.resolve("SUPERSEDE")
+    assert (done.action, done.id, done.older_id, done.newer_id) == ("UPDATE", newer, older, newer)
+    assert world.active() == [newer]
+    assert world.row(older).superseded_by == newer
+    assert world.waiting() == []
+    assert world.lines()[-1][0] == "resolve"
+
+
+def test_both_hold_and_neither_is_doubtful_any_more(world: World) -> None:
+    _, newer = disputed(world)
+    assert noted(world.insight(newer))
+    done = world.resolve("COEXIST")
+    assert (done.action, done.id) == ("NONE", None)
+    assert len(world.active()) == 2
+    assert not noted(world.insight(newer))
+    undone = world.undo(done.op_id)
+    assert isinstance(undone, UndoResult), undone
+    assert noted(world.insight(newer))
+    assert len(world.waiting()) == 1
+
+
+def test_a_merge_with_a_text_and_one_without(world: World) -> None:
+    older, newer = disputed(world)
+    with pytest.raises(MnemonError) as caught:
+        world.resolve("MERGE")
+    assert caught.value.kind is INVALID_PARAMS
+    assert len(world.waiting()) == 1
+    done = world.resolve("MERGE", "The office was in Berlin and is in Munich")
+    assert (done.action, done.id, done.content) == ("MERGE", older, "The office was in Berlin and is in Munich")
+    assert world.row(newer).superseded_by == older
+    assert world.insight(older).content == done.content
+
+
+def test_the_newer_says_the_same(world: World) -> None:
+    older, newer = disputed(world)
+    done = world.resolve("DUPLICATE")
+    assert (done.action, done.id, done.content, done.dropped) == ("DELETE", older, None, [])
+    assert world.active() == [older]
+    assert (world.insight(older).content, world.insight(older).corroboration_count) == (BERLIN, 1)
+    assert world.row(newer).status == "merged"
+
+
+@pytest.mark.parametrize("resolution", ["SUPERSEDE", "DUPLICATE", "COEXIST"])
+def test_every_decision_is_taken_back(world: World, resolution: str) -> None:
+    ids = disputed(world)
+    before = [world.insight(each).content for each in ids]
+    done = world.resolve(resolution)
+    undone = world.undo(done.op_id)
+    assert isinstance(undone, UndoResult), undone
+    assert [world.insight(each).content for each in ids] == before
+    assert len(world.waiting()) == 1
+
+
+def test_a_decided_review_and_one_that_does_not_exist(world: World) -> None:
+    disputed(world)
+    number = world.waiting()[0].id
+    world.resolve("COEXIST")
+    for wrong, said in ((number, "was decided as COEXIST by user"), (99, "there is no review 99")):
+        with pytest.raises(MnemonError, match=said) as caught:
+            world.resolve("SUPERSEDE", review=wrong)
+        assert caught.value.kind is NOT_FOUND
+
+
+def test_a_memory_that_changed_meanwhile(world: World) -> None:
+    disputed(world)
+    with pytest.raises(MnemonError) as caught:
+        world.resolve("DUPLICATE", embedded_text=TextWithCues("something else", ()))
+    assert caught.value.kind is BUSY
+
+
+# ------------------------------------------------------------------ a second session
+
+
+def test_a_second_session_that_says_the_newer_ends_the_review(world: World) -> None:
+    older = world.say(BERLIN, conversation_id="a").id
+    newer = world.say(MUNICH, conversation_id="b").id
+    same = world.say(MUNICH, conversation_id="b")
+    assert (same.action, same.replaced_id) == ("skipped", None)
+    again = world.say(MUNICH, conversation_id="c")
+    assert (again.action, again.id, again.replaced_id, again.no_longer) == ("skipped", newer, older, BERLIN)
+    assert "two sessions say so" in again.reason
+    assert world.active() == [newer]
+    assert world.waiting() == []
+    assert isinstance(world.undo(again.op_id), UndoResult)
+    assert set(world.active()) == {older, newer}
+    assert len(world.waiting()) == 1
+
+
+def test_a_second_session_that_says_the_older_ends_it_and_both_stay(world: World) -> None:
+    older = world.say(BERLIN, conversation_id="a").id
+    newer = world.say(MUNICH, conversation_id="b").id
+    again = world.say(BERLIN, conversation_id="c")
+    assert (again.id, again.replaced_id) == (older, None)
+    assert "both stay" in again.reason
+    assert set(world.active()) == {older, newer}
+    assert world.waiting() == []
+    assert isinstance(world.undo(again.op_id), UndoResult)
+    assert len(world.waiting()) == 1
+
+
+def test_what_would_replace_nothing_as_a_correction_retires_nothing(world: World) -> None:
+    older = str(world.new("Ana likes tea", conversation_id="a"))
+    newer = str(world.new("Bob runs the build", conversation_id="b"))
+    asked = OpenReview("conflict", older, newer, "SUPERSEDE", 0.7, "why")
+    op = world.identity()
+    world.commit(op.change_set("test", (), remembered(None, op.op_id), reviews=(asked,)))
+    assert world.say("Bob runs the build", conversation_id="c").replaced_id is None
+    assert len(world.waiting()) == 1
+
+
+@pytest.mark.parametrize(
+    "fields", [{"conversation_id": "c", "source": "agent"}, {}, {"conversation_id": "b"}], ids=["agent", "none", "same"]
+)
+def test_who_is_no_second_session(world: World, fields: dict[str, str]) -> None:
+    world.say(BERLIN, conversation_id="a")
+    world.say(MUNICH, conversation_id="b")
+    assert world.say(MUNICH, **fields).replaced_id is None
+    assert len(world.waiting()) == 1
+
+
+def test_a_session_that_was_shown_it_is_no_witness(world: World) -> None:
+    world.say(BERLIN, conversation_id="a")
+    newer = str(world.say(MUNICH, conversation_id="b").id)
+    shown = Showing(format_us(world.clock_us), "c", "host", "", "brief", 10, newer, "why")
+    world.engine.rewrite(lambda it: showings.add(it, [shown]))
+    assert world.say(MUNICH, conversation_id="c").replaced_id is None
+    assert world.say(MUNICH, conversation_id="d").replaced_id is not None
+
+
+def test_nothing_pinned_is_retired_by_a_witness(world: World) -> None:
+    older = str(world.say(BERLIN, conversation_id="a").id)
+    world.say(MUNICH, conversation_id="b")
+    world.revise(older, pinned=True)
+    assert world.say(MUNICH, conversation_id="c").replaced_id is None
+    assert older in world.active()
+
+
+def test_the_partner_of_the_retired_one_is_alone_again(tmp_path: Path) -> None:
+    config = msgspec.structs.replace(
+        PAIRING, commitment=config_from({"commitment.redundancy.threshold": 0.0}).commitment
+    )
+    for world in built(tmp_path, config):
+        world.say(BERLIN, conversation_id="a")
+        newer = str(world.say(MUNICH, conversation_id="b").id)
+        assert world.insight(newer).paired_with is not None
+        assert world.say(MUNICH, conversation_id="c").replaced_id is not None
+        assert world.insight(newer).paired_with is None
+
+
+def test_a_witness_of_what_may_be_one_statement_retires_nothing(tmp_path: Path) -> None:
+    config = config_from({"extraction.resolver": "host", "commitment.redundancy.enabled": False})
+    for world in built(tmp_path, config):
+        world.say("Apollo keeps its sessions in Redis on the staging server", conversation_id="a")
+        text = "Apollo keeps its sessions in Redis for one day"
+        world.say(text, conversation_id="b")
+        assert world.say(text, conversation_id="c").replaced_id is None
+        assert len(world.waiting()) == 1
+
+
+# ------------------------------------------------------------------ gates, and what else is asked about
+
+
+def it(content: str, day: int = 1, **fields: Any) -> Insight:
+    moment = f"2026-02-{day:02}T00:00:00.000000Z"
+    return Insight(f"{content}-{day}", content, moment, moment, valid_from=moment, **fields)
+
+
+@pytest.mark.parametrize(
+    ("resolution", "older", "newer", "why"),
+    [
+        ("SUPERSEDE", it(BERLIN), it(MUNICH, 2), None),
+        ("SUPERSEDE", it(BERLIN), it(MUNICH, 1), "neither is newer"),
+        ("SUPERSEDE", it(BERLIN, pinned=True), it(MUNICH, 2), "one of them is pinned"),
+        ("SUPERSEDE", it(BERLIN), it(MUNICH, 2, scope=Scope("ana")), "they are for different readers"),
+        ("SUPERSEDE", it(BERLIN), it("Bob likes tea", 2), "they do not say different things of the same subject"),
+        (
+            "SUPERSEDE",
+            it("Ana ran 5 miles on Tuesday", event_start="2026-02-03T00:00:00.000000Z"),
+            it("Ana ran 3 miles on Wednesday", 2, event_start="2026-02-04T00:00:00.000000Z"),
+            "they tell of different days",
+        ),
+        ("SUPERSEDE", it(BERLIN), it(MUNICH, 28), "the new text does not hold yet"),
+        ("MERGE", it(BERLIN), it(MUNICH, 2), "they contradict each other"),
+        (
+            "MERGE",
+            it("Redis caches", category="fact"),
+            it("Redis stores", 2, category="event"),
+            "they are of different",
+        ),
+        ("MERGE", it("Redis caches sessions"), it("Redis runs on port 6379", 2), None),
+        ("DUPLICATE", it("Redis runs on port 6379"), it("redis runs on port 6379.", 2), None),
+        ("DUPLICATE", it("Our Redis runs on port 6379"), it("Redis runs on port 6379", 2), None),
+        ("DUPLICATE", it("Redis runs"), it("Redis runs on port 6379", 2), "the newer one says something"),
+        ("COEXIST", it(BERLIN), it(BERLIN), None),
+    ],
+)
+def test_gates(world: World, resolution: Any, older: Insight, newer: Insight, why: str | None) -> None:
+    now_us = 1_771_700_000_000_000
+    found = resolver.refusal(resolution, older, newer, world.rules.diff, now_us)
+    assert found == why or (found is not None and why is not None and found.startswith(why))
+
+
+def test_a_machine_is_refused_where_a_person_is_not(world: World) -> None:
+    older, _ = disputed(world)
+    world.revise(older, pinned=True)
+    with pytest.raises(MnemonError, match="is not decided as SUPERSEDE: one of them is pinned"):
+        world.resolve("SUPERSEDE", gated=True)
+    assert world.resolve("SUPERSEDE").action == "UPDATE"
+
+
+def test_what_may_be_one_statement_is_asked_about_where_something_answers(tmp_path: Path) -> None:
+    texts = (
+        "Apollo keeps its sessions in Redis on the staging server",
+        "Apollo keeps its sessions in Redis for one day",
+    )
+    for mode, asked in (("rules", []), ("host", [("merge", "MERGE")])):
+        (tmp_path / mode).mkdir()
+        config = config_from({"extraction.resolver": mode, "commitment.redundancy.enabled": False})
+        for world in built(tmp_path / mode, config):
+            assert [world.say(text).action for text in texts] == ["added", "added"]
+            assert [(each.asked.kind, each.asked.suggestion) for each in world.waiting()] == asked
+
+
+def test_an_allowance_grows_with_the_store_up_to_a_bound() -> None:
+    assert [Allowance(live).most for live in (0, 60, 100, 400, 10_000)] == [3, 3, 5, 20, 20]
+    run = Allowance(0)
+    assert run.admits(["a", "b", "c"])
+    assert run.admits(["a"])
+    assert not run.admits(["d"])
+
+
+def test_a_common_text_keeps_every_number_and_name() -> None:
+    one, other = it("Redis runs on port 6379", entities=("Redis",)), it("Bob restarts it at 5", 2, entities=("Bob",))
+    assert resolver.kept_text("Redis runs on port 6379; Bob restarts it at 5", one, other) == []
+    assert resolver.kept_text("Redis is restarted", one, other) == ["5", "6379", "Bob"]
+
+
+def test_notes_of_other_memories_stay() -> None:
+    metadata = '{"contradicts":[{"id":"a"},{"id":"b"}],"kind":"x"}'
+    assert without_notes(metadata, ["a"]) == '{"contradicts":[{"id":"b"}],"kind":"x"}'
+    assert without_notes(metadata, ["a", "b"]) == '{"kind":"x"}'
+    assert without_notes("{}", ["a"]) == "{}"
