@@ -10,12 +10,12 @@ from typing import Final
 
 from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder, sentence
-from mnemond.embed.http import Address, parse
 from mnemond.embed.onnx_model import OnnxModel
 from mnemond.embed.remote import SWITCH, Endpoint, Identity, RemoteEmbedder, ServerApi, connect
 from mnemond.embed.server_apis import ollama_api, openai_api
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
+from mnemond.http import Address, parse
 
 DEFAULT: Final = "minilm_static_256_int8"
 

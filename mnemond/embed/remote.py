@@ -11,8 +11,8 @@ import numpy as np
 
 from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Purpose, fingerprint, unit
-from mnemond.embed.http import Deadline, NoAnswerError
 from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.http import Deadline, NoAnswerError
 from mnemond.model.changes import Vector
 
 ALGORITHM: Final = "remote-1"

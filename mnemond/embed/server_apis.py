@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from mnemond.embed.http import Address, Deadline, HttpClient, Reply
 from mnemond.embed.remote import MAX_DIMENSION, ModelInfo, TooLongError
 from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.http import Address, Deadline, HttpClient, Reply
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ import numpy as np
 from mnemond.embed import registry
 from mnemond.embed.calibration import PAIRS, Calibration, calibrate, token_dropout, unrelated_pairs
 from mnemond.embed.embedder import Embedder, Supply
-from mnemond.embed.http import NoAnswerError
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
+from mnemond.http import NoAnswerError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import embed_memories, lacks_vector
 from mnemond.memory.draft import WriteContext

@@ -13,8 +13,8 @@ import numpy as np
 import trio
 
 from mnemond.embed.embedder import Embedder, Purpose, Supply
-from mnemond.embed.http import NoAnswerError
 from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.http import NoAnswerError
 from mnemond.model.changes import Vector
 from tests.api.factories import Bench
 

@@ -19,18 +19,18 @@ LAYERS = (
     ("jobs", "interchange"),
     ("recall",),
     ("memory",),
-    ("extract", "embed", "store"),
+    ("extract", "embed", "llm", "store"),
     ("index",),
     ("text",),
     ("model",),
     ("wire", "service"),
     ("logs",),
-    ("config",),
+    ("config", "http"),
     ("errors", "clock", "ids"),
 )
-SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "errors", "clock", "ids")
+SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "http", "errors", "clock", "ids")
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
-MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "store", "index", "text", "model")
+MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "llm", "store", "index", "text", "model")
 PURE = (
     "config/settings", "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
     "memory/compare", "memory/decay", "memory/diff", "memory/diff_rules", "memory/edge_builders",
@@ -178,7 +178,7 @@ def _allowed() -> Iterator[Seed]:
     yield _seed("api", _inside("wire"))
     yield _seed("daemon", _inside("cli"))
     yield _seed("api", _inside("memory"))
-    yield Seed("mnemond/embed/http.py", "import httpx", frozenset())
+    yield Seed("mnemond/http.py", "import httpx", frozenset())
     yield Seed("mnemond/store/connection.py", "import apsw", frozenset())
     yield _seed("clock", "time")
     yield from (_seed("ids", name) for name in ("random", "secrets", "uuid"))

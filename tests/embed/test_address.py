@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.embed.http import Address, parse
 from mnemond.errors import CONFIG, MnemonError
+from mnemond.http import Address, parse
 
 
 @pytest.mark.parametrize(

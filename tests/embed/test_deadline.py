@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.embed.http import Deadline
+from mnemond.http import Deadline
 
 
 def test_it_counts_down_to_zero() -> None:

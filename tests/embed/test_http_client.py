@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.embed.http import Deadline, HttpClient, NoAnswerError, Reply, parse
 from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.http import Deadline, HttpClient, NoAnswerError, Reply, parse
 from tests.embed.servers import Answer, Request, Rule, Speaker, closed_port, has_address, serving, speaking
 
 ROOM = 1 << 20
@@ -238,7 +238,7 @@ def test_the_library_is_loaded_only_for_a_client() -> None:
     """A daemon with a model of its own never pays for it."""
     source = (
         "import sys, mnemond.daemon, mnemond.embed.registry\n"
-        "from mnemond.embed import http\n"
+        "from mnemond import http\n"
         "assert 'httpx' not in sys.modules\n"
         "http.HttpClient(http.parse('http://localhost:1', 'x'), 'x')\n"
         "assert 'httpx' in sys.modules\n"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mnemond.config.settings import EmbeddingSettings
-from mnemond.embed.http import Deadline
 from mnemond.embed.remote import Endpoint, ModelInfo, RemoteEmbedder, connect, direction, identify
 from mnemond.errors import MnemonError
+from mnemond.http import Deadline
 from tests.embed.hand_clock import HandClock
 
 

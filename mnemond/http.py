@@ -1,4 +1,4 @@
-"""HTTP requests to embedding servers: which addresses are allowed, and requests with a deadline and a size limit.
+"""HTTP requests to servers of models: which addresses are allowed, and requests with a deadline and a size limit.
 
 Plain HTTP is for this machine alone. The metadata services of clouds, which hand out keys, are refused under any form
 of their address. A name that resolves there passes: these services have no certificate for it, so TLS fails.

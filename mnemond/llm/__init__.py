@@ -1,0 +1,1 @@
+"""Language models behind a server, which answer a prompt with JSON. Nothing is sent unless one is configured."""

@@ -1,0 +1,62 @@
+"""The interface of a language model to the code that asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+Schema = Mapping[str, Any]
+"""A JSON schema: flat, without `$ref`; an enum for every decision, bounds (`maxItems`, `maxLength`) for the rest."""
+
+MAX_ITEMS: Final = 200
+"""Items of an answer that are read."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a model answered. `value`: a JSON value, which need not have the shape of the schema: not every server
+    enforces it. `model`: its name, as configured. Tokens as the server counted them, else estimated."""
+
+    value: Any
+    model: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Reader(Protocol):
+    """A language model that answers questions about texts."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, to be recorded with what it found."""
+        ...
+
+    async def ask(self, prompt: str, schema: Schema, *, max_tokens: int) -> Answer:
+        """Ask the model for JSON of the shape `schema`, of at most `max_tokens` tokens. Secrets are cut out of the
+        prompt. Ends within `llm.timeout_s`; may be cancelled.
+
+        Raises MnemonError(UNAVAILABLE), whose message says why there is no answer: none is configured, a daily maximum
+        is reached, the server does not answer, or its answer cannot be read (UnreadableError). The caller then goes on
+        with the rules.
+        """
+        ...
+
+
+def items_of(value: object, key: str, kind: type[T]) -> tuple[list[T], int]:
+    """Return the valid items of an answer, and how many were dropped.
+
+    `value` is a list, or an object that holds it as `key`; single items need not be in a list. An item that is no
+    `kind` (a Struct that allows unknown fields) is dropped, the others stay.
+    """
+    found: object = value.get(key, value) if isinstance(value, dict) else value
+    listed: Sequence[object] = found if isinstance(found, list) else [found]
+    kept: list[T] = []
+    for each in listed[:MAX_ITEMS]:
+        try:
+            kept.append(msgspec.convert(each, kind))
+        except msgspec.ValidationError:
+            continue
+    return kept, len(listed) - len(kept)
