@@ -152,7 +152,8 @@ read when the daemon starts, and every setting is optional. An earlier source in
 
 1. the command line: `mnemond --set diff.update=0.7`, `mnemond --profile NAME`;
 2. the environment: `MNEMON_DIFF__UPDATE=0.7`, the path of a setting in capitals with two underscores between its parts;
-   an empty variable counts as unset; short names are {", ".join(f"`{name}`" for name in SHORT_NAMES)};
+   an empty variable counts as unset; a list is written with commas;
+   short names are {", ".join(f"`{name}`" for name in SHORT_NAMES)};
 3. `data/NAME/config.toml`, for one store: {", ".join(f"`{name}`" for name in OF_A_STORE)}; read when it is opened;
 4. `config.toml` of the data directory, or the file that `mnemond --config FILE` names;
 5. the profile;
@@ -185,6 +186,8 @@ def _in_profile(name: str, path: str) -> object:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
     return "unset" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -218,6 +221,8 @@ def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expressio
         return " or ".join(f'"{choice}"' for choice in get_args(base))
     if get_origin(base) is Annotated:
         return _type_name(*get_args(base))
+    if get_origin(base) is tuple:
+        return f"list of {_type_name(get_args(base)[0], meta)}"
     if get_args(base):
         kinds = [part for part in get_args(base) if part is not type(None)]
         return " or ".join(_type_name(kind, meta) for kind in kinds)

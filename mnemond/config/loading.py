@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from mnemond.config.regular_files import read_regular
-from mnemond.config.settings import PROFILES, Config, Section, config_from
+from mnemond.config.settings import PROFILES, Config, Section, config_from, refusal_of
 from mnemond.errors import CONFIG, MnemonError
 
 MAX_BYTES: Final = 1 << 20
@@ -58,12 +58,6 @@ LIVE: Final = (
 )
 """Sections and settings that a running daemon applies as soon as they are read, see `Daemon.apply_settings`. The others
 wait for a restart, because something was built with them: an embedder, an index, a schedule."""
-
-REPLACED: Final = {
-    "hooks.min_confidence": "hooks.min_probability has taken its place, a number from 0 to 1; leave both out for the"
-    " default",
-}
-"""Settings there were once, and what to write instead."""
 
 DEFAULT: Final = "default"
 """The origin of a value that no source gives."""
@@ -220,9 +214,8 @@ def _from_environment(environment: Mapping[str, str]) -> _Layer:
             continue
         path = SHORT_NAMES.get(variable) or variable.removeprefix(PREFIX).lower().replace("__", ".")
         if path not in SETTINGS:
-            near = _nearest(path, SETTINGS)
-            meant = f"; did you mean {variable_of(near)}?" if near else ""
-            meant = f": {REPLACED[path]}" if path in REPLACED else meant
+            near, elsewhere = _nearest(path, SETTINGS), refusal_of(path)
+            meant = f": {elsewhere}" if elsewhere else f"; did you mean {variable_of(near)}?" if near else ""
             _refuse([f"the variable {variable} stands for no setting{meant}"], hint="mend or unset it")
         what = f"the variable {variable}, which stands for {path}"
         found[path] = _Given(_converted(path, text, what, "mend or unset it"), f"${variable}")
@@ -236,18 +229,19 @@ def _from_arguments(arguments: tuple[str, ...]) -> _Layer:
         path = path.strip()
         option = "--profile" if path == "profile" else "--set"
         if not equals or path not in SETTINGS:
-            near = _nearest(path, SETTINGS)
-            meant = f"; did you mean {near}?" if near and near != path else ""
-            meant = f": {REPLACED[path]}" if path in REPLACED else meant
+            near, elsewhere = _nearest(path, SETTINGS), refusal_of(path)
+            meant = f": {elsewhere}" if elsewhere else f"; did you mean {near}?" if near and near != path else ""
             _refuse([f"--set {argument[:80]!a} is not SETTING=VALUE with a setting that exists{meant}"], hint="mend it")
         found[path] = _Given(_converted(path, text.strip(), f"{option}: {path}", "mend it"), option)
     return found
 
 
 def _converted(path: str, text: str, what: str, hint: str) -> object:
-    """Convert text to a value of a setting. Raises MnemonError(CONFIG)."""
+    """Convert text to a value of a setting; a list is written with commas. Raises MnemonError(CONFIG)."""
+    is_list = get_origin(get_args(SETTINGS[path])[0]) is tuple
+    given = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
     try:
-        return msgspec.convert(text, SETTINGS[path], strict=False)
+        return msgspec.convert(given, SETTINGS[path], strict=False)
     except msgspec.ValidationError as error:
         with suppress(
             ValueError, msgspec.ValidationError
@@ -319,10 +313,7 @@ def _complaints(raw: dict[str, Any], section: type, path: tuple[str, ...], text:
         where = (*path, key)
         line, name = _line_of(text, where), ".".join(where)
         if key not in hints:
-            near = _nearest(key, hints)
-            suggestion = f'; did you mean "{".".join((*path, near))}"?' if near else ""
-            suggestion = f": {REPLACED[name]}" if name in REPLACED else suggestion
-            found.append((line, f'unknown key "{name}"{suggestion}'))
+            found.append((line, _unknown(name, key, path, hints)))
         elif is_section(hints[key]):
             if isinstance(value, dict):
                 found += _complaints(value, hints[key], where, text)
@@ -334,6 +325,15 @@ def _complaints(raw: dict[str, Any], section: type, path: tuple[str, ...], text:
             except msgspec.ValidationError as error:
                 found.append((line, f"{name}: {_sentence(str(error))}"))
     return found
+
+
+def _unknown(name: str, key: str, path: tuple[str, ...], hints: Mapping[str, Any]) -> str:
+    """Return the complaint about a key that is no setting: where it is here, or the nearest known key."""
+    if elsewhere := refusal_of(name):
+        return f'unknown key "{name}": {elsewhere}'
+    near = _nearest(key, hints)
+    suggestion = f'; did you mean "{".".join((*path, near))}"?' if near else ""
+    return f'unknown key "{name}"{suggestion}'
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:

@@ -7,10 +7,11 @@ them. Numbers that are not settings are constants of the module that uses them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import reduce
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -232,7 +233,13 @@ class DiffSettings(Section, frozen=True):
 class SubstanceFilterSettings(Section, frozen=True):
     """Rejection of texts without substance, on the channels hook, batch and extract."""
 
+    enabled: Annotated[bool, Meta(description="Reject such texts.")] = True
     min_confidence: Annotated[Share, Meta(description="Minimum confidence for rejecting a text.")] = 0.7
+
+    @property
+    def threshold(self) -> float:
+        """Confidence from which a text is rejected; beyond 1, so that none is, if disabled."""
+        return self.min_confidence if self.enabled else math.inf
 
 
 class RedundancySettings(Section, frozen=True):
@@ -279,16 +286,48 @@ class RedundancySettings(Section, frozen=True):
         return seconds(self.boost_scale) / DAY_S
 
 
+EntityKind = Literal["user", "person", "organization", "location", "tool", "concept", "error", "event", "other"]
+ENTITY_KINDS: Final[tuple[EntityKind, ...]] = get_args(EntityKind)
+
+AskingTrigger = Literal["problem-solution", "learning-failure"]
+"""Trigger types whose memories answer questions."""
+
+
+class EntityExtractionSettings(Section, frozen=True):
+    """The people and things that the text of a new memory names."""
+
+    enabled: Annotated[
+        bool, Meta(description="Find names in the text. false = a memory has the names given with it.")
+    ] = True
+    mode: Annotated[
+        Literal["merge", "provided", "auto"],
+        Meta(
+            description="`merge`: given names and those of the text; `provided`: given ones; `auto`: those of the text."
+            " For requests whose `entity_mode` is merge, as it is unless given."
+        ),
+    ] = "merge"
+    types: Annotated[
+        tuple[EntityKind, ...], Meta(description="Kinds of names that are taken from the text; given names are kept.")
+    ] = ENTITY_KINDS
+
+    @property
+    def default_mode(self) -> Literal["merge", "provided", "auto"]:
+        """The mode of a request whose own is `merge`, the default."""
+        return self.mode if self.enabled else "provided"
+
+
 class HypotheticalQueriesSettings(Section, frozen=True):
     """Questions that a memory would answer, stored with it."""
 
     enabled: Annotated[bool, Meta(description="Store such questions.")] = True
+    triggers: Annotated[tuple[AskingTrigger, ...], Meta(description="Kinds of memories that have such questions.")] = (
+        get_args(AskingTrigger)
+    )
     max_queries: Annotated[int, Meta(ge=0, le=10, description="Maximum of questions stored with a memory.")] = 2
 
-    @property
-    def count(self) -> int:
-        """Maximum of questions stored with a memory; 0 if disabled."""
-        return self.max_queries if self.enabled else 0
+    def count(self, trigger_type: str | None) -> int:
+        """Return the maximum of questions stored with a memory of this trigger type; 0 if it has none."""
+        return self.max_queries if self.enabled and trigger_type in self.triggers else 0
 
 
 class EdgeSimilaritySettings(Section, frozen=True):
@@ -303,6 +342,7 @@ class CommitmentSettings(Section, frozen=True):
 
     substance_filter: SubstanceFilterSettings = SubstanceFilterSettings()
     redundancy: RedundancySettings = RedundancySettings()
+    entity_extraction: EntityExtractionSettings = EntityExtractionSettings()
     hypothetical_queries: HypotheticalQueriesSettings = HypotheticalQueriesSettings()
     edge_similarity: EdgeSimilaritySettings = EdgeSimilaritySettings()
 
@@ -364,6 +404,14 @@ class ExtractionSettings(Section, frozen=True):
     """Extraction of memories from conversations."""
 
     enabled: Annotated[bool, Meta(description="Extract facts from conversations.")] = True
+    engine: Annotated[
+        Literal["rules", "llm", "auto", "host"],
+        Meta(
+            description="`rules`: no model; `auto`: rules, and the model of `[llm]` reads sentences that the rules left"
+            " out; `llm`: the model reads every exchange, the rules where it gives no answer; `host`: facts come from"
+            " the agent alone. `llm` and `auto` send conversations to `llm.endpoint`."
+        ),
+    ] = "rules"
     importance_threshold: Annotated[
         int, Meta(ge=1, le=10, description="Minimum importance of a fact, from 1 to 10.")
     ] = 3
@@ -383,6 +431,82 @@ class ExtractionSettings(Section, frozen=True):
             " nothing is replaced."
         ),
     ] = "rules"
+
+
+class LlmSettings(Section, frozen=True):
+    """A language model behind a server, for `extraction.engine`. Nothing is sent anywhere with `provider = "none"`;
+    keys and passwords are cut out of what is sent."""
+
+    provider: Annotated[
+        Literal["none", "ollama", "openai"],
+        Meta(
+            description="`none`: rules alone; `ollama`, or `openai` for any compatible server (llama.cpp, vLLM,"
+            " LM Studio and others): parts of conversations and memories are sent to `endpoint`."
+        ),
+    ] = "none"
+    endpoint: Annotated[
+        Annotated[str, Meta(max_length=2_000)] | None,
+        Meta(
+            description="Address of the server, by default that of Ollama on this machine; `openai` needs one. http"
+            " only to this machine (127.0.0.0/8, ::1, localhost), https elsewhere.",
+        ),
+    ] = None
+    model: Annotated[
+        ModelName | None,
+        Meta(description="The model's name. Ollama: qwen2.5:3b by default; `openai` needs one."),
+    ] = None
+    api_key_env: Annotated[
+        VariableName | None,
+        Meta(
+            description="The environment variable of the daemon that holds the API key for `endpoint`."
+            " The key itself is never stored.",
+        ),
+    ] = None
+    timeout_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=600,
+            description="Seconds an answer may take, loading the model included. `extract` waits as long, then returns"
+            " the facts that the rules found.",
+        ),
+    ] = 60.0
+    max_calls_per_day: Annotated[
+        int,
+        Meta(ge=0, le=10_000_000, description="Maximum of requests a day (UTC); then the rules go on. 0 = no maximum."),
+    ] = 500
+    max_tokens_per_day: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000_000_000,
+            description="Maximum of tokens a day (UTC), prompts and answers together. 0 = no maximum.",
+        ),
+    ] = 1_000_000
+    prompt_profile: Annotated[
+        Literal["small", "large"],
+        Meta(
+            description="`small`: short prompts and answers, for models up to about 4B; `large`: facts come with the"
+            " words they rest on, their speaker and time."
+        ),
+    ] = "small"
+
+    @property
+    def address(self) -> str:
+        """The endpoint, or that of Ollama on this machine."""
+        return self.endpoint or OLLAMA
+
+    @property
+    def model_name(self) -> str:
+        """The model, or the default one of Ollama; "" if a name is missing."""
+        return self.model or (OLLAMA_MODEL if self.provider == "ollama" else "")
+
+
+OLLAMA: Final = "http://localhost:11434"
+"""Where Ollama listens unless told otherwise."""
+
+OLLAMA_MODEL: Final = "qwen2.5:3b"
+"""The default model of Ollama for reading: small enough for a laptop."""
 
 
 # Recall
@@ -718,6 +842,7 @@ class Config(Section, frozen=True, cache_hash=True):
     commitment: CommitmentSettings = CommitmentSettings()
     graph: GraphSettings = GraphSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    llm: LlmSettings = LlmSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     backup: BackupSettings = BackupSettings()
     server: ServerSettings = ServerSettings()
@@ -735,11 +860,54 @@ class Config(Section, frozen=True, cache_hash=True):
         if not semantic.review < semantic.auto:
             low, high = f"graph.semantic.review ({semantic.review:g})", f"graph.semantic.auto ({semantic.auto:g})"
             found.append(("graph.semantic.review", f"{low} must be below {high}"))
+        found += self._reader_contradictions()
         for name, least_s in (("boost_max", 0), ("boost_crit", 0), ("boost_scale", 1)):
             if not least_s <= seconds(getattr(pairs, name)) <= MAX_S:
                 path = f"commitment.redundancy.{name}"
                 found.append((path, f"{path} must be {least_s} s to {MAX_S // DAY_S} d"))
         return found
+
+    def _reader_contradictions(self) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        if self.llm.provider == "openai":
+            needed = (("llm.endpoint", self.llm.endpoint), ("llm.model", self.llm.model))
+            found += [(path, f'llm.provider = "openai" needs {path}') for path, value in needed if value is None]
+        if self.extraction.engine == "llm" and self.llm.provider == "none":
+            found.append(("extraction.engine", 'extraction.engine = "llm" needs a model: set llm.provider'))
+        return found
+
+
+# Keys that are no settings: of other projects' configurations, and of earlier versions
+
+_SAME: Final = "it is not a choice here"
+
+REFUSED: Final[Mapping[str, str]] = {
+    "storage": "stores are files of the data directory, which --data-dir or MNEMON_DATA_DIR names",
+    "scopes": "scope ids come with a request: user_id, session_id, agent_id",
+    "core_summary": "this version makes no core summaries",
+    "diff.enabled": "`no_diff` of a request stores a memory without comparing it",
+    "diff.same_category": f"{_SAME}: memories of different categories are not replaced, `general` fits every one",
+    "commitment.substance_filter.mode": "set commitment.substance_filter.enabled; what a person writes is always kept",
+    "commitment.redundancy.estimator": f"{_SAME}: chance agreement is subtracted analytically",
+    "commitment.redundancy.temporal_bonus": f"{_SAME}: the time between two memories does not make them more alike",
+    "commitment.redundancy.temporal_half_life_hours": f"{_SAME}, see commitment.redundancy.boost_crit",
+    "extraction.llm_model": "set llm.model; the model's name stands in [llm] alone",
+    "extraction.similarity_threshold": "set diff.update, which facts are compared by as other memories are",
+    "extraction.batch_size": "set embedding.batch_size",
+    "extraction.top_k": "set diff.limit",
+    "retrieval.rerank.timeout_s": "reranking calls no server, so it needs no time limit",
+    "lifecycle.decay_curve": "set retrieval.temporal_decay",
+    "lifecycle.half_life_days": "set retrieval.temporal_decay.midpoint_days",
+    "hooks.min_confidence": "hooks.min_probability has taken its place, a number from 0 to 1; leave both out for the"
+    " default",
+    "llm.max_retries": f"{_SAME}: an answer that cannot be read is requested once more with a shorter prompt",
+}
+"""By path of a setting or table that other projects publish or earlier versions had, where it is, or why it is not."""
+
+
+def refusal_of(path: str) -> str | None:
+    """Return where a key in REFUSED, or below a table in it, is to be found here; None for any other path."""
+    return REFUSED.get(path) or REFUSED.get(path.partition(".")[0])
 
 
 # Profiles: named sets of other defaults

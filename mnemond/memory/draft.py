@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.config.settings import Config
+from mnemond.config.settings import ENTITY_KINDS, CommitmentSettings, Config, EntityExtractionSettings
 from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.errors import INVALID_PARAMS, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
@@ -583,19 +583,21 @@ def read(
     known: Known,
     said_us: int,
     source: str,
-    min_confidence: float,
-    max_queries: int,
+    commitment: CommitmentSettings,
     compared: bool = True,
     corrects: bool = False,
 ) -> Reading:
     """Analyse a redacted text; relative dates are resolved against `said_us` (microseconds)."""
-    mentions = extract(text, entities, mode=entity_mode, known=known)
+    mentions = _mentions(text, entities, entity_mode, known, commitment.entity_extraction)
     found = dates(text, said_us)
     names = [entity.canonical for entity in mentions]
     subject = side(text, category, names, format_us(said_us), corrects=corrects) if compared else None
     referring = bool(mentions or found or (numbers(text) if subject is None else subject.numbers))
     weighed = substance(
-        text, has_reference=referring, causal=causal_cue(text) is not None, min_confidence=min_confidence
+        text,
+        has_reference=referring,
+        causal=causal_cue(text) is not None,
+        min_confidence=commitment.substance_filter.threshold,
     )
     kind = trigger_type(text, source)
     return Reading(
@@ -607,8 +609,21 @@ def read(
         substance=weighed,
         trigger_type=kind,
         trigger=None if kind is None else trigger_text(kind, text),
-        queries=hypothetical_queries(kind, text, most=max_queries),
+        queries=hypothetical_queries(kind, text, most=commitment.hypothetical_queries.count(kind)),
     )
+
+
+def _mentions(
+    text: str, provided: Sequence[str], mode: str, known: Known, settings: EntityExtractionSettings
+) -> tuple[Entity, ...]:
+    """Return the entities of a text, of the kinds in the settings, and the provided ones; `mode` "merge", the default
+    of a request, stands for the configured one."""
+    mode = settings.default_mode if mode == "merge" else mode
+    found = extract(text, provided, mode=mode, known=known)
+    if mode == "provided" or set(settings.types) >= set(ENTITY_KINDS):
+        return found
+    given = {each.canonical for each in extract("", provided)} if mode == "merge" else set[str]()
+    return tuple(each for each in found if each.kind in settings.types or each.canonical in given)
 
 
 def quality_labels(found: Iterable[QualityDetail]) -> list[str]:
@@ -683,7 +698,6 @@ def reanalyse(
         known=snapshot.entity_spelling,
         said_us=parse_rfc3339(it.created_at),
         source=it.source,
-        min_confidence=config.commitment.substance_filter.min_confidence,
-        max_queries=config.commitment.hypothetical_queries.count,
+        commitment=config.commitment,
         compared=False,
     )

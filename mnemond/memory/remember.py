@@ -230,8 +230,7 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
         known=known,
         said_us=said_us,
         source=draft.source,
-        min_confidence=config.commitment.substance_filter.min_confidence,
-        max_queries=config.commitment.hypothetical_queries.count,
+        commitment=config.commitment,
         compared=not draft.no_diff,
         corrects=draft.corrects,
     )

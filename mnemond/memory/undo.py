@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mnemond.config.settings import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
@@ -241,7 +242,7 @@ class _Means(NamedTuple):
 
     vectors: Vectors
     now: str
-    most_queries: int
+    queries: HypotheticalQueriesSettings
     embedder: EmbedderRecord | None
     connection: Connection
 
@@ -275,7 +276,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     connection = view.connection
     plan = _planned(connection, found.operation)
     means = _Means(
-        vectors, identity.now, rules.config.commitment.hypothetical_queries.count, read_embedder(connection), connection
+        vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
     )
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
     returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
@@ -498,8 +499,12 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
         embedded=reembedded,
         vector=vector if reembedded else None,
         mentions=_mentions(value) if reworded or value.entities != current.entities else None,
-        queries=hypothetical_queries(value.trigger_type, value.content, most=means.most_queries) if reworded else None,
+        queries=_queries(value, means.queries) if reworded else None,
     )
+
+
+def _queries(value: Insight, settings: HypotheticalQueriesSettings) -> tuple[str, ...]:
+    return hypothetical_queries(value.trigger_type, value.content, most=settings.count(value.trigger_type))
 
 
 def _retired_again(before: Insight, means: _Means) -> RetireInsight:

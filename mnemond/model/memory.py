@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
+from mnemond.config.settings import EntityKind
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -283,7 +285,7 @@ def effective_importances(
 
 # Entities.
 
-EntityType = Literal["user", "person", "organization", "location", "tool", "concept", "error", "event", "other"]
+EntityType = EntityKind
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):

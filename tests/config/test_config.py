@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config.loading import MAX_BYTES, REPLACED, load
-from mnemond.config.settings import Config, EmbeddingSettings
+from mnemond.config.loading import MAX_BYTES, load
+from mnemond.config.settings import REFUSED, Config, EmbeddingSettings
 from mnemond.docs_pages import config_markdown
 from mnemond.errors import CONFIG, MnemonError
 
@@ -45,7 +45,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("# x\n[serve]\na = 1\n", 'F:2: unknown key "serve"; did you mean "server"?'),
         (
             '[hooks]\nmin_confidence = "high"\n',
-            f'F:2: unknown key "hooks.min_confidence": {REPLACED["hooks.min_confidence"]}',
+            f'F:2: unknown key "hooks.min_confidence": {REFUSED["hooks.min_confidence"]}',
         ),
         ("colour = 1\n", 'F:1: unknown key "colour"'),
         ("[lifecycle]\nmax_insights = -1\n", "F:2: lifecycle.max_insights: expected `int` >= 0"),

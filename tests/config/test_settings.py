@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -66,7 +67,12 @@ novelty = 0.2
 min_tokens = 4
 limit = 7
 [commitment.substance_filter]
+enabled = false
 min_confidence = 0.9
+[commitment.entity_extraction]
+enabled = false
+mode = "auto"
+types = ["person", "tool"]
 [commitment.redundancy]
 enabled = false
 threshold = 0.3
@@ -76,6 +82,7 @@ boost_max = "10d"
 boost_crit = 43200
 boost_scale = "12h"
 [commitment.hypothetical_queries]
+triggers = ["learning-failure"]
 max_queries = 1
 [commitment.edge_similarity]
 alpha_key = 0.4
@@ -105,6 +112,7 @@ immune_importance = 5
 immune_access = 9
 [extraction]
 enabled = false
+engine = "host"
 importance_threshold = 5
 message_window = 3
 max_facts = 7
@@ -128,9 +136,13 @@ def test_every_setting_is_heard(tmp_path: Path) -> None:
     pairs, links = config.commitment.redundancy, config.commitment.edge_similarity
     assert (pairs.boost_max_days, pairs.boost_crit_days, pairs.boost_scale_days) == (10.0, 0.5, 0.5)
     assert (links.threshold, links.alpha_key, pairs.enabled) == (0.6, 0.4, False)
-    assert config.commitment.hypothetical_queries.count == 1
+    assert config.commitment.hypothetical_queries.count("learning-failure") == 1
+    assert config.commitment.hypothetical_queries.count("problem-solution") == 0
+    assert config.commitment.hypothetical_queries.count(None) == 0
+    assert config.commitment.entity_extraction.default_mode == "provided"
+    assert config.commitment.substance_filter.threshold == math.inf
     off = config_of(tmp_path, "[commitment.hypothetical_queries]\nenabled = false\n")
-    assert off.commitment.hypothetical_queries.count == 0
+    assert off.commitment.hypothetical_queries.count("learning-failure") == 0
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def test_every_setting_has_a_variable(path: str) -> None:
         return
     variable = variable_of(path)
     text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = ", ".join(value) if isinstance(value, tuple) else text
     it = resolve(read(Sources(NOWHERE, {variable: text})))
     assert (it.value(path), it.origin(path)) == (value, f"${variable}")
 
