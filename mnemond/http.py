@@ -11,7 +11,8 @@ import ipaddress
 import os
 import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
@@ -158,6 +159,32 @@ def _refused(setting: str, why: str) -> MnemonError:
     return MnemonError(CONFIG, f"{setting} {why}", hint='for example "http://localhost:11434" or "https://host/v1"')
 
 
+def key_of(variable: str | None, environment: Mapping[str, str], setting: str) -> str | None:
+    """Return the API key that `setting` names: from the environment alone, never from a file; None without one.
+
+    Raises MnemonError(CONFIG), without the key, for characters that no key has.
+    """
+    key = "" if variable is None else environment.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise MnemonError(
+            CONFIG,
+            f"the variable {variable}, which {setting} names, holds characters no key has",
+            hint="printable ASCII without blanks is expected; look for a line break or a quotation mark",
+        )
+    return key or None
+
+
+def refusal(status: int, section: str) -> tuple[str, str]:
+    """Return what a status other than 200 means, and a hint; `section` is the table of the server's settings."""
+    if status in (401, 403):
+        return "refused the key", f"set the variable named by {section}.api_key_env"
+    if status == 404:
+        return "has no such address or model", f"see {section}.endpoint and {section}.model"
+    if status == 429:
+        return "has had too many requests", "it is asked again later"
+    return "failed", "see its log"
+
+
 class Deadline:
     """The end of `seconds` from now, for all steps together. `now_s` is a monotonic clock."""
 
@@ -175,10 +202,11 @@ Method = Literal["GET", "POST"]
 
 
 class Reply(NamedTuple):
-    """A complete answer."""
+    """A complete answer. `retry_after`: the header of this name, "" without one."""
 
     status: int
     body: bytes
+    retry_after: str = ""
 
 
 class NoAnswerError(MnemonError):
@@ -186,13 +214,14 @@ class NoAnswerError(MnemonError):
 
 
 class HttpClient:
-    """Requests to one server. Blocking, for any thread that runs no event loop; threads may share it.
+    """Requests to one server. `get` and `post` block, for any thread that runs no event loop; threads may share it.
 
     No redirects, no proxies or certificates from the environment, no cookies, no compression. Errors quote neither the
     request nor the answer.
 
-    Every request runs in an event loop of its own, because only there does a deadline hold for all of it: looking up
-    the name, connecting, and headers or a body that arrive byte by byte. That costs a connection a request.
+    Every request runs in an event loop, that of the caller (`request`) or one of its own, because only there does a
+    deadline hold for all of it: looking up the name, connecting, and headers or a body that arrive byte by byte. That
+    costs a connection a request.
     """
 
     def __init__(self, address: Address, service: str, bearer: str | None = None) -> None:
@@ -219,8 +248,14 @@ class HttpClient:
         return self._send("POST", path, body, deadline, max_bytes)
 
     def _send(self, method: Method, path: str, body: bytes | None, deadline: Deadline, max_bytes: int) -> Reply:
+        return trio.run(partial(self.request, method, path, body, deadline=deadline, max_bytes=max_bytes))
+
+    async def request(
+        self, method: Method, path: str, body: bytes | None, *, deadline: Deadline, max_bytes: int
+    ) -> Reply:
+        """Send a request from a running event loop; raises as `get` does. May be cancelled."""
         try:
-            return trio.run(self._within, method, path, body, deadline, max_bytes)
+            return await self._within(method, path, body, deadline, max_bytes)
         except self._httpx.HTTPError as error:
             raise NoAnswerError(
                 UNAVAILABLE, f"{self.service} cannot be reached ({_reason(error)})", hint="see that it runs"
@@ -258,7 +293,7 @@ class HttpClient:
             body = await _read(response, max_bytes)
             if len(body) > max_bytes:
                 raise self._invalid(f"answered with more than {max_bytes:,} bytes")
-            return Reply(response.status_code, body)
+            return Reply(response.status_code, body, response.headers.get("retry-after", ""))
         finally:
             await response.aclose()
 

@@ -15,7 +15,7 @@ from mnemond.embed.remote import SWITCH, Endpoint, Identity, RemoteEmbedder, Ser
 from mnemond.embed.server_apis import ollama_api, openai_api
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
-from mnemond.http import Address, parse
+from mnemond.http import Address, key_of, parse
 
 DEFAULT: Final = "minilm_static_256_int8"
 
@@ -94,7 +94,7 @@ class Embedders:
             )
         offline = settings.provider in ("builtin", "none")
         self._address = None if offline else parse(settings.endpoint, "embedding.endpoint")
-        self._key = _key(settings.api_key_env, environment)
+        self._key = key_of(settings.api_key_env, environment, "embedding.api_key_env")
 
     @property
     def wants(self) -> bool:
@@ -209,15 +209,3 @@ class Embedders:
         if found.fingerprint != fingerprint:
             raise MnemonError(UNAVAILABLE, f"this store's vectors were made by another build of {name}", hint=SWITCH)
         return found
-
-
-def _key(variable: str | None, environment: Mapping[str, str]) -> str | None:
-    """Return the API key: from the environment alone, never from a file. Without one, the server may refuse."""
-    key = "" if variable is None else environment.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise MnemonError(
-            CONFIG,
-            f"the variable {variable}, which embedding.api_key_env names, holds characters no key has",
-            hint="printable ASCII without blanks is expected; look for a line break or a quotation mark",
-        )
-    return key or None

@@ -12,7 +12,7 @@ import msgspec
 
 from mnemond.embed.remote import MAX_DIMENSION, ModelInfo, TooLongError
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.http import Address, Deadline, HttpClient, Reply
+from mnemond.http import Address, Deadline, HttpClient, Reply, refusal
 
 T = TypeVar("T")
 
@@ -34,14 +34,8 @@ PROBE: Final = "dimension"
 TOO_LONG: Final = (b"context length", b"context size", b"too large to process", b"maximum context", b"too many tokens")
 """Phrases in errors about a text longer than the model can read (Ollama, llama.cpp, vLLM, OpenAI)."""
 
-EXPLAINED: Final = {
-    401: ("refused the key", "set the variable named by embedding.api_key_env"),
-    403: ("refused the key", "set the variable named by embedding.api_key_env"),
-    404: ("has no such address or model", "see embedding.endpoint and embedding.model"),
-    429: ("has had too many requests", "it is asked again later"),
-    501: ("does not embed", "start it with embeddings switched on"),
-}
-"""Message and hint, by status."""
+NO_EMBEDDINGS: Final = 501
+"""Status of a server that was started without embeddings (llama.cpp)."""
 
 
 class _Model(msgspec.Struct):
@@ -226,5 +220,7 @@ def _refused(service: str, reply: Reply) -> MnemonError:
     body = reply.body.lower()
     if any(phrase in body for phrase in TOO_LONG):
         return TooLongError(UNAVAILABLE, f"{service} takes no text of this length", hint="shorten it")
-    what, hint = EXPLAINED.get(reply.status, ("failed", "see its log"))
+    what, hint = refusal(reply.status, "embedding")
+    if reply.status == NO_EMBEDDINGS:
+        what, hint = "does not embed", "start it with embeddings switched on"
     return MnemonError(UNAVAILABLE, f"{service} {what} (status {reply.status})", hint=hint)
