@@ -159,7 +159,7 @@ class ModelReader:
         return Answer(value, self.model, done.prompt_tokens, done.completion_tokens)
 
     async def _reply(self, question: Question, deadline: Deadline) -> Reply:
-        """Send a question; repeat it, within the deadline, while the server loads its model or wants to be asked later."""
+        """Send a question; repeat it, within the deadline, while the server is loading its model or busy."""
         client = await self._connected()
         body = msgspec.json.encode(self._api.body(question))
         await self._take(estimated(question.prompt) + question.max_tokens)

@@ -153,7 +153,7 @@ class Bench:
     def __init__(
         self, url: str, kept: Kept | None = None, environment: dict[str, str] | None = None, **fields: Any
     ) -> None:
-        given = {"provider": "openai", "endpoint": url, "model": "tiny", "timeout_s": 30.0} | fields
+        given: dict[str, Any] = {"provider": "openai", "endpoint": url, "model": "tiny", "timeout_s": 30.0} | fields
         self.settings = LlmSettings(**given)
         self.kept, self.waits, self.day = kept or Kept(), Waits(), "2026-11-24"
         self.warnings: list[str] = []
