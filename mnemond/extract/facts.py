@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -42,7 +42,8 @@ class Message(msgspec.Struct, frozen=True):
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances of an exchange. `observed_us`: its time, for messages without a time of their own. `earlier`:
-    the messages before it, which give no facts again. `speaker`: the person's name, if it is known from elsewhere."""
+    the messages before it, which give no facts again. `speaker`: the person's name, if it is known from elsewhere.
+    `existing`: returns the texts of memories about a text, for a model."""
 
     observed_us: int
     threshold: int = THRESHOLD
@@ -50,6 +51,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     speaker: str | None = None
     earlier: Sequence[Message] = ()
     known: Known | None = None
+    existing: Callable[[str], Sequence[str]] | None = None
 
 
 class Classified(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +65,8 @@ class Classified(msgspec.Struct, frozen=True, kw_only=True):
 
 class Fact(Classified, frozen=True, kw_only=True):
     """A sentence with all that is known about it. `importance` is 1…10. `corrects`: its speaker corrects what was
-    said or stored before. `weighed`: the importance was given by a host, and is no estimate."""
+    said or stored before. `weighed`: the importance was given by a host, and is no estimate. `model` and `prompt` (its
+    hash) found it, both are empty for the rules."""
 
     importance: int
     weighed: bool = False
@@ -75,14 +78,19 @@ class Fact(Classified, frozen=True, kw_only=True):
     family: str = ""
     corrects: bool = False
     cues: tuple[str, ...] = ()
+    model: str = ""
+    prompt: str = ""
 
 
 class Extraction(msgspec.Struct, frozen=True):
-    """The result of an engine, facts and dropped parts in the order of the text."""
+    """The result of an engine, facts and dropped parts in the order of the text. `retried`: a model was asked twice;
+    `unread`: why a model was asked and did not answer, "" if it did or was not asked."""
 
     facts: tuple[Fact, ...]
     dropped: tuple[Dropped, ...]
     engine: str
+    retried: bool = False
+    unread: str = ""
 
 
 class Engine(Protocol):

@@ -52,6 +52,9 @@ from mnemond.text.transcripts import without_recalled
 
 NAME = "rules"
 
+ASSISTANT: Final = "The assistant"
+"""Name of the agent in facts."""
+
 SPEAKERS = ("user", "assistant")
 """Roles that say something; every other is context."""
 
@@ -129,7 +132,7 @@ class _Reading:
         self._heard: list[frozenset[str]] = _words_of(context.earlier)
         self._facts: list[Fact] = []
         self._dropped: list[Dropped] = []
-        self._names = {"user": self._user_name(), "assistant": "The assistant"}
+        self._names = {"user": user_name(self._messages, context), "assistant": ASSISTANT}
         self._before: list[Sentence] = []
         self._said = [each.text for message in context.earlier for each in prose(message.content).sentences][-MAX_BACK:]
         self._seen: set[str] = set()
@@ -169,13 +172,6 @@ class _Reading:
         """Note what an English sentence mentions."""
         if len(text) <= MAX_SENTENCE and not (is_chinese(text) or german.is_german(text)):
             self._discourse.add(mentions(spelled(text)))
-
-    def _user_name(self) -> str:
-        """A name that the user states goes before the name that a host gives."""
-        users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
-        stated = (stated_name(_own_words(each).replace("’", "'")) for each in reversed(users))
-        named = (given_name(each.name) for each in reversed(users) if each.name)
-        return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
     def _drop(self, text: str, reason: str) -> None:
         if text.strip():
@@ -311,6 +307,14 @@ class _Reading:
         name = self._names["user" if fact.attributed_to == "user" else "assistant"]
         more, mark = (chinese.about(name, text), "，") if is_chinese(text) else (about(name, text), ", ")
         return _longer(fact, f"{mark}{more[0].lower()}{more[1:]}".rstrip(" .。!！"))
+
+
+def user_name(messages: Sequence[Message], context: Context) -> str:
+    """The name of the person in an exchange; one that the user states goes before the name that a host gives."""
+    users = [each for each in (*context.earlier, *messages) if each.role == "user"]
+    stated = (stated_name(_own_words(each).replace("’", "'")) for each in reversed(users))
+    named = (given_name(each.name) for each in reversed(users) if each.name)
+    return next(filter(None, stated), None) or context.speaker or next(filter(None, named), None) or UNKNOWN
 
 
 def weighed(new: Finding, role: str, said_us: int, context: Context, speaker: str) -> Fact:

@@ -148,7 +148,7 @@ def without(text: str, keys: Sequence[str]) -> str:
     document = tomlkit.parse(text)
     for table in (document, *(document[name] for name in PROFILES if name in document)):
         for key in keys:
-            table.pop(key, None)  # type: ignore[union-attr]
+            table.pop(key, None)
     for name in PROFILES:
         if name in document and not document[name]:
             document.remove(name)

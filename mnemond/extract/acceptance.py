@@ -1,0 +1,327 @@
+"""What of an exchange a language model may read, and what of its answer is a fact: rules before and after a model.
+
+A model finds what the rules leave out, and invents. So it reads only sentences that the rules dropped for want of a
+pattern, and an item of its answer is a fact only if these sentences say it (docs/decisions/0046).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from mnemond.extract.account import stems
+from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Speaker
+from mnemond.extract.findings import with_dates
+from mnemond.extract.first_person import about
+from mnemond.extract.rules import SPEAKERS, HostFact, completed
+from mnemond.model.answers import Dropped
+from mnemond.text.contrast import numbers
+from mnemond.text.cues import causal_cue, reading
+from mnemond.text.dates import dates
+from mnemond.text.entities import extract
+from mnemond.text.quality import only_questions
+from mnemond.text.resources import on_first_use, read, regex
+from mnemond.text.secrets import redact
+
+NAME: Final = "model"
+"""Family of facts that a model found."""
+
+LEFT_OUT: Final = frozenset({
+    "nothing lasting", "progress", "unclear reference", "names nothing", "substance", "uncertain", "aside",
+})  # fmt: skip
+"""Reasons of the rules for which a model may find more: no pattern fits, or a reference was not resolved."""
+
+MIN_STEMS: Final = 3
+"""Content words of a sentence that is worth a request."""
+
+SAID: Final = 0.6
+"""Share of the content words of a fact that must be in what was read."""
+
+SAID_QUOTED: Final = 0.4
+"""The same for a fact with a quote that was found in the messages."""
+
+ALIKE: Final = 0.8
+"""Share of the content words of the shorter of two texts from which on they say the same."""
+
+CONFIDENCE: Final = 0.7
+"""Confidence in a fact that a model found; that of the rules goes from 0.6 to 0.95."""
+
+STEPS: Final = 2
+"""How far a model's importance may be from that of the rules, of ten: small models find everything important."""
+
+MAX_PASSAGES: Final = 40
+MAX_PASSAGE: Final = 1_000
+MAX_CHARACTERS: Final = 6_000
+"""Of the sentences that are sent at once."""
+
+
+class _Instructions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/instructions.toml"""
+
+    orders: tuple[str, ...]
+
+
+_instructions: Final = on_first_use(lambda: read("instructions", _Instructions))
+
+
+def _orders() -> str:
+    parts = (re.escape(each).replace("\\ …\\ ", r"\s[^.!?\n]{0,30}?") for each in _instructions().orders)
+    return "|".join(rf"\b{each}" if each[0].isalpha() else each for each in parts)
+
+
+_ORDER: Final = regex(_orders, re.IGNORECASE)
+_PLACEHOLDER: Final = regex(r"<[^<>\n]{1,40}>|\[REDACTED|\{\{\d|\b(?:string|integer|null) or \b")
+_FIRST_PERSON: Final = regex(r"\b(?:I|my|mine|me|I'm|I've|I'll)\b")
+_NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|we|there)\b", re.IGNORECASE)
+_ISO: Final = regex(r"\b[12][0-9]{3}-[01][0-9]-[0-3][0-9]\b")
+
+
+class Passage(NamedTuple):
+    """A sentence for a model. `said_us`: when it was said."""
+
+    role: Speaker
+    text: str
+    said_us: int
+    message_id: str | None = None
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """An item of a model's answer; all fields but the text may be missing."""
+
+    text: str
+    kind: str | None = None
+    importance: float | None = None
+    quote: str | None = None
+    said_by: str | None = None
+
+
+class Accepted(NamedTuple):
+    """The facts of an answer, and its items that are none, with the reason."""
+
+    facts: tuple[Fact, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def is_order(text: str) -> bool:
+    """Return True for a text that tells a program what to do with its instructions or its memory."""
+    return _ORDER.search(text.replace("’", "'")) is not None
+
+
+# ---------------------------------------------------------------- before: what a model may read
+
+
+def passages(
+    ruled: Extraction, messages: Sequence[Message], context: Context, *, everything: bool = False
+) -> list[Passage]:
+    """Return the sentences that the rules left out and that a model may read; with `everything` whole messages.
+
+    No part of a message that gives orders to its reader, and nothing that the assistant explains after a question.
+    """
+    found: list[Passage] = []
+    size, after_question = 0, False
+    for message in messages:
+        if message.role not in SPEAKERS:
+            continue
+        by_agent = message.role == "assistant"
+        said_us = context.observed_us if message.said_us is None else message.said_us
+        skipped = is_order(message.content) or (by_agent and after_question)
+        after_question = not by_agent and message.content.rstrip().endswith(("?", "？"))
+        if skipped:
+            continue
+        for text in [message.content.strip()] if everything else _left_out(ruled.dropped, message):
+            text = text[:MAX_PASSAGE]
+            if len(stems([text])) < MIN_STEMS or (by_agent and not _is_result(text)):
+                continue
+            if len(found) == MAX_PASSAGES or size + len(text) > MAX_CHARACTERS:
+                return found
+            found.append(Passage("assistant" if by_agent else "user", text, said_us, message.id))
+            size += len(text)
+    return found
+
+
+def _left_out(dropped: Sequence[Dropped], message: Message) -> Iterator[str]:
+    content = " ".join(message.content.split())
+    for each in dropped:
+        if each.reason in LEFT_OUT and each.text and " ".join(each.text.split()) in content:
+            yield each.text
+
+
+def _is_result(text: str) -> bool:
+    """Return True for a sentence of an agent that tells what its work came to: a fix, a cause."""
+    return reading(text).has("fix") or causal_cue(text) is not None
+
+
+# ---------------------------------------------------------------- after: which items are facts
+
+
+def accept(
+    candidates: Sequence[Candidate],
+    read_: Sequence[Passage],
+    known: Sequence[str],
+    context: Context,
+    names: tuple[str, str],
+) -> Accepted:
+    """Return the facts among the items of an answer about the passages `read_`.
+
+    `known`: texts that say something already, the memories that were shown and the facts of the rules. `names`: of the
+    person and of the assistant.
+    """
+    facts: list[Fact] = []
+    dropped: list[Dropped] = []
+    stated = list(known)
+    scene = _Scene(read_, context)
+    for each in candidates:
+        judged = _judged(each, scene, stated, names, context)
+        if isinstance(judged, str):
+            dropped.append(Dropped(each.text[:MAX_SENTENCE], judged))
+        elif len(facts) >= context.most:
+            dropped.append(Dropped(each.text[:MAX_SENTENCE], "too many"))
+        else:
+            facts.append(judged)
+            stated.append(judged.content)
+    return Accepted(tuple(facts), tuple(dropped))
+
+
+class _Scene:
+    """What was read, and what a fact about it may contain."""
+
+    def __init__(self, read_: Sequence[Passage], context: Context) -> None:
+        self.passages = read_
+        around = [each.content for each in context.earlier]
+        self.words = [stems([each.text]) for each in read_]
+        self.all_words = set[str]().union(*self.words)
+        texts = [each.text for each in read_]
+        self.numbers = frozenset[str]().union(*map(numbers, [*texts, *around]))
+        self.numbers |= {day for each in read_ for it in dates(each.text, each.said_us) for day in (it.start, it.end)}
+        self.plain = " ".join(" ".join([*texts, *around]).split()).lower()
+
+    def source(self, said: set[str]) -> Passage:
+        """Return the passage that has most of the words `said`."""
+        shares = [len(said & words) for words in self.words]
+        return self.passages[shares.index(max(shares))]
+
+
+def _judged(
+    each: Candidate, scene: _Scene, known: Sequence[str], names: tuple[str, str], context: Context
+) -> Fact | str:
+    """Return the fact of an item, or why it is none."""
+    text = " ".join(each.text.split())
+    if reason := _unfit(text):
+        return reason
+    said = stems([text]) - stems(names)
+    if not said:
+        return "names nothing"
+    quoted = each.quote is not None and len(stems([each.quote])) > 0
+    if quoted and " ".join(str(each.quote).split()).lower().strip(" .!") not in scene.plain:
+        return "no such quote"
+    if len(said & scene.all_words) < (SAID_QUOTED if quoted else SAID) * len(said):
+        return "not said"
+    if numbers(text) - scene.numbers:
+        return "number not said"
+    if any(name.lower() not in scene.plain for name in _names_in(text, names)):
+        return "name not said"
+    source = scene.source(said)
+    if source.role == "assistant" and not _is_result(source.text):
+        return "said by the assistant"
+    content = _in_third_person(text, names[source.role != "user"], source.said_us)
+    if content is None:
+        return "unclear reference"
+    if any(is_alike(content, other) for other in known):
+        return "known"
+    return _fact(content, each, source, context)
+
+
+def _unfit(text: str) -> str | None:
+    """Return why a text can be no fact, whatever was said; None if it can."""
+    if not text or len(text) > MAX_SENTENCE:
+        return "length"
+    if _PLACEHOLDER.search(text):
+        return "placeholder"
+    if is_order(text):
+        return "order"
+    if redact(text).kinds:
+        return "secret"
+    return "question" if only_questions(text) else None
+
+
+def _names_in(text: str, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the names in a fact that somebody must have said."""
+    own = {each.lower() for each in names}
+    for entity in extract(text):
+        if entity.kind in ("person", "organization", "tool", "location") and entity.name.lower() not in own:
+            yield entity.name
+
+
+def _in_third_person(text: str, name: str, said_us: int) -> str | None:
+    """Return a text with the speaker's name instead of "I" and with its days; None if it is about an unnamed one."""
+    if _FIRST_PERSON.search(text):
+        text = about(name, text)
+    if _NO_SUBJECT.match(text) or _FIRST_PERSON.search(text):
+        return None
+    return with_dates(text.rstrip(" .。"), said_us)[0]
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Return True if one of two texts says hardly anything that the other does not."""
+    first, second = stems([one]), stems([other])
+    least = min(len(first), len(second))
+    return least > 0 and numbers(one) == numbers(other) and len(first & second) >= ALIKE * max(least, MIN_STEMS - 1)
+
+
+_INTENTS: Final[dict[str, Intent]] = {
+    "preference": "preference", "fact": "fact", "event": "event", "relationship": "relationship",
+}  # fmt: skip
+
+
+def _fact(content: str, each: Candidate, source: Passage, context: Context) -> Fact | str:
+    host = HostFact(
+        content=content,
+        intent=_INTENTS.get((each.kind or "").lower()),
+        confidence=CONFIDENCE,
+        attributed_to=source.role,
+        said_us=source.said_us,
+        message_ids=() if source.message_id is None else (source.message_id,),
+    )
+    (fact,) = completed([host], msgspec.structs.replace(context, threshold=1)).facts
+    weight = fact.importance
+    if each.importance is not None:
+        weight = round(min(max(each.importance, weight - STEPS, 1), weight + STEPS, 10))
+    if weight < context.threshold:
+        return f"importance {weight}"
+    return msgspec.structs.replace(fact, importance=weight, family=NAME)
+
+
+# ---------------------------------------------------------------- the shape of an answer
+
+
+def schema(profile: Literal["small", "large"], most: int) -> dict[str, object]:
+    """Return the JSON schema of an answer with facts; small models have three fields, more would take attention."""
+    fields: dict[str, object] = {
+        "text": {"type": "string", "maxLength": MAX_SENTENCE},
+        "kind": {"type": "string", "enum": list(_INTENTS)},
+        "importance": {"type": "integer", "minimum": 1, "maximum": 10},
+    }
+    if profile == "large":
+        fields |= {
+            "quote": {"type": "string", "maxLength": MAX_SENTENCE},
+            "said_by": {"type": "string", "enum": ["user", "assistant"]},
+        }
+    return _listed(fields, most)
+
+
+def simple_schema(most: int) -> dict[str, object]:
+    """Return the schema of the second attempt: texts alone."""
+    return _listed({"text": {"type": "string", "maxLength": MAX_SENTENCE}}, most)
+
+
+def _listed(fields: dict[str, object], most: int) -> dict[str, object]:
+    item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {"facts": {"type": "array", "maxItems": most, "items": item}},
+        "required": ["facts"],
+        "additionalProperties": False,
+    }
