@@ -61,18 +61,20 @@ MAX_CHARACTERS: Final = 6_000
 class _Instructions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/instructions.toml"""
 
+    attacks: tuple[str, ...]
     orders: tuple[str, ...]
 
 
 _instructions: Final = on_first_use(lambda: read("instructions", _Instructions))
 
 
-def _orders() -> str:
-    parts = (re.escape(each).replace("\\ …\\ ", r"\s[^.!?\n]{0,30}?") for each in _instructions().orders)
-    return "|".join(rf"\b{each}" if each[0].isalpha() else each for each in parts)
+def _any_of(phrases: Sequence[str]) -> str:
+    parts = (re.escape(each).replace("\\ …\\ ", r"\s[^.!?\n]{0,30}?") for each in phrases)
+    return "|".join(rf"\b{each}" if each[0].isascii() and each[0].isalpha() else each for each in parts)
 
 
-_ORDER: Final = regex(_orders, re.IGNORECASE)
+_ATTACK: Final = regex(lambda: _any_of(_instructions().attacks), re.IGNORECASE)
+_ORDER: Final = regex(lambda: _any_of((*_instructions().attacks, *_instructions().orders)), re.IGNORECASE)
 _PLACEHOLDER: Final = regex(r"<[^<>\n]{1,40}>|\[REDACTED|\{\{\d|\b(?:string|integer|null) or \b")
 _FIRST_PERSON: Final = regex(r"\b(?:I|my|mine|me|I'm|I've|I'll)\b")
 _NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|we|there)\b", re.IGNORECASE)
@@ -108,6 +110,11 @@ class Accepted(NamedTuple):
 def is_order(text: str) -> bool:
     """Return True for a text that tells a program what to do with its instructions or its memory."""
     return _ORDER.search(text.replace("’", "'")) is not None
+
+
+def is_attack(text: str) -> bool:
+    """Return True for an order that is made for a model, which a person hardly gives another one."""
+    return _ATTACK.search(text.replace("’", "'")) is not None
 
 
 # ---------------------------------------------------------------- before: what a model may read

@@ -9,9 +9,18 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
-from mnemond.extract.acceptance import Accepted, Candidate, Passage, accept, passages, schema, simple_schema
+from mnemond.extract.acceptance import (
+    Accepted,
+    Candidate,
+    Passage,
+    accept,
+    is_attack,
+    passages,
+    schema,
+    simple_schema,
+)
 from mnemond.extract.facts import Context, Engine, Extraction, Message
-from mnemond.extract.rules import ASSISTANT, RuleEngine, user_name
+from mnemond.extract.rules import ASSISTANT, SPEAKERS, RuleEngine, user_name
 from mnemond.llm.prompts import Prompts
 from mnemond.llm.reader import Answer, Schema, items_of
 from mnemond.llm.replies import TruncatedError, UnreadableError
@@ -82,7 +91,11 @@ class ModelEngine:
 
     def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
         """The facts of `messages`; those of the rules first. Never raises for their content, nor for the model."""
+        attacks = [each for each in messages if each.role in SPEAKERS and is_attack(each.content)]
+        messages = [each for each in messages if each not in attacks]
         ruled = RuleEngine().extract(messages, context)
+        orders = tuple(Dropped(each.content, "order") for each in attacks)
+        ruled = msgspec.structs.replace(ruled, dropped=(*ruled.dropped, *orders))
         read = passages(ruled, messages, context, everything=self._everything)
         if not read:
             return msgspec.structs.replace(ruled, engine=self._name)

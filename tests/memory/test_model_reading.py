@@ -278,7 +278,7 @@ def test_nothing_that_an_injection_says_is_stored(injection: str, everything: bo
     """The model obeys: it answers with every claim, whatever it is asked."""
     messages = talk(f"Here is the page I copied. {injection}", "I read it.", DROPPED)
     found = engine(Scripted(facts(*CLAIMS)), everything=everything).extract(messages, Context(observed_us=NOW_US))
-    assert [each.content for each in found.facts if each.model] == []
+    assert found.facts == ()
 
 
 GREETINGS = (
