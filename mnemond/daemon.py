@@ -6,7 +6,7 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,8 @@ from mnemond.cli.run import CliHandler
 from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import loading as configuration
 from mnemond.config.loading import Loaded, Sources
-from mnemond.config.settings import Config
+from mnemond.config.regular_files import read_regular
+from mnemond.config.settings import Config, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
@@ -61,9 +62,16 @@ from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
+from mnemond.llm.budget import FILE as USAGE_FILE
+from mnemond.llm.budget import MAX_USAGE, Budget
+from mnemond.llm.client import ModelReader, ThreadReader, target_of
+from mnemond.llm.prompts import Prompts, read_prompts
+from mnemond.llm.reader import ReaderStatus
 from mnemond.logs import LogFile, Logs, trace_of
 from mnemond.mcp.handlers import McpHandlers
 from mnemond.memory.embedding import wanted_by
+from mnemond.memory.model_reading import Model, engine_of
+from mnemond.model.memory import format_us
 from mnemond.service import supervisor
 from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervision
 from mnemond.store import connection, gc_tuning, legacy
@@ -114,6 +122,9 @@ class Daemon:
         self.embedding_worker = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
         loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
         self.settings = StoreSettings(self.stores, loaded)
+        self.reader = self._build_reader(data_dir, config.llm, loaded.sources.environment, clock)
+        model = None if self.reader is None else self._build_model(data_dir, config.llm, self.reader)
+        self._engine = partial(engine_of, model=model)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._build_scheduler(config, clock, identities)
@@ -130,6 +141,7 @@ class Daemon:
             request_stop=self.stop,
             questions=self.scheduler.questions,
             hosts=self._agents.seen.views,
+            reader=self._reader_status,
         )
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
@@ -138,9 +150,41 @@ class Daemon:
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
 
+    def _build_reader(
+        self, data_dir: Path, settings: LlmSettings, environment: Mapping[str, str], clock: SystemClock
+    ) -> ModelReader | None:
+        """Return the configured language model; None without one. What it used today is read from its file."""
+        target = target_of(settings, environment)
+        if target is None:
+            return None
+        path = data_dir / USAGE_FILE
+        try:
+            saved = read_regular(path, MAX_USAGE)
+        except OSError:  # nothing was used yet; one that cannot be written stops calls
+            saved = b""
+        budget = Budget(settings, lambda: format_us(clock.now_us())[:10], saved, partial(replace_file, path))
+        return ModelReader(settings, target, budget, self._warn)
+
+    def _build_model(self, data_dir: Path, settings: LlmSettings, reader: ModelReader) -> Model:
+        """Return the model for threads, with the prompts in force; an error in the user's file is logged once."""
+        logged: set[str] = set()
+
+        def prompts() -> Prompts:
+            found = read_prompts(data_dir, settings.prompt_profile)
+            for each in found.errors:
+                if each not in logged:
+                    logged.add(each)
+                    self._warn(f"{each}; this release's prompts are used instead")
+            return found
+
+        return Model(ThreadReader(reader), prompts, settings.prompt_profile)
+
+    def _reader_status(self) -> ReaderStatus | None:
+        return None if self.reader is None else self.reader.status()
+
     def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         contexts = extraction_contexts(lambda: self.open_stores)
-        extraction = ExtractDeps(contexts, identities.own, self._boundary)
+        extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
         answering = ResolveDeps(contexts, identities.own, one_active)
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering)
         return Scheduler(
@@ -155,7 +199,7 @@ class Daemon:
             handlers_of(
                 self._daemon_handlers,
                 remembering,
-                ExtractHandlers(self.open_stores, identities, clock, self.projects),
+                ExtractHandlers(self.open_stores, identities, clock, self.projects, self._engine),
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
                 ReviewHandlers(self.open_stores, identities),
@@ -171,8 +215,10 @@ class Daemon:
                 BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
                 ConfigHandlers(self.stores, self.settings),
                 JobHandlers(self.open_stores, self.scheduler, clock),
-                StatsHandlers(self.open_stores, clock),
-                TopHandlers(self.stores, self.scheduler, latencies, lambda: self.server, self._started_s),
+                StatsHandlers(self.open_stores, clock, self._reader_status),
+                TopHandlers(
+                    self.stores, self.scheduler, latencies, lambda: self.server, self._started_s, self._reader_status
+                ),
                 SubscriptionHandlers(self.feed, trio.lowlevel.current_trio_token().run_sync_soon),
                 VerifyHandlers(self.stores, self.open_stores, self.examiner, clock),
                 CliHandler(self._invoke),
@@ -342,8 +388,9 @@ def harden_process() -> None:
 
 
 def load_configuration(sources: Sources) -> tuple[Loaded, Embedders]:
-    """Read the configuration, and check its embedding section. Raises MnemonError(CONFIG)."""
+    """Read the configuration, and check its sections about servers. Raises MnemonError(CONFIG)."""
     loaded = configuration.loaded(sources)
+    target_of(loaded.config.llm, os.environ)
     return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
 
 

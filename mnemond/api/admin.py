@@ -36,6 +36,7 @@ from mnemond.config.settings import Config
 from mnemond.errors import BUSY, NOT_FOUND, PROTOCOL_VERSION, STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot, footprint
 from mnemond.jobs.scheduler import Scheduler
+from mnemond.llm.reader import ReaderStatus
 from mnemond.store import exchanges
 from mnemond.store.checksums import reason
 from mnemond.store.connection import SqliteError
@@ -196,13 +197,14 @@ TOP_ENTITIES = 10
 
 class ProcessState(msgspec.Struct, frozen=True):
     """Values and actions of the running process. `questions` returns what the jobs of a store need confirmed, `hosts`
-    the last call of each agent program."""
+    the last call of each agent program, `reader` the state of the language model."""
 
     uptime_s: Callable[[], float]
     connections: Callable[[], int]
     request_stop: Callable[[], None]
     questions: Callable[[str], list[str]] = lambda _: []
     hosts: Callable[[], dict[str, types_admin.HostSeen]] = dict
+    reader: Callable[[], ReaderStatus | None] = lambda: None
 
 
 class DaemonHandlers:
@@ -279,6 +281,7 @@ class DaemonHandlers:
             uptime_s=round(self._process.uptime_s(), 3),
             connections=self._process.connections(),
             hosts=self._process.hosts(),
+            llm=self._process.reader(),
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
@@ -338,9 +341,12 @@ STATS_THREADS: Final = 1
 class StatsHandlers:
     """stats."""
 
-    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+    def __init__(
+        self, open_stores: OpenStores, clock: Clock, reader: Callable[[], ReaderStatus | None] = lambda: None
+    ) -> None:
         self._open_stores = open_stores
         self._clock = clock
+        self._reader = reader
         self._threads = trio.CapacityLimiter(STATS_THREADS)
 
     @handles("stats", in_task=True)
@@ -353,7 +359,7 @@ class StatsHandlers:
         result = await trio.to_thread.run_sync(
             _stats_result, warm, snapshot, figures, refused, now_us, limiter=self._threads
         )
-        return warm.marked(result)
+        return warm.marked(msgspec.structs.replace(result, llm=self._reader()))
 
 
 def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]:
@@ -453,8 +459,10 @@ class TopHandlers:
         latencies: Latencies,
         server: Callable[[], HasCounters],
         started_s: float,
+        reader: Callable[[], ReaderStatus | None] = lambda: None,
     ) -> None:
         """`server` is called with the first request; `started_s` is the start of the daemon (`monotonic_s`)."""
+        self._reader = reader
         self._stores = stores
         self._scheduler = scheduler
         self._latencies = latencies
@@ -485,6 +493,7 @@ class TopHandlers:
             late_ms.append(max(0.0, trio.current_time() - due) * 1e3)
         elapsed_s, counters = trio.current_time() - begun, self._server().counters
         return TopResult(
+            llm=self._reader(),
             version=SERVER_VERSION,
             pid=os.getpid(),
             uptime_s=round(monotonic_s() - self._started_s, 3),

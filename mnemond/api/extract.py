@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
@@ -27,20 +28,27 @@ from mnemond.api.types_extract import (
     SourceContext,
 )
 from mnemond.clock import Clock
+from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
 from mnemond.extract.account import bounded
-from mnemond.extract.facts import Context, Extraction, Message, band, of_five
-from mnemond.extract.rules import HostFact, parts
+from mnemond.extract.facts import Context, Engine, Extraction, Message, band, latest_exchange, of_five
+from mnemond.extract.rules import HostFact, RuleEngine, parts
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
+from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
 from mnemond.memory.resolver import Allowance
-from mnemond.model.changes import Vector
+from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import RememberResult
+from mnemond.model.outcomes import Queued, RememberResult
 from mnemond.model.query import Filter
-from mnemond.recall.context import exchange_context
+from mnemond.recall.context import exchange_context, known_memories
 from mnemond.wire.dispatch import Call, handles
+
+MODEL_THREADS: Final = 4
+"""Conversations at a time that wait for a model."""
+
+HOST_ALONE: Final = 'extraction.engine is "host": facts come from the agent alone'
 
 DISABLED: Final = "extraction.enabled is false: no facts are extracted from conversations"
 
@@ -64,8 +72,18 @@ class _Written(NamedTuple):
 class ExtractHandlers:
     """extract. Conversations are analysed in threads."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock, projects: Projects) -> None:
+    def __init__(
+        self,
+        open_stores: OpenStores,
+        identities: Identities,
+        clock: Clock,
+        projects: Projects,
+        engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
+    ) -> None:
+        """`engine` returns what reads conversations for a store with these settings."""
         self._open_stores = open_stores
+        self._engine = engine
+        self._model_threads = trio.CapacityLimiter(MODEL_THREADS)
         self._projects = projects
         self._identities = identities
         self._clock = clock
@@ -86,12 +104,49 @@ class ExtractHandlers:
             raise MnemonError(
                 UNAVAILABLE, DISABLED, hint="set extraction.enabled, or use `remember`", outcome="rejected"
             )
-        now_us = self._clock.now_us()
-        analysis = await trio.to_thread.run_sync(
-            _analyse, warm, params, scope, now_us, abandon_on_cancel=True, limiter=warm.threads
-        )
+        if warm.config.extraction.engine == "host" and params.facts is None and params.infer:
+            raise MnemonError(
+                UNAVAILABLE, HOST_ALONE, hint="hand over `facts`; `show_context` has what is needed", outcome="rejected"
+            )
+        analysis = await self._analysed(warm, params, scope)
         written = await (self._dry_run if params.dry_run else self._write)(warm, params, analysis.writes)
-        return warm.marked(_result(warm, params, analysis, written))
+        job_id = await self._queued(warm, params, scope) if analysis.found.unread else None
+        return warm.marked(_result(warm, params, analysis, written, job_id))
+
+    async def _analysed(self, warm: OpenStore, params: ExtractParams, scope: Scope) -> _Analysis:
+        """Extract the facts; a model is waited for as long as `llm.timeout_s`, then the rules' facts are taken."""
+        now_us, rules = self._clock.now_us(), RuleEngine()
+        engine = self._engine(warm.config) if params.facts is None and params.infer else rules
+        timeout_s, unread = warm.config.llm.timeout_s, ""
+        if not isinstance(engine, RuleEngine):
+            with trio.move_on_after(timeout_s):
+                return await trio.to_thread.run_sync(
+                    _analyse, warm, params, scope, now_us, engine, limiter=self._model_threads
+                )
+            unread = f"the language model gave no answer within {timeout_s:g} s"
+        analysis = await trio.to_thread.run_sync(
+            _analyse, warm, params, scope, now_us, rules, abandon_on_cancel=True, limiter=warm.threads
+        )
+        return analysis._replace(found=msgspec.structs.replace(analysis.found, unread=unread))
+
+    async def _queued(self, warm: OpenStore, params: ExtractParams, scope: Scope) -> str | None:
+        """Queue the latest exchange for a job to read, and return its id; None for a dry run, and for a scope that the
+        queue does not keep."""
+        if params.dry_run or scope.in_project(None) != Scope():
+            return None
+        latest = latest_exchange(_conversation(params), 0).latest
+        identity = msgspec.structs.replace(self._identities.of(warm, params), op_id="")
+        exchange = QueuedExchange(
+            host="extract",
+            at_us=_observed_us(params, self._clock.now_us()),
+            conversation_id=params.conversation_id or "",
+            project=scope.project or "",
+            prompt="\n\n".join(each.content for each in latest if each.role == "user"),
+            reply="\n\n".join(each.content for each in latest if each.role == "assistant"),
+            key=identity.id,
+        )
+        queued = cast("Queued", await submit(warm, propose_queueing(exchange, identity)))
+        return identity.id if queued.kept else None
 
     async def _write(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Written]:
         """Submit all writes before waiting for the first, so that they share a transaction and its fsync."""
@@ -197,12 +252,14 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 # Analysis.
 
 
-def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int) -> _Analysis:
+def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, engine: Engine) -> _Analysis:
     """Extract and embed the facts (blocking)."""
     settings = warm.config.extraction
     observed_us = _observed_us(params, now_us)
     context = extraction.context_of(warm.store.snapshot, scope, settings, observed_us, params.importance_threshold)
-    found = _extract(params, context, settings.message_window)
+    wanted = Filter(scope=scope, now_us=now_us)
+    context = msgspec.structs.replace(context, existing=partial(known_memories, warm.store.snapshot, wanted))
+    found = _extract(params, context, settings.message_window, engine)
     resolves = params.auto_resolve_conflicts
     provenance = Provenance(
         conversation_id=params.conversation_id,
@@ -257,13 +314,13 @@ def _conversation(params: ExtractParams) -> list[Message]:
     ]
 
 
-def _extract(params: ExtractParams, context: Context, window: int) -> Extraction:
+def _extract(params: ExtractParams, context: Context, window: int, engine: Engine) -> Extraction:
     if params.facts is not None:
         return extraction.host_facts([_host_fact(each) for each in params.facts], context)
     messages = _conversation(params)
     if not params.infer:
         return extraction.verbatim(messages, context)
-    return extraction.extract_exchange(messages, context, window=window, whole=params.whole)
+    return extraction.extract_exchange(messages, context, window=window, whole=params.whole, engine=engine)
 
 
 def _host_fact(given: FactParam) -> HostFact:
@@ -293,15 +350,19 @@ def _dry_run_one(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _
 # The result.
 
 
-def _result(warm: OpenStore, params: ExtractParams, analysis: _Analysis, written: Sequence[_Written]) -> ExtractResult:
+def _result(
+    warm: OpenStore, params: ExtractParams, analysis: _Analysis, written: Sequence[_Written], job_id: str | None
+) -> ExtractResult:
     facts = [_view(write, each, params.conversation_id) for write, each in zip(analysis.writes, written, strict=True)]
     actions = [each.action.lower() for each in facts]
     return ExtractResult(
         facts=facts,
         dropped=bounded(analysis.found.dropped),
-        engine=cast('Literal["rules", "host", "verbatim"]', analysis.found.engine),
+        engine=cast('Literal["rules", "auto", "llm", "host", "verbatim"]', analysis.found.engine),
         counts=ExtractCounts(**{name: actions.count(name) for name in ExtractCounts.__struct_fields__}),
-        retried=False,
+        retried=analysis.found.retried,
+        unread=analysis.found.unread or None,
+        job_id=job_id,
         summary_updated=False,
         dry_run=params.dry_run,
         store=warm.store.name,
@@ -331,6 +392,7 @@ def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> F
         reason=fate.reason,
         redacted=list(written.redacted),
         op_id=written.op_id,
+        model=fact.model or None,
         united=fate.united,
         no_longer=fate.no_longer,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from mnemond.llm.reader import ReaderStatus
 from mnemond.model.answers import GcResult, GcReview
 from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
@@ -104,7 +105,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
 
     `pending_jobs` wait for a decision; `questions` are what there is to decide, see jobs.list. `pending_exchanges`:
     turns of agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
-    aside. `hosts` as in hello.
+    aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one.
     """
 
     top_entities: list[EntityCount]
@@ -123,6 +124,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     uptime_s: float
     connections: int
     hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
+    llm: ReaderStatus | None = None
 
 
 STATUS = method(
@@ -186,6 +188,7 @@ class TopResult(Result, frozen=True, kw_only=True):
     lag_worst_ms: float
     methods: list[MethodRate]
     stores: list[StoreLoad]
+    llm: ReaderStatus | None = None
 
 
 TOP = method("top", TopParams, TopResult, Access.READ, "Watch for a moment what the daemon does.")
@@ -702,6 +705,7 @@ class StatsResult(StoreCounts, frozen=True, kw_only=True):
     rows: int
     refused: dict[str, dict[str, int]]
     judged: dict[str, int]
+    llm: ReaderStatus | None = None
 
 
 STATS = method(

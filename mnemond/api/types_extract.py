@@ -147,7 +147,7 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, no memory was made: `memory_id`
     says it already, or is null if the fact says too little; FAILED, see `reason`. `united`: what was added to the
     memory that says it already, null if nothing was to be added; `no_longer`: the statement of the replaced memory that
-    is no longer held. `op_id` is for undo.
+    is no longer held. `model` found it, null for the rules. `op_id` is for undo.
     """
 
     content: str
@@ -169,6 +169,7 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     redacted: list[str]
     op_id: str | None
+    model: str | None = None
     united: United | None = None
     no_longer: str | None = None
 
@@ -185,18 +186,24 @@ class ExtractCounts(msgspec.Struct, frozen=True):
 
 
 class ExtractResult(Result, frozen=True, kw_only=True):
-    """Every fact with its outcome, in the order in which it was said. `engine`: rules, host (facts were given) or
-    verbatim (`infer: false`). `pruned_ids`: memories that left a full store for these facts."""
+    """Every fact with its outcome, those of the rules first, in the order in which they were said.
+
+    `engine`: rules, auto or llm (with a model), host (facts were given) or verbatim (`infer: false`). `retried`: the
+    model's first answer could not be read. `unread`: why the model gave no answer, so that the rules alone found these
+    facts; then `job_id` is the exchange in the queue that a job reads again, null if it cannot be queued. `pruned_ids`:
+    memories that left a full store for these facts."""
 
     facts: list[FactView]
     dropped: list[Dropped]
-    engine: Literal["rules", "host", "verbatim"]
+    engine: Literal["rules", "auto", "llm", "host", "verbatim"]
     counts: ExtractCounts
     retried: bool
     summary_updated: bool
     dry_run: bool
     store: str
     pruned_ids: tuple[str, ...] = ()
+    unread: str | None = None
+    job_id: str | None = None
 
 
 class ContextMessage(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ from mnemond.api.types_admin import (
 from mnemond.cli.output import Style, counts, duration, hanging, lines, milliseconds, one_line, shorten, size
 from mnemond.cli.parser import Command, Group
 from mnemond.config.settings import LEVELS, Level
+from mnemond.llm.reader import ReaderStatus
 from mnemond.wire.params import about, plural
 
 # status and stats.
@@ -48,6 +49,7 @@ def _status(result: StatusResult, style: Style) -> str:
         f"  waiting     {waiting}" if (waiting := ", ".join(_waiting(result))) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
         f"  agents      {', '.join(starmap(_host, result.hosts.items()))}" if result.hosts else None,
+        f"  model       {_reader(result.llm)}" if result.llm else None,
         style.faint(_daemon(result)),
     )
 
@@ -75,6 +77,16 @@ def _waiting(result: StatusResult) -> Iterator[str]:
         yield f"{plural(result.pending_exchanges, 'exchange')} to be read"
     if result.failed_exchanges:
         yield f"{plural(result.failed_exchanges, 'exchange')} that could not be read (mnemonctl doctor)"
+
+
+def _reader(found: ReaderStatus) -> str:
+    """The language model: what is sent where, and what was used today."""
+    calls = f"{found.calls_today:,}" + (f" of {found.max_calls:,}" if found.max_calls else "")
+    tokens = f"{found.tokens_today:,}" + (f" of {found.max_tokens:,}" if found.max_tokens else "")
+    used = f"today {calls} calls, {tokens} tokens; {found.failed:,} of {found.answered + found.failed:,} failed"
+    waiting = f"; {one_line(found.waiting)}" if found.waiting else ""
+    where = one_line(f"{found.model} at {found.sent}")
+    return f"{where} gets parts of conversations and memories; {used}{waiting}"
 
 
 def _host(name: str, seen: HostSeen) -> str:
@@ -115,6 +127,7 @@ def _stats(result: StatsResult, style: Style) -> str:
         f"  file        {size(result.database_bytes)}{free}, log {size(result.log_bytes)}",
         f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}{index}",
         f"  judged      {_some(result.judged)}" if any(result.judged.values()) else None,
+        f"  model       {_reader(result.llm)}" if result.llm else None,
         *_refusals(result.refused),
     )
 
@@ -260,6 +273,7 @@ def render_top(result: TopResult, style: Style) -> str:
         style.strong(_daemon(result)),
         f"  {result.messages_per_s:,.1f} messages/s of {result.messages:,}, loop late by {lag}",
         f"  connections: {result.accepted:,} accepted, {refused}" if refused else None,
+        f"  model: {_reader(result.llm)}" if result.llm else None,
         style.faint(f"{'method':{NAME}}{'per s':>9}{'calls':>12}{'p50 ms':>10}{'p95 ms':>10}"),
         *map(_method, result.methods),
         style.faint(f"{'store':{NAME}}{'waiting':>9}{'memories':>12}  state"),

@@ -214,7 +214,7 @@ def with_own_lowered(found: Extraction, threshold: int) -> Extraction:
             facts.append(msgspec.structs.replace(fact, importance=lower))
         else:
             dropped.append(Dropped(fact.content, f"importance {lower}"))
-    return Extraction(tuple(facts), tuple(dropped), found.engine)
+    return msgspec.structs.replace(found, facts=tuple(facts), dropped=tuple(dropped))
 
 
 # ---------------------------------------------------------------- entities

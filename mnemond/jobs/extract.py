@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final, cast
 
 import msgspec
 import trio
 
+from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
-from mnemond.extract.facts import Engine, Fact
+from mnemond.extract.facts import Engine, Fact, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.job import Done, Work
 from mnemond.memory.draft import WriteContext, WriteRules
@@ -32,7 +34,10 @@ from mnemond.memory.exchanges import (
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import SettleFact
+from mnemond.model.memory import Scope
 from mnemond.model.outcomes import RememberResult
+from mnemond.model.query import Filter
+from mnemond.recall.context import known_memories
 from mnemond.store import exchanges
 from mnemond.store.exchanges import PendingExchange
 
@@ -67,11 +72,12 @@ class ExtractionContext(msgspec.Struct, frozen=True):
 
 class ExtractDeps(msgspec.Struct, frozen=True):
     """The dependencies of the job: the extraction context of a store, by its name; write contexts; and a guard that
-    limits a defect to one exchange."""
+    limits a defect to one exchange. `engine` returns what reads the exchanges of a store with these settings."""
 
     desk: Callable[[str], Awaitable[ExtractionContext]]
     identity: Callable[[str, str], WriteContext]
     guard: Callable[[], AbstractContextManager[object]]
+    engine: Callable[[Config], Engine] = lambda _: RuleEngine()
 
 
 class Extract:
@@ -82,12 +88,12 @@ class Extract:
     summary = "what was said in agents' sessions is read for facts, and these are remembered"
     first_s = 0.0
 
-    def __init__(self, interval_s: float, means: ExtractDeps, engine: Engine | None = None) -> None:
-        """`engine` extracts facts, by default the rules. It is called in a thread."""
+    def __init__(self, interval_s: float, means: ExtractDeps) -> None:
         self.interval_s = interval_s
         self._means = means
-        self._engine = engine or RuleEngine()
+        self.engine = means.engine
         self._recent = RecentExchanges()
+        self._model_thread = trio.CapacityLimiter(1)
 
     async def run(self, work: Work) -> Done:
         """Read queued exchanges, the oldest first; on request all, and with `sure` failed ones as well."""
@@ -95,6 +101,8 @@ class Extract:
         desk = await self._means.desk(work.store.name)
         if not desk.rules.config.extraction.enabled:
             return Done("nothing", detail="extraction.enabled is false")
+        if desk.rules.config.extraction.engine == "host":
+            return Done("nothing", detail='extraction.engine is "host": facts come from the agent')
         if work.dry_run:
             backlog = await work.store.read(exchanges.backlog)
             return work.done(backlog.pending + backlog.failed * work.sure, "exchanges would be read")
@@ -138,7 +146,7 @@ class Extract:
         earlier = self._recent.before(store.name, waiting, window)
         found: list[list[Fact]] = []
         with self._means.guard():
-            found.append(await work.think(facts_of, waiting, store.snapshot, config, self._engine, earlier))
+            found.append(await self._facts(work, waiting, config, earlier))
         if not found:
             await _fail(work, waiting, DEFECT)
             return None
@@ -149,6 +157,19 @@ class Extract:
         text = encoded(found[0])
         is_planned = await store.rewrite(lambda it: exchanges.plan(it, waiting, text))
         return waiting._replace(facts=text) if is_planned else None
+
+    async def _facts(
+        self, work: Work, waiting: PendingExchange, config: Config, earlier: Sequence[Message]
+    ) -> list[Fact]:
+        """Extract facts in a thread: that of all jobs, or one that may wait for a model."""
+        engine, snapshot = self.engine(config), work.store.snapshot
+        if isinstance(engine, RuleEngine):
+            return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
+        wanted = Filter(scope=Scope(project=waiting.exchange.project or None), now_us=work.now_us)
+        existing = partial(known_memories, snapshot, wanted)
+        return await trio.to_thread.run_sync(
+            facts_of, waiting, snapshot, config, engine, earlier, existing, limiter=self._model_thread
+        )
 
     async def _written(
         self, work: Work, desk: ExtractionContext, planned: PendingExchange, ready: Sequence[FactWrite]

@@ -14,6 +14,9 @@ from mnemond.errors import UNAVAILABLE, MnemonError
 FILE: Final = "llm-usage.json"
 """Its name in the data directory."""
 
+MAX_USAGE: Final = 4_096
+"""Bytes of that file that are read."""
+
 CHARACTERS_A_TOKEN: Final = 3
 """Of a prompt whose tokens the server has not counted yet; English has four, code and other scripts fewer."""
 

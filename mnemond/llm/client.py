@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Literal, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 import msgspec
 import trio
@@ -12,7 +13,7 @@ from mnemond.config.settings import LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, Reply, key_of, parse, refusal
 from mnemond.llm.budget import Budget, estimated
-from mnemond.llm.reader import Answer, Schema
+from mnemond.llm.reader import Answer, Reader, ReaderStatus, Schema
 from mnemond.llm.replies import first_value
 from mnemond.llm.server_apis import ChatApi, Completion, OllamaChat, OpenAiChat, Question
 from mnemond.text.secrets import redact
@@ -59,26 +60,6 @@ def target_of(settings: LlmSettings, environment: Mapping[str, str]) -> Target |
     return Target(parse(settings.address, "llm.endpoint"), key)
 
 
-class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The language model: where parts of conversations and memories are `sent` to, null if nowhere, and what was used
-    today (UTC) and, `answered` and `failed`, since the daemon started. Maxima of 0 are none. `waiting`: why it is not
-    asked at present, or failed last."""
-
-    provider: Literal["none", "ollama", "openai"]
-    sent: str | None = None
-    model: str | None = None
-    calls_today: int = 0
-    max_calls: int = 0
-    tokens_today: int = 0
-    max_tokens: int = 0
-    answered: int = 0
-    failed: int = 0
-    waiting: str | None = None
-
-
-NO_READER: Final = ReaderStatus(provider="none")
-
-
 class ModelReader:
     """The model of `[llm]`; see `Reader`. For the event loop; everything slow happens in threads or on the network."""
 
@@ -113,7 +94,7 @@ class ModelReader:
         usage, settings = self._budget.usage(), self._settings
         is_down = self._down is not None and self._now_s() < self._down[0]
         return ReaderStatus(
-            provider=settings.provider,
+            provider="ollama" if settings.provider == "ollama" else "openai",
             sent=self._target.address.origin,
             model=self.model,
             calls_today=usage.calls,
@@ -230,3 +211,16 @@ class ModelReader:
 def _seconds(retry_after: str) -> float:
     """Return the seconds of a header Retry-After (RFC 9110 10.2.3), 0 without one; a date counts as none."""
     return float(retry_after) if retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 8 else 0.0
+
+
+class ThreadReader:
+    """A `Reader` for threads that `trio.to_thread` runs, without `abandon_on_cancel`: they are cancelled with their
+    task."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.model = reader.model
+
+    def ask(self, prompt: str, schema: Schema, *, max_tokens: int) -> Answer:
+        """Ask in the event loop, and wait for the answer; see `Reader.ask`."""
+        return trio.from_thread.run(partial(self._reader.ask, prompt, schema, max_tokens=max_tokens))

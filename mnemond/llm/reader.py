@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -24,6 +24,23 @@ class Answer(msgspec.Struct, frozen=True):
     model: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The language model: where parts of conversations and memories are `sent` to, what was used today (UTC) and,
+    `answered` and `failed`, since the daemon started. Maxima of 0 are none. `waiting`: why it is not asked now, or
+    why it failed last."""
+
+    provider: Literal["ollama", "openai"]
+    sent: str
+    model: str
+    calls_today: int
+    max_calls: int
+    tokens_today: int
+    max_tokens: int
+    answered: int
+    failed: int
+    waiting: str | None
 
 
 class Reader(Protocol):

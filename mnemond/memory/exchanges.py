@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -56,21 +56,32 @@ MAX_SUMMARIES: Final = 200
 
 
 def facts_of(
-    waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine, earlier: Sequence[Message] = ()
+    waiting: PendingExchange,
+    snapshot: Snapshot,
+    config: Config,
+    engine: Engine,
+    earlier: Sequence[Message] = (),
+    existing: Callable[[str], Sequence[str]] | None = None,
 ) -> list[Fact]:
     """Extract the facts of an exchange, without echoes of memories and without facts purged since; a summary becomes
-    facts as a whole, in parts of the size of a memory. `earlier`: messages before it, which give no facts again. Blocks
-    as the engine does, for the rules 50 ms."""
+    facts as a whole, in parts of the size of a memory. `earlier`: messages before it, which give no facts again.
+    `existing` finds memories about a text, for an engine with a model. Blocks as the engine does, for the rules 50 ms.
+    """
     purged = parse_digests(waiting.purged)
     return [
         fact
-        for fact in _extracted(waiting, snapshot, config, engine, earlier)
+        for fact in _extracted(waiting, snapshot, config, engine, earlier, existing)
         if not purged or digest(fact.content) not in purged
     ]
 
 
 def _extracted(
-    waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine, earlier: Sequence[Message]
+    waiting: PendingExchange,
+    snapshot: Snapshot,
+    config: Config,
+    engine: Engine,
+    earlier: Sequence[Message],
+    existing: Callable[[str], Sequence[str]] | None,
 ) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Scope(project=said.project or None), config.extraction, said.at_us)
@@ -81,7 +92,7 @@ def _extracted(
     messages = [
         msgspec.structs.replace(each, content=without_echoes(each.content, known)) for each in _messages_of(said)
     ]
-    context = msgspec.structs.replace(context, earlier=tuple(earlier))
+    context = msgspec.structs.replace(context, earlier=tuple(earlier), existing=existing)
     return list(extract_exchange(messages, context, window=0, whole=True, engine=engine).facts)
 
 

@@ -394,6 +394,8 @@ def _tagged(fact: Fact, change: AddInsight) -> Change:
     fields |= {"importance10": fact.importance, "confidence": fact.confidence, "attributed_to": fact.attributed_to}
     if fact.message_ids:
         fields["message_ids"] = list(fact.message_ids)
+    if fact.model:
+        fields |= {"model": fact.model, "prompt": fact.prompt}
     if fact.relations:
         fields["relations"] = [msgspec.structs.asdict(each) for each in fact.relations]
     insight = msgspec.structs.replace(change.insight, intent=fact.intent, metadata=msgspec.json.encode(fields).decode())

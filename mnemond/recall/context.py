@@ -314,6 +314,11 @@ def exchange_context(
     return ExchangeContext(tuple(map(_cut, earlier)), latest, tuple(hit.insight for hit in found))
 
 
+def known_memories(snapshot: Snapshot, wanted: Filter, text: str) -> list[str]:
+    """Return the texts of memories that share words with `text`, the best first, at most MAX_KNOWN."""
+    return [hit.insight.content for hit in search(snapshot, text[:QUERY_LENGTH], wanted, MAX_KNOWN)]
+
+
 def _cut(message: Message) -> Message:
     if len(message.content) <= EARLIER_LENGTH:
         return message

@@ -31,7 +31,8 @@ class Listening:
 
 
 def listening(it: Said) -> Listening:
-    it.job._engine = engine = Listening()
+    engine = Listening()
+    it.job.engine = lambda _: engine
     return engine
 
 

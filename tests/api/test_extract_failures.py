@@ -11,8 +11,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from mnemond.config.settings import Config
 from mnemond.errors import BUSY, INTERNAL, MnemonError
-from mnemond.extract.facts import Context, Extraction, Message
+from mnemond.extract.facts import Context, Engine, Extraction, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.extract import DEFECT
 from mnemond.jobs.scheduler import IDLE_S
@@ -43,9 +44,13 @@ class Broken:
         return RuleEngine().extract(messages, context)
 
 
+def _giving(engine: Engine) -> Callable[[Config], Engine]:
+    return lambda _: engine
+
+
 async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        it.job._engine = Broken(word="pickle")
+        it.job.engine = _giving(Broken(word="pickle"))
         await it.say("I prefer pickle over json.")
         await it.say("I prefer tabs over spaces.")
         await it.run()
@@ -61,7 +66,7 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         assert defects == MAX_TRIES
         await it.pass_time(LATER_S)
         assert len(it.at.over.defects) == defects  # no loop
-        it.job._engine = RuleEngine()
+        it.job.engine = _giving(RuleEngine())
         assert (await it.run()).outcome == "nothing"
         assert (await it.run(yes=True)).changed == 1
         it.at.over.defects.clear()
@@ -69,7 +74,7 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
 
 async def test_a_pause_is_kept_unless_somebody_asks(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        it.job._engine = Broken(times=1)
+        it.job.engine = _giving(Broken(times=1))
         await it.say(ANA)
         await it.run()
         it.at.over.defects.clear()
@@ -230,7 +235,7 @@ async def test_what_is_purged_while_it_is_read_stays_away(tmp_path: Path, mock_c
                     trio.from_thread.run(store.rewrite, lambda on: exchanges.purge(on, [gone]))
                 return RuleEngine().extract(messages, context)
 
-        it.job._engine = Slow()
+        it.job.engine = _giving(Slow())
         await it.say("My name is Ana. I work at Acme. I prefer tabs over spaces.")
         await it.run()
         assert await it.memories() == []

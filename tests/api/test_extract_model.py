@@ -1,0 +1,121 @@
+"""extract and the job with a language model: waited for, then given up, and every reason told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from trio.testing import MockClock
+
+from mnemond.api.extract import ExtractHandlers
+from mnemond.api.types_extract import ExtractParams, ExtractResult
+from mnemond.config.settings import Config, ExtractionSettings, LlmSettings
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.extract.facts import Engine
+from mnemond.llm.client import ThreadReader
+from mnemond.llm.prompts import read_prompts
+from mnemond.memory.model_reading import Model, engine_of
+from mnemond.store import exchanges
+from tests.api.factories import CALL, Bench, bench
+from tests.hooks.prompt_replies import session
+from tests.llm.scripted import BAD, NEVER, Reply, says, scripted
+from tests.llm.scripted import Bench as ReaderBench
+
+DROPPED = "We tried Redis, dropped it because the team lacks experience."
+SAID = f"{DROPPED} We use SQLite now."
+FOUND = "The team dropped Redis because it lacks experience"
+ANSWER = says(json.dumps({"facts": [{"text": FOUND, "kind": "fact", "importance": 6}]}))
+AUTO = Config(extraction=ExtractionSettings(engine="auto"))
+
+
+def engine_at(url: str, tmp_path: Path, **fields: Any) -> Callable[[Config], Engine]:
+    reader = ReaderBench(url, **fields).reader
+    model = Model(ThreadReader(reader), lambda: read_prompts(tmp_path, "small"), "small")
+    return lambda config: engine_of(config, model)
+
+
+async def extract(over: Bench, engine: Callable[[Config], Engine], messages: object, **more: object) -> ExtractResult:
+    handlers = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects, engine)
+    result = await handlers.extract(CALL, msgspec.convert({"messages": messages, **more}, ExtractParams))
+    assert isinstance(result, ExtractResult)
+    return result
+
+
+async def test_the_facts_of_both_are_stored_with_their_source(tmp_path: Path) -> None:
+    async with scripted([ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
+        await extract(over, engine_at(server.url, tmp_path), "We never deploy on Fridays")
+        result = await extract(over, engine_at(server.url, tmp_path), SAID)
+        assert [(each.content, each.model) for each in result.facts] == [("We use SQLite now", None), (FOUND, "tiny")]
+        assert (result.engine, result.retried, result.unread, result.job_id) == ("auto", False, None, None)
+        stored = (await over.warm()).store.snapshot
+        row = stored.row_of(result.facts[1].memory_id or "")
+        assert row is not None
+        metadata = msgspec.json.decode(stored.insight(row).metadata, type=dict[str, Any])
+        assert (metadata["model"], len(metadata["prompt"])) == ("tiny", 12)
+        assert DROPPED in server.requests[-1]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_after_a_bad_answer_the_facts_of_the_rules_are_stored_and_a_job_reads_again(
+    tmp_path: Path, name: str
+) -> None:
+    async with scripted([BAD[name]]) as server, bench(tmp_path, config=AUTO) as over:
+        result = await extract(over, engine_at(server.url, tmp_path), SAID)
+        assert [each.content for each in result.facts] == ["We use SQLite now"]
+        assert result.unread
+        waiting = await (await over.warm()).store.read(exchanges.backlog)
+        assert waiting.pending == 1
+        assert result.job_id is not None
+
+
+async def test_a_model_that_never_answers_is_given_up_in_time(tmp_path: Path) -> None:
+    config = msgspec.structs.replace(AUTO, llm=LlmSettings("ollama", timeout_s=0.05))
+    async with scripted([Reply(NEVER)]) as server, bench(tmp_path, config=config) as over:
+        result = await extract(over, engine_at(server.url, tmp_path, timeout_s=600.0), SAID)
+        assert [each.content for each in result.facts] == ["We use SQLite now"]
+        assert result.unread == "the language model gave no answer within 0.05 s"
+
+
+async def test_nothing_is_queued_for_a_dry_run_and_for_a_scope_the_queue_does_not_keep(tmp_path: Path) -> None:
+    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=AUTO) as over:
+        engine = engine_at(server.url, tmp_path)
+        assert (await extract(over, engine, SAID, dry_run=True)).job_id is None
+        assert (await extract(over, engine, SAID, user_id="ana")).job_id is None
+        assert (await (await over.warm()).store.read(exchanges.backlog)).pending == 0
+
+
+async def test_with_the_engine_host_facts_come_from_the_caller(tmp_path: Path) -> None:
+    config = Config(extraction=ExtractionSettings(engine="host"))
+    async with bench(tmp_path, config=config) as over:
+        engine: Callable[[Config], Engine] = lambda it: engine_of(it, None)  # noqa: E731
+        with pytest.raises(MnemonError, match='engine is "host"') as caught:
+            await extract(over, engine, SAID)
+        assert (caught.value.kind, caught.value.outcome) == (UNAVAILABLE, "rejected")
+        handlers = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects, engine)
+        given = msgspec.convert({"facts": [{"content": "Ana works at Acme"}]}, ExtractParams)
+        result = await handlers.extract(CALL, given)
+        assert isinstance(result, ExtractResult)
+        assert [each.action for each in result.facts] == ["CREATE"]
+
+
+async def test_a_job_reads_an_exchange_with_the_model(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with scripted([ANSWER]) as server, session(tmp_path, mock_clock) as it:
+        engine = engine_at(server.url, tmp_path)
+        it.job.engine = lambda _: engine(AUTO)
+        await it.say(SAID)
+        await it.run()
+        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+
+
+async def test_a_job_goes_on_with_the_rules_if_the_model_is_gone(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with scripted([BAD["server error"]]) as server, session(tmp_path, mock_clock) as it:
+        engine = engine_at(server.url, tmp_path)
+        it.job.engine = lambda _: engine(AUTO)
+        await it.say(SAID)
+        await it.run()
+        assert await it.contents() == ["We use SQLite now"]
+        assert await it.waiting() == []
