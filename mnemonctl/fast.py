@@ -33,7 +33,9 @@ MAX_MESSAGE = 1 << 20
 MAX_DIRECTORY = 4096
 """Bytes of a working directory that the daemon takes: PATH_MAX of Linux."""
 
-SLOW_COMMANDS = frozenset({"backup", "config", "cues", "daemon", "doctor", "help", "logs", "setup", "top", "version"})
+SLOW_COMMANDS = frozenset(
+    {"backup", "config", "cues", "daemon", "doctor", "help", "logs", "prompts", "setup", "top", "version"}
+)
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
 LONG_COMMANDS = frozenset({"embed", "backup"})

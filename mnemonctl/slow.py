@@ -57,6 +57,10 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             from mnemonctl import commands
 
             return show(commands.run_config(invocation, directory))
+        case "prompts":
+            from mnemonctl import prompts
+
+            return show(prompts.run(invocation, directory, os.environ))
         case "top":
             from mnemonctl import commands
 

@@ -1,4 +1,4 @@
-"""`mnemonctl store …`, `backup` and `config …`."""
+"""`mnemonctl store …`, `backup`, `config …` and `prompts …`."""
 
 from __future__ import annotations
 
@@ -297,4 +297,47 @@ CONFIG_CHECK = Command(
     summary="Check whether the settings could be used; every mistake with its line (exit 2).",
     words=Words("[FILE]"),
     details=("Without FILE: config.toml of the data directory, of every store, and the variables that are set.",),
+)
+
+# prompts. The client reads and changes the user's file by itself.
+
+
+class PromptsResetOptions(msgspec.Struct, frozen=True):
+    all: Annotated[bool, about("every key")] = False
+
+
+_KEY = Words("[KEY]")
+
+PROMPTS_SHOW = Command(
+    "prompts show",
+    Group.DAEMON,
+    ("mnemonctl prompts show", "mnemonctl prompts show extract_facts"),
+    summary="Show the prompts for a language model, with their hashes; with KEY the text of one.",
+    words=_KEY,
+    details=("A file prompt/prompts.toml in the data directory replaces single keys, from the next question on.",),
+)
+
+PROMPTS_DIFF = Command(
+    "prompts diff",
+    Group.DAEMON,
+    ("mnemonctl prompts diff", "mnemonctl prompts diff extract_facts"),
+    summary="Show how your prompts differ from those of this release.",
+    words=_KEY,
+)
+
+PROMPTS_RESET = Command(
+    "prompts reset",
+    Group.DAEMON,
+    ("mnemonctl prompts reset extract_facts", "mnemonctl prompts reset --all"),
+    summary="Use the prompt of this release again: remove KEY from your file, with --all every key.",
+    words=_KEY,
+    options=PromptsResetOptions,
+    details=("The file before is kept as prompts.toml.bak.",),
+)
+
+PROMPTS_CHECK = Command(
+    "prompts check",
+    Group.DAEMON,
+    ("mnemonctl prompts check",),
+    summary="Check whether your prompts can be used: keys, and the texts that each gets (exit 2).",
 )

@@ -54,7 +54,7 @@ CLIENT_LAYERS = (
     ("mem0",),
     ("client",),
     ("connection", "slow"),
-    ("commands", "daemon_commands", "doctor", "logs"),
+    ("commands", "daemon_commands", "doctor", "logs", "prompts"),
     ("setup", "daemon"),
     ("service", "rpc"),
     ("files",),
