@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
-from mnemond.config import prompt_texts
+from mnemond.config import loading, prompt_texts
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
 
 LOCK: Final = "setup.lock"
@@ -93,6 +93,7 @@ class _Command:
             targets=[failed.get(host.name) or _planned(host, plans[host.name]) for host in hosts],
             own=self._own_files(),
             text=simple.text(self._environment) if self._selection.generic else None,
+            sends=self._sends(),
         )
         if self._options.dry_run:
             return report
@@ -109,6 +110,12 @@ class _Command:
         programs = [str(file.path) for file in own_files.launcher_files(self._directory)]
         status: Status = "failed" if self.exit else "installed" if pending else "unchanged"
         return msgspec.structs.replace(report, status=status, targets=done, launchers=programs)
+
+    def _sends(self) -> list[str]:
+        """Return what the configuration sends where; nothing for one that cannot be used, which doctor reports."""
+        with suppress(MnemonError):
+            return loading.load(self._directory / loading.FILE, self._environment.environ).sends()
+        return []
 
     def eject(self, confirm: Confirm | None) -> Report:
         """Take back what was done for every selected host; if that is all hosts, remove our own files as well."""

@@ -72,13 +72,15 @@ class HostReport(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """The whole command. `launchers` are the programs that hosts run, `own` our files in the data directory."""
+    """The whole command. `launchers` are the programs that hosts run, `own` our files in the data directory, `sends`
+    what the daemon sends to servers as it is configured."""
 
     status: Status
     targets: list[HostReport]
     launchers: list[str] = []
     own: list[FileReport] = []
     text: str | None = None
+    sends: list[str] = []
 
 
 LENIENT = Dialect(comments=True, trailing_commas=True)
@@ -352,6 +354,7 @@ def render(report: Report, style: Style) -> str:
     parts += [line for each in report.own if each.state != "unchanged" for line in _file_lines(each)]
     if report.status == "unchanged":
         parts.append("everything is in order, nothing was changed")
+    parts += [f"note: {one_line(each)}" for each in report.sends]
     if report.text is not None:
         parts.append(report.text.rstrip("\n"))
     return lines(*parts)

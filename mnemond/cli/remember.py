@@ -332,6 +332,7 @@ def _facts(result: ExtractResult, style: Style) -> str:
         *(line for fact in result.facts for line in _fact(fact, _adding(result), style)),
         *_dropped(result, style),
         *_pruned(result, style),
+        *_unread(result, style),
         undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None,
     )
 
@@ -385,6 +386,14 @@ def _dropped(result: ExtractResult, style: Style) -> Iterator[str]:
     if reasons:
         parts = ", ".join(f"{count} {one_line(reason)}" for reason, count in reasons.items())
         yield from (style.faint(line) for line in wrap(f"left out: {parts} (--json shows which)", style.columns))
+
+
+def _unread(result: ExtractResult, style: Style) -> Iterator[str]:
+    """Why a model gave no answer."""
+    if result.unread is not None:
+        later = "" if result.job_id is None else "; it is read again later (mnemonctl jobs run extract)"
+        sentence = f"by the rules alone: {one_line(result.unread)}{later}"
+        yield from (style.faint(line) for line in wrap(sentence, style.columns))
 
 
 def _pruned(result: ExtractResult, style: Style) -> Iterator[str]:

@@ -850,6 +850,16 @@ class Config(Section, frozen=True, cache_hash=True):
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 
+    def sends(self) -> list[str]:
+        """Return what leaves the daemon, and where to, a sentence for each server; empty by default."""
+        found: list[str] = []
+        if self.embedding.provider not in ("builtin", "none"):
+            found.append(f"every memory and every query is sent to {self.embedding.endpoint} (embedding.provider)")
+        if self.llm.provider != "none":
+            read = "" if self.extraction.engine in ("llm", "auto") else ", once extraction.engine names it"
+            found.append(f"parts of conversations and memories are sent to {self.llm.address} (llm.provider){read}")
+        return found
+
     def contradictions(self) -> list[tuple[str, str]]:
         """Return the settings that are valid one by one but not together: the path of one of them, and a sentence."""
         found: list[tuple[str, str]] = []

@@ -204,13 +204,14 @@ def listed(result: ListResult, nonce: str) -> str:
 
 def extracted(result: ExtractResult, nonce: str) -> str:
     """The facts of a conversation, each with its outcome."""
+    unread = "" if result.unread is None else f" By rules alone: {inert(result.unread)}."
     if not result.facts:
-        return f"{_degraded(result)}Nothing in it is worth keeping."
+        return f"{_degraded(result)}Nothing in it is worth keeping.{unread}"
     lines = [
         f"<{f'ref:{inert(each.memory_id[:REF])} ' if each.memory_id else ''}{_fate(each)}> {_shown(each.content)}"
         for each in result.facts
     ]
-    return f"{_degraded(result)}{plural(len(lines), 'fact')}. {WARNING}\n{fenced(lines, nonce)}"
+    return f"{_degraded(result)}{plural(len(lines), 'fact')}.{unread} {WARNING}\n{fenced(lines, nonce)}"
 
 
 def _fate(fact: FactView) -> str:

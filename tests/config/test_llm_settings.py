@@ -139,3 +139,14 @@ def test_no_questions_are_stored_for_other_triggers(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     text = '[commitment.hypothetical_queries]\ntriggers = ["learning-failure"]\n'
     assert named(tmp_path / "other", text, content).hypothetical_queries == []
+
+
+def test_what_is_sent_where_is_a_sentence_for_each_server(tmp_path: Path) -> None:
+    assert Config().sends() == []
+    both = '[embedding]\nprovider = "ollama"\n[llm]\nprovider = "openai"\nendpoint = "https://h"\nmodel = "m"\n'
+    one, other = config_of(tmp_path, both).sends()
+    assert one == "every memory and every query is sent to http://localhost:11434 (embedding.provider)"
+    assert other == (
+        "parts of conversations and memories are sent to https://h (llm.provider), once extraction.engine names it"
+    )
+    assert "once" not in config_of(tmp_path, f'{both}[extraction]\nengine = "auto"\n').sends()[1]

@@ -352,3 +352,14 @@ def test_they_speak_of_tools_and_commands_that_there_are() -> None:
     for text in (skill, prompt_texts.shipped("guide.md")):
         assert "never" in text
         assert len(text) < 4500
+
+
+def test_what_is_sent_to_servers_is_said(place: SetupEnvironment) -> None:
+    assert "note: " not in command.run(place, SetupOptions(dry_run=True), Output(), None).stdout
+    place.directory.mkdir(mode=0o700)
+    config = place.directory / "config.toml"
+    config.write_text('[llm]\nprovider = "ollama"\n[extraction]\nengine = "auto"\n')
+    said = command.run(place, SetupOptions(dry_run=True), Output(), None).stdout
+    assert "note: parts of conversations and memories are sent to http://localhost:11434 (llm.provider)\n" in said
+    config.write_text("[llm]\nprovider = 3\n")
+    assert "note: " not in command.run(place, SetupOptions(dry_run=True), Output(), None).stdout
