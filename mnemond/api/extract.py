@@ -48,6 +48,10 @@ from mnemond.wire.dispatch import Call, handles
 MODEL_THREADS: Final = 4
 """Conversations at a time that wait for a model."""
 
+GRACE_S: Final = 0.25
+"""Seconds that a model's own time limit has to end a request first, so that the model is left alone for a while; a second
+request, after an unreadable answer, is ended here."""
+
 HOST_ALONE: Final = 'extraction.engine is "host": facts come from the agent alone'
 
 DISABLED: Final = "extraction.enabled is false: no facts are extracted from conversations"
@@ -119,7 +123,7 @@ class ExtractHandlers:
         engine = self._engine(warm.config) if params.facts is None and params.infer else rules
         timeout_s, unread = warm.config.llm.timeout_s, ""
         if not isinstance(engine, RuleEngine):
-            with trio.move_on_after(timeout_s):
+            with trio.move_on_after(timeout_s + GRACE_S):
                 return await trio.to_thread.run_sync(
                     _analyse, warm, params, scope, now_us, engine, limiter=self._model_threads
                 )

@@ -80,6 +80,16 @@ async def test_a_model_that_never_answers_is_given_up_in_time(tmp_path: Path) ->
         assert result.unread == "the language model gave no answer within 0.05 s"
 
 
+async def test_a_model_that_was_given_up_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    config = msgspec.structs.replace(AUTO, llm=LlmSettings("ollama", timeout_s=0.05))
+    async with scripted([Reply(NEVER)]) as server, bench(tmp_path, config=config) as over:
+        engine = engine_at(server.url, tmp_path, timeout_s=0.05)
+        for _ in range(3):
+            result = await extract(over, engine, SAID)
+            assert "did not answer within" in str(result.unread)
+        assert len(server.requests) == 1
+
+
 async def test_nothing_is_queued_for_a_dry_run_and_for_a_scope_the_queue_does_not_keep(tmp_path: Path) -> None:
     async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=AUTO) as over:
         engine = engine_at(server.url, tmp_path)
