@@ -49,7 +49,7 @@ MODEL_THREADS: Final = 4
 """Conversations at a time that wait for a model."""
 
 GRACE_S: Final = 0.25
-"""Seconds that a model's own time limit has to end a request first, so that the model is left alone for a while; a second
+"""Seconds that the model's own time limit has to end a request first, so that it is left alone for a while; a second
 request, after an unreadable answer, is ended here."""
 
 HOST_ALONE: Final = 'extraction.engine is "host": facts come from the agent alone'

@@ -84,13 +84,14 @@ class Fact(Classified, frozen=True, kw_only=True):
 
 class Extraction(msgspec.Struct, frozen=True):
     """The result of an engine, facts and dropped parts in the order of the text. `retried`: a model was asked twice;
-    `unread`: why a model was asked and did not answer, "" if it did or was not asked."""
+    `unread`: why a model was asked and did not answer, "" if it did or was not asked; `again`: it may answer later."""
 
     facts: tuple[Fact, ...]
     dropped: tuple[Dropped, ...]
     engine: str
     retried: bool = False
     unread: str = ""
+    again: bool = False
 
 
 class Engine(Protocol):

@@ -18,7 +18,7 @@ import trio
 from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
-from mnemond.extract.facts import Engine, Fact, Message
+from mnemond.extract.facts import Context, Engine, Extraction, Fact, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.job import Done, Work
 from mnemond.memory.draft import WriteContext, WriteRules
@@ -33,7 +33,7 @@ from mnemond.memory.exchanges import (
 )
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.memory.resolver import Allowance
-from mnemond.model.changes import SettleFact
+from mnemond.model.changes import MAX_TRIES, SettleFact
 from mnemond.model.memory import Scope
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
@@ -78,6 +78,19 @@ class ExtractDeps(msgspec.Struct, frozen=True):
     identity: Callable[[str, str], WriteContext]
     guard: Callable[[], AbstractContextManager[object]]
     engine: Callable[[Config], Engine] = lambda _: RuleEngine()
+
+
+class _Noting:
+    """An engine, and why its model gave no answer that it may give later; "" otherwise."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.unread = ""
+
+    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
+        found = self.engine.extract(messages, context)
+        self.unread = found.unread if found.again else ""
+        return found
 
 
 class Extract:
@@ -140,15 +153,17 @@ class Extract:
         self, work: Work, desk: ExtractionContext, waiting: PendingExchange, page: Page
     ) -> PendingExchange | None:
         """Return the exchange with its facts; None without facts or after a failure. Its texts become context of the
-        next one, on `page`."""
+        next one, on `page`. A model that may answer later is asked again after a pause; the last attempt takes what the
+        rules found."""
         store, config = work.store, desk.rules.config
         window = config.extraction.message_window
         earlier = self._recent.before(store.name, waiting, window)
         found: list[list[Fact]] = []
+        engine = _Noting(self.engine(config))
         with self._means.guard():
-            found.append(await self._facts(work, waiting, config, earlier))
-        if not found:
-            await _fail(work, waiting, DEFECT)
+            found.append(await self._facts(work, waiting, config, engine, earlier))
+        if not found or (engine.unread and waiting.tries + 1 < MAX_TRIES):
+            await _fail(work, waiting, engine.unread if found else DEFECT)
             return None
         page.add(store.name, waiting, window)
         if not found[0]:
@@ -159,11 +174,11 @@ class Extract:
         return waiting._replace(facts=text) if is_planned else None
 
     async def _facts(
-        self, work: Work, waiting: PendingExchange, config: Config, earlier: Sequence[Message]
+        self, work: Work, waiting: PendingExchange, config: Config, engine: _Noting, earlier: Sequence[Message]
     ) -> list[Fact]:
         """Extract facts in a thread: that of all jobs, or one that may wait for a model."""
-        engine, snapshot = self.engine(config), work.store.snapshot
-        if isinstance(engine, RuleEngine):
+        snapshot = work.store.snapshot
+        if isinstance(engine.engine, RuleEngine):
             return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
         wanted = Filter(scope=Scope(project=waiting.exchange.project or None), now_us=work.now_us)
         existing = partial(known_memories, snapshot, wanted)

@@ -24,6 +24,10 @@ CHARACTERS_A_TOKEN: Final = 3
 RESET: Final = "it begins anew at 0:00 UTC; raise it in [llm] if that is too late"
 
 
+class SpentError(MnemonError):
+    """UNAVAILABLE because a maximum of the day is reached, or calls cannot be counted."""
+
+
 class Usage(msgspec.Struct, frozen=True):
     """What one day (UTC, "2026-11-24") used."""
 
@@ -76,7 +80,7 @@ class Budget:
         with self._lock:
             usage = self.usage()
             if why := self._reached(usage, tokens):
-                raise MnemonError(UNAVAILABLE, f"{why}; the rules go on without the model", hint=RESET)
+                raise SpentError(UNAVAILABLE, f"{why}; the rules go on without the model", hint=RESET)
             self._set(Usage(usage.day, usage.calls + 1, usage.tokens + tokens))
         return tokens
 
@@ -105,7 +109,7 @@ class Budget:
         try:
             self._save(msgspec.json.encode(usage))
         except OSError as error:
-            raise MnemonError(
+            raise SpentError(
                 UNAVAILABLE, f"calls of the model cannot be counted: {error}", hint=f"see {FILE} in the data directory"
             ) from error
         self._usage = usage

@@ -21,6 +21,7 @@ from mnemond.extract.acceptance import (
 )
 from mnemond.extract.facts import Context, Engine, Extraction, Message
 from mnemond.extract.rules import ASSISTANT, SPEAKERS, RuleEngine, user_name
+from mnemond.llm.budget import SpentError
 from mnemond.llm.prompts import Prompts
 from mnemond.llm.reader import Answer, Schema, items_of
 from mnemond.llm.replies import TruncatedError, UnreadableError
@@ -124,7 +125,8 @@ class _Reading:
         try:
             accepted = self._accepted(read, existing, HALVINGS)
         except MnemonError as error:
-            return Extraction((), (), "", self._retried, error.message)
+            lasting = isinstance(error, SpentError | UnreadableError)
+            return Extraction((), (), "", self._retried, error.message, not lasting)
         return Extraction(accepted.facts, accepted.dropped, "", self._retried)
 
     def _accepted(self, read: Sequence[Passage], existing: Sequence[str], halvings: int) -> Accepted:

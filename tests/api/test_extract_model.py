@@ -19,6 +19,7 @@ from mnemond.extract.facts import Engine
 from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.model_reading import Model, engine_of
+from mnemond.model.changes import MAX_TRIES
 from mnemond.store import exchanges
 from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session
@@ -121,11 +122,38 @@ async def test_a_job_reads_an_exchange_with_the_model(tmp_path: Path, mock_clock
         assert set(await it.contents()) == {"We use SQLite now", FOUND}
 
 
-async def test_a_job_goes_on_with_the_rules_if_the_model_is_gone(tmp_path: Path, mock_clock: MockClock) -> None:
+async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_rules(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
     async with scripted([BAD["server error"]]) as server, session(tmp_path, mock_clock) as it:
         engine = engine_at(server.url, tmp_path)
         it.job.engine = lambda _: engine(AUTO)
         await it.say(SAID)
+        for attempt in range(1, MAX_TRIES):
+            await it.run()
+            assert (len(server.requests), await it.contents()) == (attempt, [])
         await it.run()
         assert await it.contents() == ["We use SQLite now"]
         assert await it.waiting() == []
+
+
+async def test_a_job_has_the_facts_of_a_model_that_came_back(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with scripted([BAD["server error"], ANSWER]) as server, session(tmp_path, mock_clock) as it:
+        engine = engine_at(server.url, tmp_path)
+        it.job.engine = lambda _: engine(AUTO)
+        await it.say(SAID)
+        await it.run()
+        await it.run()
+        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+
+
+@pytest.mark.parametrize(("reply", "fields"), [(BAD["prose"], {}), (ANSWER, {"max_tokens_per_day": 1})])
+async def test_a_job_does_not_wait_for_a_model_that_will_not_answer(
+    tmp_path: Path, mock_clock: MockClock, reply: Reply, fields: dict[str, Any]
+) -> None:
+    async with scripted([reply]) as server, session(tmp_path, mock_clock) as it:
+        engine = engine_at(server.url, tmp_path, **fields)
+        it.job.engine = lambda _: engine(AUTO)
+        await it.say(SAID)
+        await it.run()
+        assert await it.contents() == ["We use SQLite now"]
