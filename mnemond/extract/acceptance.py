@@ -173,6 +173,7 @@ def accept(
 ) -> Accepted:
     """Return the facts among the items of an answer about the passages `read_`.
 
+    `context.earlier`: all messages that a model saw as context, which may hold the names and numbers of a fact.
     `known`: texts that say something already, the memories that were shown and the facts of the rules. `names`: of the
     person and of the assistant.
     """

@@ -15,6 +15,7 @@ from mnemond.extract.acceptance import (
     Passage,
     accept,
     is_attack,
+    is_order,
     passages,
     schema,
     simple_schema,
@@ -100,7 +101,11 @@ class ModelEngine:
         read = passages(ruled, messages, context, everything=self._everything)
         if not read:
             return msgspec.structs.replace(ruled, engine=self._name)
-        found = _Reading(self._model, context, (user_name(messages, context), ASSISTANT), ruled).read(read)
+        around = [
+            each for each in (*context.earlier, *messages) if each.role in SPEAKERS and not is_order(each.content)
+        ]
+        seen = msgspec.structs.replace(context, earlier=tuple(around))
+        found = _Reading(self._model, seen, (user_name(messages, context), ASSISTANT), ruled).read(read)
         return msgspec.structs.replace(
             found, engine=self._name, facts=(*ruled.facts, *found.facts)[: context.most],
             dropped=(*ruled.dropped, *found.dropped),

@@ -88,7 +88,7 @@ def test_the_model_reads_what_the_rules_left_out() -> None:
     assert (found.facts[0].model, found.engine, found.retried, found.unread) == ("", "auto", False, "")
     (prompt,) = model.prompts
     assert f"user: {DROPPED}" in prompt
-    assert "user: We use SQLite now." not in prompt
+    assert prompt.endswith(f"NEW MESSAGES:\nuser: {DROPPED}")
     assert "DATE: 2026-02-18" in prompt
 
 
@@ -109,7 +109,7 @@ def test_the_fix_of_an_agent_is_read_and_its_opinion_is_not() -> None:
     model = Scripted(facts("The deadlock was fixed by setting pool_size to 5"))
     found = read(model, talk("The pool hangs.", f"{FIXED} Redis looks elegant to many people."))
     assert [each.attributed_to for each in found.facts if each.model] == ["assistant"]
-    assert "elegant" not in model.prompts[0]
+    assert "elegant" not in model.prompts[0].partition("NEW MESSAGES:\n")[2]
 
 
 def test_the_context_is_that_of_the_exchange() -> None:
@@ -117,8 +117,9 @@ def test_the_context_is_that_of_the_exchange() -> None:
     earlier = tuple(Message("user", f"earlier message number {number}") for number in range(12))
     read(model, talk(DROPPED), earlier=earlier, existing=lambda text: [f"Known about {text[:8]}", "We like SQLite"])
     (prompt,) = model.prompts
-    assert "user: earlier message number 2\n" in prompt
-    assert "earlier message number 1\n" not in prompt
+    assert "user: earlier message number 3\n" in prompt
+    assert "earlier message number 2\n" not in prompt
+    assert f"user: {DROPPED}\n\nEXISTING:" in prompt
     assert "1. Known about We tried\n2. We like SQLite" in prompt
 
 
@@ -145,6 +146,15 @@ def test_an_item_that_was_not_said_is_dropped_with_its_reason(said: str, reason:
     found = read(Scripted(facts(said)), talk(DROPPED))
     assert [each for each in found.facts if each.model] == []
     assert reasons(found)[-1] == reason
+
+
+def test_names_and_numbers_may_come_from_the_rest_of_the_exchange() -> None:
+    said = "Zsófia joined in 2019. Her title is the same, principal engineer."
+    found = read(Scripted(facts("Zsófia is principal engineer")), talk("Who is Zsófia again?", "A colleague.", said))
+    assert "Zsófia is principal engineer" in contents(found)
+    about = facts("Restore drills happen on the box phoenix on the first Monday of each month")
+    messages = talk("Where do the restore drills happen?", "on the box named phoenix, first monday of each month")
+    assert read(Scripted(about), [*messages, Message("user", messages[1].content)]).facts
 
 
 def test_a_memory_that_was_shown_is_no_new_fact() -> None:
@@ -225,7 +235,7 @@ def test_of_an_answer_that_is_cut_off_the_halves_are_asked_for() -> None:
         assert found.unread
     else:
         assert text in contents(found)
-        assert second not in model.prompts[1]
+        assert second not in model.prompts[1].partition("NEW MESSAGES:\n")[2]
 
 
 def test_one_passage_that_is_cut_off_is_left_to_the_rules() -> None:
