@@ -52,6 +52,11 @@ CONFIDENCE: Final = 0.7
 STEPS: Final = 2
 """How far a model's importance may be from that of the rules, of ten: small models find everything important."""
 
+PIECE: Final = 4_096
+OVERLAP: Final = 128
+"""Characters of a message that are searched for orders at once, 5 ms, so that other threads have their turn; and of the
+part that two pieces share, longer than any order."""
+
 MAX_PASSAGES: Final = 40
 MAX_PASSAGE: Final = 1_000
 MAX_CHARACTERS: Final = 6_000
@@ -109,12 +114,17 @@ class Accepted(NamedTuple):
 
 def is_order(text: str) -> bool:
     """Return True for a text that tells a program what to do with its instructions or its memory."""
-    return _ORDER.search(text.replace("’", "'")) is not None
+    return _is_in(text, _ORDER)
 
 
 def is_attack(text: str) -> bool:
     """Return True for an order that is made for a model, which a person hardly gives another one."""
-    return _ATTACK.search(text.replace("’", "'")) is not None
+    return _is_in(text, _ATTACK)
+
+
+def _is_in(text: str, phrases: re.Pattern[str]) -> bool:
+    plain = text.replace("’", "'")
+    return any(phrases.search(plain, at, at + PIECE) for at in range(0, len(plain), PIECE - OVERLAP))
 
 
 # ---------------------------------------------------------------- before: what a model may read
