@@ -104,7 +104,6 @@ class Extract:
     def __init__(self, interval_s: float, means: ExtractDeps) -> None:
         self.interval_s = interval_s
         self._means = means
-        self.engine = means.engine
         self._recent = RecentExchanges()
         self._model_thread = trio.CapacityLimiter(1)
 
@@ -159,7 +158,7 @@ class Extract:
         window = config.extraction.message_window
         earlier = self._recent.before(store.name, waiting, window)
         found: list[list[Fact]] = []
-        engine = _Noting(self.engine(config))
+        engine = _Noting(self._means.engine(config))
         with self._means.guard():
             found.append(await self._facts(work, waiting, config, engine, earlier))
         if not found or (engine.unread and waiting.tries + 1 < MAX_TRIES):

@@ -32,7 +32,7 @@ class Listening:
 
 def listening(it: Said) -> Listening:
     engine = Listening()
-    it.job.engine = lambda _: engine
+    it.read_by(engine)
     return engine
 
 

@@ -11,9 +11,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.config.settings import Config
 from mnemond.errors import BUSY, INTERNAL, MnemonError
-from mnemond.extract.facts import Context, Engine, Extraction, Message
+from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.extract import DEFECT
 from mnemond.jobs.scheduler import IDLE_S
@@ -44,13 +43,9 @@ class Broken:
         return RuleEngine().extract(messages, context)
 
 
-def _giving(engine: Engine) -> Callable[[Config], Engine]:
-    return lambda _: engine
-
-
 async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        it.job.engine = _giving(Broken(word="pickle"))
+        it.read_by(Broken(word="pickle"))
         await it.say("I prefer pickle over json.")
         await it.say("I prefer tabs over spaces.")
         await it.run()
@@ -66,7 +61,7 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         assert defects == MAX_TRIES
         await it.pass_time(LATER_S)
         assert len(it.at.over.defects) == defects  # no loop
-        it.job.engine = _giving(RuleEngine())
+        it.read_by(RuleEngine())
         assert (await it.run()).outcome == "nothing"
         assert (await it.run(yes=True)).changed == 1
         it.at.over.defects.clear()
@@ -74,7 +69,7 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
 
 async def test_a_pause_is_kept_unless_somebody_asks(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        it.job.engine = _giving(Broken(times=1))
+        it.read_by(Broken(times=1))
         await it.say(ANA)
         await it.run()
         it.at.over.defects.clear()
@@ -235,7 +230,7 @@ async def test_what_is_purged_while_it_is_read_stays_away(tmp_path: Path, mock_c
                     trio.from_thread.run(store.rewrite, lambda on: exchanges.purge(on, [gone]))
                 return RuleEngine().extract(messages, context)
 
-        it.job.engine = _giving(Slow())
+        it.read_by(Slow())
         await it.say("My name is Ana. I work at Acme. I prefer tabs over spaces.")
         await it.run()
         assert await it.memories() == []

@@ -116,7 +116,7 @@ async def test_with_the_engine_host_facts_come_from_the_caller(tmp_path: Path) -
 async def test_a_job_reads_an_exchange_with_the_model(tmp_path: Path, mock_clock: MockClock) -> None:
     async with scripted([ANSWER]) as server, session(tmp_path, mock_clock) as it:
         engine = engine_at(server.url, tmp_path)
-        it.job.engine = lambda _: engine(AUTO)
+        it.read_by(engine(AUTO))
         await it.say(SAID)
         await it.run()
         assert set(await it.contents()) == {"We use SQLite now", FOUND}
@@ -127,7 +127,7 @@ async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_r
 ) -> None:
     async with scripted([BAD["server error"]]) as server, session(tmp_path, mock_clock) as it:
         engine = engine_at(server.url, tmp_path)
-        it.job.engine = lambda _: engine(AUTO)
+        it.read_by(engine(AUTO))
         await it.say(SAID)
         for attempt in range(1, MAX_TRIES):
             await it.run()
@@ -140,7 +140,7 @@ async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_r
 async def test_a_job_has_the_facts_of_a_model_that_came_back(tmp_path: Path, mock_clock: MockClock) -> None:
     async with scripted([BAD["server error"], ANSWER]) as server, session(tmp_path, mock_clock) as it:
         engine = engine_at(server.url, tmp_path)
-        it.job.engine = lambda _: engine(AUTO)
+        it.read_by(engine(AUTO))
         await it.say(SAID)
         await it.run()
         await it.run()
@@ -153,7 +153,7 @@ async def test_a_job_does_not_wait_for_a_model_that_will_not_answer(
 ) -> None:
     async with scripted([reply]) as server, session(tmp_path, mock_clock) as it:
         engine = engine_at(server.url, tmp_path, **fields)
-        it.job.engine = lambda _: engine(AUTO)
+        it.read_by(engine(AUTO))
         await it.say(SAID)
         await it.run()
         assert await it.contents() == ["We use SQLite now"]

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from trio.testing import MockClock
 
 from mnemond.api.store_access import OpenStore
 from mnemond.api.types_admin import JobsRunResult
+from mnemond.extract.facts import Engine
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.jobs.extract import Extract
 from mnemond.model.changes import QueuedExchange
@@ -33,6 +35,10 @@ class Said:
         hurry = at.scheduler.hurry
         self.queue = ExchangeQueue(at.over.identities, lambda name: hurry(name, "extract"))
         self.said = 0
+
+    def read_by(self, engine: Engine) -> None:
+        """Let the job read with this engine."""
+        self.job._means = msgspec.structs.replace(self.job._means, engine=lambda _: engine)
 
     @property
     def job(self) -> Extract:
