@@ -123,8 +123,8 @@ class Daemon:
         loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
         self.settings = StoreSettings(self.stores, loaded)
         self.reader = self._build_reader(data_dir, config.llm, loaded.sources.environment, clock)
-        model = None if self.reader is None else self._build_model(data_dir, config.llm, self.reader)
-        self._engine = partial(engine_of, model=model)
+        self._model = None if self.reader is None else self._build_model(data_dir, config.llm, self.reader)
+        self._engine = partial(engine_of, model=self._model)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._build_scheduler(config, clock, identities)
@@ -179,6 +179,11 @@ class Daemon:
 
         return Model(ThreadReader(reader), prompts, settings.prompt_profile)
 
+    def _prompt(self, key: str, older: str, newer: str) -> str:
+        """Return the prompt in force about two texts."""
+        assert self._model is not None  # noqa: S101
+        return self._model.prompts()[key].render(older, newer)
+
     def _reader_status(self) -> ReaderStatus | None:
         return None if self.reader is None else self.reader.status()
 
@@ -186,6 +191,12 @@ class Daemon:
         contexts = extraction_contexts(lambda: self.open_stores)
         extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
         answering = ResolveDeps(contexts, identities.own, one_active)
+        if self.reader is not None:
+            answering = msgspec.structs.replace(
+                answering, asks=self.reader.ask,
+                relation_prompt=partial(self._prompt, "classify_conflict"),
+                merge_prompt=partial(self._prompt, "merge_facts"),
+            )  # fmt: skip
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
