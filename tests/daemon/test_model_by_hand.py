@@ -35,7 +35,7 @@ Decided lately in store "default"
   older  00000001  DATE (superseded)  The office is in Berlin
   newer  00000002  DATE  The office is in Munich
   they are 33% alike in words, and they give different values, so both stay
-$ mnemonctl undo > /dev/null
+$ mnemonctl undo "$(mnemonctl log --json | grep -o '"op_id":"[^"]*"' | head -1 | cut -d '"' -f 4)" > /dev/null
 $ mnemonctl reviews -q
 1
 """
