@@ -63,8 +63,15 @@ def project_in(directory: str, roots: dict[str, str]) -> Project:
     """Return the project of a directory: by the remote URL of its repository, else by its first commit, else by its
     path. An empty one if it belongs to none. `roots`: first commits that are known, by later ones; it gets more."""
     found = _repository_around(directory)
+    if found is None and _is_home(os.path.normpath(directory)):
+        return Project()
     project = project_of(directory) if found is None else _project_of(found, directory, roots, MAX_HOPS)
     return project._replace(name="project") if kind_in_name(project.name) else project
+
+
+def _is_home(path: str) -> bool:
+    """Return True for the home of the daemon's user, wherever this system keeps homes."""
+    return path == os.path.normpath(os.path.expanduser("~"))
 
 
 def _project_of(repository: Repository, directory: str, roots: dict[str, str], hops: int) -> Project:
@@ -101,7 +108,7 @@ def _repository_around(directory: str) -> Repository | None:
     its hidden files."""
     path = os.path.normpath(directory)
     for _ in range(MAX_PARENTS):
-        if not is_common(path) and (found := _repository_in(path)) is not None:
+        if not is_common(path) and not _is_home(path) and (found := _repository_in(path)) is not None:
             return found
         parent = os.path.dirname(path)
         if parent == path:

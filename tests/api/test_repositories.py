@@ -400,3 +400,12 @@ def test_ids_are_texts() -> None:
 async def test_what_is_no_directory_has_no_project() -> None:
     assert await Projects().of("apollo") == Project()
     assert await Projects().of("/a\0b") == Project()
+
+
+def test_a_home_is_no_project_wherever_homes_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = repository(tmp_path / "data" / "ada", remote=REMOTE)
+    (home / "notes").mkdir()
+    monkeypatch.setenv("HOME", f"{home}/")
+    assert project_in(str(home), {}) == Project()
+    assert project_in(f"{home}/.", {}) == Project()
+    assert project_in(str(home / "notes"), {}).name == "notes"
