@@ -72,7 +72,7 @@ class ChangeHandlers:
             raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
         values, redacted = update.new_values(fields, allow_secret=params.allow_secret)
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         embedding = await embedding_of(warm, _updated_text(warm, params.id, values))
         wish = update.Update(
             id=params.id,
@@ -91,7 +91,7 @@ class ChangeHandlers:
         if params.content is not None and (problems := problems_of({"content": params.content})):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
         embedding = await embedding_of(warm, await _merged_text(warm, params, None if given is None else given.content))
         wish = revise.Merge(
@@ -115,7 +115,7 @@ class ChangeHandlers:
         """Take a memory out of recall, or purge it. Raises MnemonError(NOT_FOUND)."""
         warm = await self._open_stores.use(params.store)
         wanted = revise.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
-        proposal = revise.propose_forget(wanted, self._identities.of(warm, params), one_active)
+        proposal = revise.propose_forget(wanted, self._identities.of(warm, params, call=call), one_active)
         done = await submitted(warm, proposal, ForgetResult)
         return await _with_backups(warm, done) if params.purge else done
 
@@ -132,7 +132,7 @@ class ChangeHandlers:
         """Replace one memory by another. Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS."""
         warm = await self._open_stores.use(params.store)
         wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
-        proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
+        proposal = revise.propose_supersede(wanted, self._identities.of(warm, params, call=call), one_active)
         return await submitted(warm, proposal, SupersedeResult)
 
     @handles("restore")
@@ -210,7 +210,7 @@ def _would_merge(connection: Connection, wish: revise.Merge, identity: WriteCont
     """Return the result of a merge without writing it."""
     snapshot = warm.store.snapshot
     view = View(snapshot, similarity_with(warm, snapshot, cast("Vector | None", wish.vector)), connection)
-    return cast("MergeResult", revise.decide_merge(wish, identity, one_active, warm.rules, view).outcome)
+    return cast("MergeResult", revise.propose_merge(wish, identity, one_active, warm.rules).decide(view).outcome)
 
 
 async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:

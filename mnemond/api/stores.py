@@ -109,15 +109,16 @@ class BackupHandlers:
         )
 
     async def _refuse_enforcing(self, backup: Backup, into: str) -> None:
-        """Raise MnemonError(INVALID_PARAMS) if rules would be enforced that the store does not enforce now."""
-        coming = await self._safekeeping.enforced(backup)
-        if coming and self._stores.exists(into):
+        """Raise MnemonError(INVALID_PARAMS) if rules would be enforced that the store does not enforce now, or not
+        those that it does, in the same words."""
+        changed = await self._safekeeping.enforced(backup)
+        if self._stores.exists(into):
             with suppress(MnemonError):  # of a store that cannot be read nothing is known
-                coming -= await (await self._open_stores.open(into)).store.read(enforced_triggers)
-        if coming:
+                changed ^= await (await self._open_stores.open(into)).store.read(enforced_triggers)
+        if changed:
             raise MnemonError(
                 INVALID_PARAMS,
-                f"{backup.name} enforces {plural(len(coming), 'rule')} that the store does not enforce now, which is"
+                f"{backup.name} does not enforce the same rules, in the same words, as the store does now: they are"
                 " taken from a person at a terminal only; nothing was changed",
                 hint=f"ask the user to run it in a terminal: mnemonctl backup restore {backup.name}",
                 outcome="rejected",

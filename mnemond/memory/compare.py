@@ -143,10 +143,13 @@ def _named_as(verdict: Verdict) -> Action:
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
     """Return why a new memory of this scope may not replace `old`, whatever the table suggests; None when it may.
 
-    A row for other readers is kept, and so are a pinned one and one said later; a text not yet valid replaces nothing.
+    A row for other readers is kept, and so are a pinned one, a rule that a person enforces and one said later; a text
+    not yet valid replaces nothing.
     """
     if old.pinned:
         return "it is pinned"
+    if old.is_enforced:
+        return "it is a rule that a person enforces"
     if old.scope != scope:
         return "it is for others as well"
     if moment.said_us > moment.now_us:

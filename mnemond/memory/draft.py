@@ -22,6 +22,7 @@ from mnemond.model.changes import (
     AddInsight,
     Change,
     ChangeSet,
+    PurgeInsight,
     PutInsight,
     RestoreInsight,
     RetireInsight,
@@ -173,31 +174,42 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _decided_without_a_person(decide: Callable[[View], ChangeSet], view: View) -> ChangeSet:
-    """Return what was decided. Raises MnemonError(INVALID_PARAMS) if a memory would be enforced that is not, or no
-    longer as it is: also by an undo, a restore or an import. One that is forgotten, or merged, takes that with it."""
+    """Return what was decided. Raises MnemonError(INVALID_PARAMS) if a memory would be enforced that is not, or one
+    that is would be retired, merged, or get another text or other enforced triggers: also by an undo, a restore or an
+    import."""
     change_set = decide(view)
-    puts = [each for each in change_set.changes if isinstance(each, AddInsight | PutInsight | RestoreInsight)]
-    if not any(each.insight.when for each in puts):
-        return change_set
-    had = {each.insight.id: _enforced(view.snapshot, each.insight.id) for each in puts}
-    gone = [_enforced(view.snapshot, each.id) for each in change_set.changes if isinstance(each, RetireInsight)]
-    known = frozenset[Trigger]().union(*had.values(), *gone)
-    for each in puts:
-        has = enforced(each.insight)
-        if not had[each.insight.id] <= has <= known:
-            raise MnemonError(
-                INVALID_PARAMS,
-                f"this changes which calls of tools memory {each.insight.id} asks about or refuses, which is taken from"
-                " a person at a terminal only; nothing was written",
-                hint="ask the user to run it in a terminal; `mnemonctl rules list` shows what is enforced",
-                outcome="rejected",
-            )
+    for change in change_set.changes:
+        match change:
+            case RetireInsight(id=insight_id) | PurgeInsight(id=insight_id):
+                if (had := _row(view.snapshot, insight_id)) is not None and had.is_enforced:
+                    raise _needs_a_person(change_set, had.id, "takes a rule that a person enforces out of recall")
+            case AddInsight(insight=it) | PutInsight(insight=it) | RestoreInsight(insight=it) if it.when:
+                had = _row(view.snapshot, it.id)
+                if enforced(it) != (frozenset() if had is None else enforced(had)):
+                    raise _needs_a_person(
+                        change_set, it.id, "changes which calls of tools a rule asks about or refuses"
+                    )
+                merges = isinstance(change, PutInsight) and change.revision == "MERGE"
+                if had is not None and had.is_enforced and (merges or had.content != it.content):
+                    raise _needs_a_person(change_set, it.id, "changes the text of a rule that a person enforces")
     return change_set
 
 
-def _enforced(snapshot: Snapshot, insight_id: str) -> frozenset[Trigger]:
+def _needs_a_person(change_set: ChangeSet, insight_id: str, effect: str) -> MnemonError:
+    named = change_set.method.replace(".", " ")
+    return MnemonError(
+        INVALID_PARAMS,
+        f"this {effect} ({insight_id}), which is taken from a person at a terminal only; nothing was written",
+        hint=f"ask the user to run `mnemonctl {named} …` in a terminal; `mnemonctl rules list` shows what is enforced,"
+        f" `mnemonctl rules enforce {insight_id[:8]} tell` ends it",
+        outcome="rejected",
+    )
+
+
+def _row(snapshot: Snapshot, insight_id: str) -> Insight | None:
+    """Return an active memory as it is now."""
     row = snapshot.row_of(insight_id)
-    return frozenset() if row is None else enforced(snapshot.insight(row))
+    return None if row is None else snapshot.insight(row)
 
 
 def enforced(it: Insight) -> frozenset[Trigger]:

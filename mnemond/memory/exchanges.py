@@ -167,7 +167,7 @@ def _instead_of_older(reached: ChangeSet, conversation: str, snapshot: Snapshot)
 
 
 def _is_summary_of(conversation: str, it: Insight) -> bool:
-    if it.conversation_id != conversation or it.pinned or it.scope.in_project(None) != Scope():
+    if it.conversation_id != conversation or it.pinned or it.is_enforced or it.scope.in_project(None) != Scope():
         return False
     return msgspec.json.decode(it.metadata, type=dict[str, object]).get("kind") == SUMMARY
 

@@ -111,12 +111,16 @@ def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
 
 
 def immune(snapshot: Snapshot, lifecycle: LifecycleSettings) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that are never pruned: important, often used, or pinned; shape (rows,)."""
+    """Return a mask of the rows that are never pruned: important, often used, pinned, or rules that a person
+    enforces; shape (rows,)."""
     found: npt.NDArray[np.bool_] = (
         (snapshot.columns.importance >= lifecycle.immune_importance)
         | (snapshot.columns.accesses >= lifecycle.immune_access)
         | (snapshot.columns.pinned != 0)
     )
+    for it in snapshot.with_triggers():
+        if it.is_enforced and (row := snapshot.row_of(it.id)) is not None:
+            found[row] = True
     return found
 
 
@@ -309,12 +313,12 @@ def refreshed(snapshot: Snapshot, ids: Sequence[str], now_us: int) -> list[SetIm
 
 
 def expired(snapshot: Snapshot, now_us: int) -> list[str]:
-    """Return the ids of the live memories that expire at `now_us` or before, the earliest first. Takes some tenths of
-    a microsecond a row: not for the event loop."""
+    """Return the ids of the live memories that expire at `now_us` or before, the earliest first, without rules that a
+    person enforces. Takes some tenths of a microsecond a row: not for the event loop."""
     found: list[tuple[int, str]] = []
     for row in np.flatnonzero(snapshot.alive()).tolist():
         it = snapshot.insight(row)
-        if it.expires_at is not None and (at := parse_rfc3339(it.expires_at)) <= now_us:
+        if it.expires_at is not None and not it.is_enforced and (at := parse_rfc3339(it.expires_at)) <= now_us:
             found.append((at, it.id))
     return [each for _, each in sorted(found)]
 
@@ -333,8 +337,9 @@ def retire_expired(snapshot: Snapshot, ids: Sequence[str], now_us: int) -> list[
 def _due(snapshot: Snapshot, insight_id: str, now_us: int) -> Insight | None:
     row = snapshot.row_of(insight_id)
     it = None if row is None else snapshot.insight(row)
-    is_due = it is not None and it.expires_at is not None and parse_rfc3339(it.expires_at) <= now_us
-    return it if is_due else None
+    if it is None or it.is_enforced or it.expires_at is None:
+        return None
+    return it if parse_rfc3339(it.expires_at) <= now_us else None
 
 
 # Graph metrics: stored PageRank and degree of every memory.

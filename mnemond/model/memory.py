@@ -177,6 +177,11 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     when: tuple[Trigger, ...] = ()
 
     @property
+    def is_enforced(self) -> bool:
+        """True for a rule that a person had ask or deny, also while it is off: only a person changes or retires it."""
+        return any(each.enforce != "tell" for each in self.when)
+
+    @property
     def text(self) -> TextWithCues:
         """The texts that its vectors are made of."""
         return TextWithCues(self.content, self.cues)

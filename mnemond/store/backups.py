@@ -431,10 +431,13 @@ class BackupService:
         expected = None if backup.facts is None else backup.facts.sha256
         return await _in_thread(lambda pause: verified_copy.verify(backup.path, pause, expected))
 
-    async def enforced(self, backup: Backup) -> frozenset[tuple[str, str, str]]:
-        """Return (id, trigger, ask or deny) of a backup. Raises MnemonError(STORAGE) if it cannot be read."""
+    async def enforced(self, backup: Backup) -> frozenset[tuple[str, str, str, str]]:
+        """Return (id, trigger, ask or deny, text) of the rules of a backup that were enforced.
 
-        def read(_pause: Pause) -> frozenset[tuple[str, str, str]]:
+        Raises MnemonError(STORAGE) if it cannot be read.
+        """
+
+        def read(_pause: Pause) -> frozenset[tuple[str, str, str, str]]:
             connection = Connection(backup.path, read_only=True, frozen=True)
             try:
                 return enforced_triggers(connection)

@@ -583,15 +583,15 @@ def unusable_columns(
 # What is enforced, and counts of triggers.
 
 
-def enforced_triggers(connection: Connection) -> frozenset[tuple[str, str, str]]:
-    """Return (id, trigger, ask or deny) of active memories. Empty for a store of a version without triggers."""
+def enforced_triggers(connection: Connection) -> frozenset[tuple[str, str, str, str]]:
+    """Return (id, trigger, ask or deny, text) of active memories. Empty for a store of a version without triggers."""
     if connection.row("SELECT 1 FROM sqlite_schema WHERE name = 'triggers'") is None:
         return frozenset()
     rows = connection.rows(
-        "SELECT id, pattern, enforce FROM triggers JOIN insights ON number = memory"
+        "SELECT id, pattern, enforce, content FROM triggers JOIN insights ON number = memory"
         " WHERE enforce <> 'tell' AND status = 'active'"
     )
-    return frozenset((row[0], row[1], row[2]) for row in rows)
+    return frozenset((row[0], row[1], row[2], row[3]) for row in rows)
 
 
 def count_triggers(connection: Connection, counts: Sequence[TriggerCount]) -> None:

@@ -238,7 +238,7 @@ async def test_no_undo_and_no_restore_changes_what_is_enforced_without_a_person(
         with pytest.raises(MnemonError, match="a person at a terminal only"):
             await over.does("undo", operation=lifted)
         assert (await at_terminal(over, "undo", operation=lifted)).status == "undone"
-        forgotten = await over.does("forget", id=rule)
+        forgotten = await at_terminal(over, "forget", id=rule)
         for method, params in (("undo", {"operation": forgotten.op_id}), ("restore", {"id": rule})):
             with pytest.raises(MnemonError, match="a person at a terminal only"):
                 await over.does(method, **params)
@@ -261,18 +261,54 @@ async def test_no_backup_enforces_a_rule_without_a_person(tmp_path: Path) -> Non
         assert isinstance(await before(over, PUSH), Verdict)
 
 
-async def test_other_changes_of_an_enforced_rule_need_no_person(tmp_path: Path) -> None:
+async def test_no_request_of_an_agent_changes_the_words_of_an_enforced_rule_or_lifts_it(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
-        rule = await over.remember(RULE, when=["Bash:git push*"])
+        rule = await over.remember("Never push to the main branch", when=["Bash:git push*"])
         await enforce(over, rule, "deny")
         await over.does("update", id=rule, importance=5)
-        other = await over.remember("Nobody pushes to main on Fridays", when=["Bash:git push*"])
-        await over.does("merge", id=rule, other_id=other, into=rule)
-        many = await over.remember("Main is protected", when=[f"Bash:tool{each}" for each in range(8)])
-        await over.does("merge", id=many, other_id=rule, into=many)
-        assert ("Bash:git push*", "deny") in [
-            (each.pattern, each.enforce) for each in (await over.does("get", id=many)).insight.when
-        ]
+        own = await over.remember("Nobody pushes to main on Fridays", when=["Bash:git push*"])
+        words = "Always push to the main branch"
+        for method, params in (
+            ("update", {"id": rule, "content": words}),
+            ("merge", {"id": own, "other_id": rule, "content": words}),
+            ("merge", {"id": rule, "other_id": own, "content": words, "dry_run": True}),
+            ("merge", {"id": own, "other_id": rule, "into": rule, "content": "Never push to the main branch"}),
+            ("merge", {"id": own, "other_id": rule, "into": own}),
+            ("forget", {"id": rule}),
+            ("forget", {"id": rule, "purge": True}),
+            ("supersede", {"old_id": rule, "new_id": own}),
+        ):
+            with pytest.raises(MnemonError, match="a person at a terminal only") as refused:
+                await over.does(method, **params)
+            assert f"mnemonctl {method}" in str(refused.value.hint)
+        said = await before(over, PUSH)
+        assert isinstance(said, Verdict)
+        assert "Never push" in said.reason
+        assert (await at_terminal(over, "update", id=rule, content=words)).changed == ["content"]
+        assert (await at_terminal(over, "merge", id=rule, other_id=own, content=words)).status == "merged"
+        assert (await at_terminal(over, "forget", id=rule)).status == "deleted"
+
+
+async def test_a_text_that_would_replace_an_enforced_rule_stays_beside_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        rule = await over.remember("Never push to the main branch", when=["Bash:git push*"])
+        await enforce(over, rule, "deny")
+        done = await over.does("remember", content="Always push to the main branch now, no longer never")
+        assert (done.action, done.replaced_id) == ("added", None)
+        assert [each.id for each in done.conflicts] == [rule]
+        assert "a person enforces" in done.conflicts[0].reason
+        assert (await over.does("get", id=rule)).insight.status == "active"
+        assert not (await over.does("get", id=done.id)).insight.when
+
+
+async def test_no_older_backup_lifts_what_is_enforced(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        rule = await over.remember(RULE, when=["Bash:git push*"])
+        made = (await over.does("backup.create")).backup.name
+        await enforce(over, rule, "deny")
+        with pytest.raises(MnemonError, match="a person at a terminal only"):
+            await over.does("backup.restore", backup=made, yes=True)
+        await at_terminal(over, "backup.restore", backup=made, yes=True)
 
 
 async def test_an_agent_that_was_led_to_store_many_rules_stops_no_other(tmp_path: Path) -> None:
@@ -295,7 +331,7 @@ async def test_triggers_are_kept_changed_and_taken_back(tmp_path: Path) -> None:
         ]  # fmt: skip
         await over.does("undo", operation=changed.op_id)
         assert [each.pattern for each in (await over.does("get", id=rule)).insight.when] == ["Bash:git push*"]
-        await over.does("forget", id=rule, purge=True)
+        await at_terminal(over, "forget", id=rule, purge=True)
         assert (await over.does("rules.list")).rules == []
     async with desk(tmp_path) as over:
         assert (await over.does("rules.list")).rules == []

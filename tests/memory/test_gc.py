@@ -14,7 +14,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention
 from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import AddInsight, RetireInsight
-from mnemond.model.memory import Edge, Insight, Scope
+from mnemond.model.memory import Edge, Insight, Scope, Trigger
 from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store import history, insights, operations
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
@@ -67,6 +67,7 @@ def test_the_immune_are_never_listed() -> None:
         memory("important", days=900, importance=4),
         memory("used", days=900, access_count=3),
         memory("pinned", days=900, pinned=True),
+        memory("enforced", days=900, when=(Trigger("Bash:git push*", "deny"),)),
         memory("older", days=900, paired_with="younger"),
         memory("younger", days=800, paired_with="older"),
     )

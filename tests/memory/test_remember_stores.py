@@ -14,7 +14,7 @@ from mnemond.errors import INTERNAL, MnemonError
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import Vector
-from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.memory import EDGE_TYPES, Trigger
 from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal
@@ -57,7 +57,9 @@ def test_of_equal_ones_the_oldest_goes_and_at_most_a_batch() -> None:
     assert (decided.outcome.auto_pruned, decided.outcome.pruned_ids) == (2, (name(1), name(2)))
 
 
-@pytest.mark.parametrize("fields", [{"importance": 4}, {"access_count": 3}, {"pinned": True}])
+@pytest.mark.parametrize(
+    "fields", [{"importance": 4}, {"access_count": 3}, {"pinned": True}, {"when": (Trigger("Bash:git push*", "deny"),)}]
+)
 def test_when_all_are_immune_none_goes(fields: dict[str, Any]) -> None:
     over = small(1)
     over.remember("apples")

@@ -413,10 +413,10 @@ def test_what_is_enforced_is_that_of_active_memories(bench: Bench) -> None:
     nine = insight_id(9)
     rule = Insight(nine, "x", LATER, LATER, when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
     bench.run(AddInsight(rule, None))
-    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:b", "deny")}
+    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:b", "deny", "x")}
     bench.run(RetireInsight(nine, "forgotten"))
     assert bench.engine.read(insights.enforced_triggers) == frozenset()
     bench.run(RestoreInsight(msgspec.structs.replace(rule, when=(Trigger("Bash:b"), Trigger("Bash:c", "ask"))), None))
-    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:c", "ask")}
+    assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:c", "ask", "x")}
     bench.engine.read(lambda db: db.run("DROP TABLE triggers"))  # as in a store of an earlier version
     assert bench.engine.read(insights.enforced_triggers) == frozenset()
