@@ -26,35 +26,40 @@ BEFORE = 160
 # ---------------------------------------------------------------- options of programs
 
 _CLIENTS = (
-    (r"(?:redis|valkey)-cli", r"-a ?|--pass[ =]"),
-    (r"mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?", r"-p(?=\S)"),
-    (r"mongosh|mongo(?:dump|restore|export|import)?|cqlsh|sshpass|rdesktop|az login|az acr login", r"-p ?"),
-    (r"7z[ar]?|rar", r"-h?p(?=\S)"),
-    (r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|oc) login", r"-p ?"),
-    (r"ldap(?:search|modify|add|delete|passwd|compare|whoami)", r"-w ?"),
-    (r"sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|ipmitool", r"-P ?"),
-    (r"smbclient|rpcclient", r"-U ?[\"']?[\w.\\/-]{1,64}%"),
-    (r"plink|pscp|psftp", r"-pw "),
-    (r"snmp(?:walk|get|set|bulkwalk)", r"-[AX] ?"),
-    (r"xfreerdp", r"/p:"),
-    (r"htpasswd", r"-[A-Za-z]{0,6}b[A-Za-z]{0,6} \S{1,128} \S{1,64} "),
-    (r"rabbitmqctl (?:add_user|change_password|authenticate_user)", r"\S{1,64} "),
-    (r"net use", r"/user:\S{1,64} "),
-    (r"lftp", r"-u [\w.@-]{1,64},"),
+    (("redis-cli", "valkey-cli"), r"(?:redis|valkey)-cli", r"-a ?|--pass[ =]"),
+    (("mysql", "mariadb"), r"mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?", r"-p(?=\S)"),
+    (
+        ("mongo", "cqlsh", "sshpass", "rdesktop", " login"),
+        r"mongosh|mongo(?:dump|restore|export|import)?|cqlsh|sshpass|rdesktop|az login|az acr login",
+        r"-p ?",
+    ),
+    (("7z", "rar"), r"7z[ar]?|rar", r"-h?p(?=\S)"),
+    ((" login",), r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|oc) login", r"-p ?"),
+    (("ldap",), r"ldap(?:search|modify|add|delete|passwd|compare|whoami)", r"-w ?"),
+    (
+        ("sqlcmd", "bcp", "zip", "mosquitto_", "ipmitool"),
+        r"sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|ipmitool",
+        r"-P ?",
+    ),
+    (("smbclient", "rpcclient"), r"smbclient|rpcclient", r"-U ?[\"']?[\w.\\/-]{1,64}%"),
+    (("plink", "pscp", "psftp"), r"plink|pscp|psftp", r"-pw "),
+    (("snmp",), r"snmp(?:walk|get|set|bulkwalk)", r"-[AX] ?"),
+    (("xfreerdp",), r"xfreerdp", r"/p:"),
+    (("htpasswd",), r"htpasswd", r"-[A-Za-z]{0,6}b[A-Za-z]{0,6} \S{1,128} \S{1,64} "),
+    (("rabbitmqctl",), r"rabbitmqctl (?:add_user|change_password|authenticate_user)", r"\S{1,64} "),
+    (("net use",), r"net use", r"/user:\S{1,64} "),
+    (("lftp",), r"lftp", r"-u [\w.@-]{1,64},"),
 )
-"""Programs and the options, or places, that take a password and nothing else (their manuals)."""
+"""Words of which a text with the programs has one, the programs, and the options, or places, that take a password and
+nothing else (their manuals)."""
 
-_PROGRAMS = (
-    "redis-cli", "valkey-cli", "mysql", "mariadb", "mongo", "cqlsh", "sshpass", "rdesktop", "7z", "rar", " login",
-    "ldap", "sqlcmd", "bcp", "zip", "mosquitto_", "ipmitool", "smbclient", "rpcclient", "plink", "pscp", "psftp",
-    "snmp", "xfreerdp", "htpasswd", "rabbitmqctl", "net use", "lftp", "chpasswd",
-)  # fmt: skip
+_PROGRAMS = ("chpasswd", *(word for words, _, _ in _CLIENTS for word in words))
 """A text without any of these has none of those programs."""
 
 _COMMAND = regex(
     r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|"
     r"\becho [\"']?[\w.-]{1,32}:(?=[^\n|]{6,128}\|[ \t]?(?:sudo )?chpasswd)|"
-    + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?[ \t](?:{option})" for programs, option in _CLIENTS)
+    + "|".join(rf"\b(?:{programs})\b[^\n|;&]{{0,120}}?[ \t](?:{option})" for _, programs, option in _CLIENTS)
 )
 _WITH_SPACE = regex(r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?[ \t]-p (?=[^\s-])")
 """`-p` and a space before a word: meant as a password, though MySQL asks for one and reads the word as a database."""
@@ -64,6 +69,7 @@ _BEFORE_OPTION = (" -", "\t-", " /", "rabbitmqctl", "chpasswd")
 
 
 def may_have_commands(text: str) -> bool:
+    """Return False if `text` has no option or program that takes a password."""
     return "-u" in text or (any(each in text for each in _BEFORE_OPTION) and any(each in text for each in _PROGRAMS))
 
 
@@ -93,6 +99,7 @@ _VALUE = regex(r"[^\s;,\"'}&]{1,4096}")
 
 
 def may_have_cookies(lowered: str) -> bool:
+    """Return False if a text, in small letters, has no cookie of a session."""
     return any(each in lowered for each in ("cookie", "sess", "connect.sid", "-b", "__host-", "__secure-"))
 
 
@@ -122,6 +129,7 @@ _AROUND = " \t*_`\"'\r"
 
 
 def may_have_tables(text: str) -> bool:
+    """Return False if `text` has no sign that separates cells."""
     return "|" in text or ("\n" in text and any(each in text for each in "\t,;"))
 
 
@@ -203,7 +211,7 @@ def before_names(text: str, lowered: str) -> Iterator[tuple[int, int]]:
         if _BEHIND.match(lowered, name.end()) and (found := _BEFORE.search(window)):
             group = next(each for each in (1, 2, 3) if found[each])
             start = name.start() - len(window) + found.start(group)
-            yield from _if_told(text, start, found[group], quoted=group > 1)
+            yield from _if_stated(text, start, found[group], quoted=group > 1)
         elif lowered.startswith(" auf ", name.end()) and _CHANGING.search(window):
             yield from _if_mixed(text, name.end() + 5, shortest=6)
         elif lowered.startswith(" ", name.end()) and _WITH.search(window):
@@ -217,10 +225,11 @@ def after_logins(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def may_have_logins(lowered: str) -> bool:
+    """Return False if a text, in small letters, has no stroke between a user and a password."""
     return " / " in lowered
 
 
-def _if_told(text: str, start: int, run: str, *, quoted: bool) -> Iterator[tuple[int, int]]:
+def _if_stated(text: str, start: int, run: str, *, quoted: bool) -> Iterator[tuple[int, int]]:
     value = run.strip("\"'`“”‘’„「」")
     start += run.index(value)
     original = text[start : start + len(value)]
