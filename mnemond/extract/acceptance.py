@@ -1,4 +1,4 @@
-"""What of an exchange a language model may read, and what of its answer is a fact: rules before and after a model.
+"""Choose what a language model reads of an exchange, and which of its answers are facts.
 
 A model finds what the rules leave out, and invents. So it reads only sentences that the rules dropped for want of a
 pattern, and an item of its answer is a fact only if these sentences say it (docs/decisions/0046).
@@ -204,7 +204,7 @@ def accept(
 
 
 class _Scene:
-    """What was read, and what a fact about it may contain."""
+    """The text that a model read, and the words that a fact about it may contain."""
 
     def __init__(self, read_: Sequence[Passage], context: Context) -> None:
         self.passages = read_
@@ -266,7 +266,7 @@ def _unfit(text: str) -> str | None:
 
 
 def _names_in(text: str, names: tuple[str, str]) -> Iterator[str]:
-    """Yield the names in a fact that somebody must have said."""
+    """Yield the names in a fact, each of which must stand in the text that was read."""
     own = {each.lower() for each in names}
     for entity in extract(text):
         if entity.kind in ("person", "organization", "tool", "location") and entity.name.lower() not in own:

@@ -29,7 +29,7 @@ class SpentError(MnemonError):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What one day (UTC, "2026-11-24") used."""
+    """Calls and tokens of one day (UTC, "2026-11-24")."""
 
     day: str = ""
     calls: int = 0

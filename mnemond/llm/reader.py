@@ -17,7 +17,7 @@ MAX_ITEMS: Final = 200
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a model answered. `value`: a JSON value, which need not have the shape of the schema: not every server
+    """An answer of a model. `value`: a JSON value, which need not have the shape of the schema: not every server
     enforces it. `model`: its name, as configured. Tokens as the server counted them, else estimated."""
 
     value: Any

@@ -15,7 +15,7 @@ MAX_REPLY: Final = 200_000
 """Characters of a reply that are read; `max_tokens` ends it long before."""
 
 _THOUGHTS: Final = regex(r"\A\s*<think>(?s:.*?)</think>")
-"""What reasoning models write before they answer."""
+"""The reasoning that some models write before their answer."""
 
 _START: Final = regex(r"[{\[]")
 _LONE_BACKSLASH: Final = regex(r'\\(?!["\\/bfnrtu])')
