@@ -8,7 +8,7 @@ the same words, or has another amount; if another value is given without a word 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -127,7 +127,7 @@ def judged(old: str, new: str, *, corrects: bool = False) -> ClausePair:
     """
     found = {each.relation: each for each in reversed(list(_pairs(old, new, corrects=corrects)))}
     if (pair := found.get(REPLACES)) is not None:
-        if _loses(old, new, pair) or _loses_member(pair, new):
+        if _loses(old, new, pair):
             return pair._replace(relation=CONTRADICTS, because=f"{pair.because}, but the old text says more")
         return pair
     return found.get(CONTRADICTS) or found.get(ANOTHER) or SILENT
@@ -146,16 +146,26 @@ _REASON_SPAN: Final = 12
 
 
 def _loses(old: str, new: str, pair: ClausePair) -> bool:
-    """Return True if another clause of the old text says something that the new text does not, whatever begins it."""
-    read = frames(old)
+    """Return True if the old text says more than the replaced clause does, or that clause more than the newer text ends
+    or names again."""
+    read, later = frames(old), frames(new)
     replaced = next(frame for frame in read if frame.text == pair.old)
+    named = {unit.key for frame in later for unit in (*frame.units, *frame.gone)}
+    if _loses_clause(old, read, replaced, named):
+        return True
+    ends = any(frame.gone or frame.denies for frame in later if frame.text == pair.new)
+    named.update(index_terms(new))
+    return _loses_place(replaced, named) or _loses_member(replaced, named, ends=ends)
+
+
+def _loses_clause(old: str, read: Sequence[Frame], replaced: Frame, named: Collection[str]) -> bool:
+    """Return True if another clause of the old text says something that the new text does not, whatever begins it."""
     of_person = _of_person(replaced)
-    known = {unit.key for frame in frames(new) for unit in (*frame.units, *frame.gone)}
-    known |= {unit.key for frame in read if frame.text == pair.old for unit in frame.units}
+    known = {unit.key for frame in read if frame.text == replaced.text for unit in frame.units}.union(named)
     weak = lists().weak
     for frame in read:
         lost = {unit.key for unit in frame.units if unit.kind != PRONOUN and unit.key not in weak} - known
-        if frame.text == pair.old or not lost:
+        if frame.text == replaced.text or not lost:
             continue
         if frame.sentence != replaced.sentence:
             return True
@@ -180,29 +190,17 @@ _GOES_WITH: Final = regex(
 """A reason, which goes with what it is the reason of."""
 
 
-def _loses_member(pair: ClausePair, new: str) -> bool:
-    """Return True if the replaced clause lists more than the newer text ends or names again: "Redis and Kafka", of
-    which Redis ends. Without a word of what ends, the member with the verb is replaced."""
-    if not pair.old:
-        return False
-    frame, later = next(iter(frames(pair.old)), None), frames(new)
-    if frame is None:
-        return False
-    text = _GOES_WITH.sub("", pair.old)
-    members = _LIST.split(text)
-    weak = lists().weak
-    named = frozenset(index_terms(new)) | {unit.key for each in later for unit in (*each.units, *each.gone)}
-    ends = any(each.gone or each.denies for each in later if each.text == pair.new)
-    if _loses_place(frame, named):
-        return True
+def _loses_member(replaced: Frame, named: Collection[str], *, ends: bool) -> bool:
+    """Return True if the replaced clause lists more than is `named`: "Redis and Kafka", of which Redis ends. Where
+    nothing `ends`, the newer clause replaces the member that stands with the verb."""
+    members = _LIST.split(_GOES_WITH.sub("", replaced.text))
     if len(members) == 1:
         return False
-    verb = frozenset(index_terms(frame.verb_raw)) | {frame.verb}
+    verb = {replaced.verb, *index_terms(replaced.verb_raw)}
     for member in members:
-        said = {term for term in index_terms(member) if term not in weak} - verb
-        if not said or said <= named:
-            continue
-        if ends or not (verb & set(index_terms(member))):
+        terms = set(index_terms(member))
+        lost = terms - lists().weak - verb - set(named)
+        if lost and (ends or verb.isdisjoint(terms)):
             return True
     return False
 
