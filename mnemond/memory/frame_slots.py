@@ -6,7 +6,6 @@ be of one kind. A denial must deny what the older clause says. Without that proo
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import pairwise
 from typing import Final, Literal
@@ -50,8 +49,7 @@ from mnemond.text.frame_lists import (
 )
 from mnemond.text.frame_words import DETERMINERS, Unit
 from mnemond.text.frames import Frame
-from mnemond.text.resources import regex
-from mnemond.text.tokens import fold, index_terms
+from mnemond.text.tokens import fold
 
 PERHAPS: Final[Verdict] = (CONTRADICTS, "the new text may say that it changed")
 """Same subject and attribute, but no proof that the newer value stands in place of the older one."""
@@ -138,8 +136,6 @@ def _other_slot(pair: Topic, reading: Reading) -> Verdict | None:
     named = keys_of(unit for unit in new.gone if unit.kind not in (*AMOUNTS, *TIMES))
     if named and named.isdisjoint(keys_of(old.units) | {old.verb}):
         return SUBJECT
-    if _goes_on(pair):
-        return PERHAPS
     if _measured_otherwise(old, new):
         return ATTRIBUTE
     if reading == "valued" and not (_same_predicate(old, new) and _read_whole(pair)):
@@ -184,20 +180,6 @@ def _same_predicate(old: Frame, new: Frame) -> bool:
     if BE in relations and len(relations) > 1:
         return "last" not in ends and bool(relations & {LOCATE, SCHEDULE, CALL, COST})
     return len(ends) == len(relations) == 1 and old.relation not in (OTHER, USE)
-
-
-_AND: Final = regex(r"\s(?:and|und)\s(.{1,200})", re.IGNORECASE)
-
-
-def _goes_on(pair: Topic) -> bool:
-    """Return True if the older clause says something more of a person behind "and", by a verb that was not read, which
-    the newer one does not say: "and sings bass"."""
-    old, new = pair.old, pair.new
-    if not is_bare(old) or (more := _AND.search(old.text)) is None:
-        return False
-    words = frozenset(index_terms(more[1]))
-    lost = (unit for unit in without(old.units, keys_of((*new.units, *new.gone))) if unit.kind == WORD)
-    return any(unit.key in words for unit in lost)
 
 
 def _read_whole(pair: Topic) -> bool:
