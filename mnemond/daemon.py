@@ -179,11 +179,6 @@ class Daemon:
 
         return Model(ThreadReader(reader), prompts, settings.prompt_profile)
 
-    def _prompt(self, key: str, older: str, newer: str) -> str:
-        """Return the prompt in force about two texts."""
-        assert self._model is not None  # noqa: S101
-        return self._model.prompts()[key].render(older, newer)
-
     def _reader_status(self) -> ReaderStatus | None:
         return None if self.reader is None else self.reader.status()
 
@@ -191,11 +186,11 @@ class Daemon:
         contexts = extraction_contexts(lambda: self.open_stores)
         extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
         answering = ResolveDeps(contexts, identities.own, one_active)
-        if self.reader is not None:
+        if self.reader is not None and self._model is not None:
             answering = msgspec.structs.replace(
                 answering, asks=self.reader.ask,
-                relation_prompt=partial(self._prompt, "classify_conflict"),
-                merge_prompt=partial(self._prompt, "merge_facts"),
+                relation_prompt=partial(self._model.prompt, "classify_conflict"),
+                merge_prompt=partial(self._model.prompt, "merge_facts"),
             )  # fmt: skip
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering)
         return Scheduler(

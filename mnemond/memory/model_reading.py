@@ -66,6 +66,10 @@ class Model(NamedTuple):
     prompts: Callable[[], Prompts]
     profile: Literal["small", "large"]
 
+    def prompt(self, key: str, *values: str) -> str:
+        """Return the prompt in force of a key, with `values` in place of its tokens."""
+        return self.prompts()[key].render(*values)
+
 
 class _Asked(NamedTuple):
     """The valid items of an answer, its bad ones, and the hash of the prompt."""
