@@ -526,18 +526,18 @@ _REQUEST: Final = regex(
     r"|thanks\b",
     re.IGNORECASE,
 )
+_UNREAL_OPENING: Final = (
+    r"suppos(?:e|ing)\b|imagine\b|let's (?:say|assume|suppose|imagine|pretend)|what if\b|say (?:we|i|you)\b"
+    r"|hypothetically|in theory|theoretically|in an ideal world|i wish\b|if only\b"
+)
 _SUPPOSED: Final = regex(
-    r"(?:(?:and|but|so|then|also|even) )*(?:if\b|suppos(?:e|ing)\b|assum(?:e|ing)\b|imagine\b|let's (?:say|assume"
-    r"|suppose|imagine|pretend)"
-    r"|what if\b|say (?:we|i|you|the)\b|unless\b|hypothetically|in theory|theoretically|in case\b|were (?:i|we)\b"
-    r"|had (?:i|we)\b"
-    r"|provided\b|as if\b|i wish\b|if only\b|whether\b|in an ideal world|ideally)",
+    rf"(?:(?:and|but|so|then|also|even) )*(?:{_UNREAL_OPENING}|if\b|assum(?:e|ing)\b|say the\b|unless\b|in case\b"
+    r"|were (?:i|we)\b|had (?:i|we)\b|provided\b|as if\b|whether\b|ideally)",
     re.IGNORECASE,
 )
 _IMAGINED: Final = regex(
-    r"(?:suppos(?:e|ing)\b|imagine\b|let's (?:say|assume|suppose|imagine|pretend)|what if\b|say (?:we|i|you)\b"
-    r"|hypothetically|in theory|theoretically|in an ideal world|i wish\b|if only\b|for (?:the sake of"
-    r" (?:the )?argument|argument's sake)|just for fun\b)(?! .{1,160}\bactually\b)",
+    rf"(?:{_UNREAL_OPENING}|for (?:the sake of (?:the )?argument|argument's sake)|just for fun\b)"
+    r"(?! .{1,160}\bactually\b)",
     re.IGNORECASE,
 )
 """An opening after which nothing of its sentence is said to be so."""
