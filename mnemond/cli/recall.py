@@ -165,7 +165,7 @@ def _explained(hit: RecallHit) -> Iterator[str]:
 
 
 def _unasked(judgement: Unasked) -> str:
-    """How probable it is that a prompt of these words needs the memory, with the weightiest reasons."""
+    """The probability that a prompt of these words needs the memory, with the weightiest reasons."""
     return f"a prompt needs it with probability {fraction(judgement.probability)}: {one_line(traits_text(judgement))}"
 
 

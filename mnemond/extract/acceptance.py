@@ -50,7 +50,7 @@ CONFIDENCE: Final = 0.7
 """Confidence in a fact that a model found; that of the rules goes from 0.6 to 0.95."""
 
 STEPS: Final = 2
-"""How far a model's importance may be from that of the rules, of ten: small models find everything important."""
+"""The largest distance between a model's importance and that of the rules, of ten: to small models all is important."""
 
 PIECE: Final = 4_096
 OVERLAP: Final = 128

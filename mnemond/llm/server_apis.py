@@ -42,7 +42,7 @@ class Completion(NamedTuple):
 
 
 class ChatApi(Protocol):
-    """How a question is put to a server of some kind, and its reply read."""
+    """The requests and replies of one kind of server."""
 
     path: str
 

@@ -215,7 +215,7 @@ def extracted(result: ExtractResult, nonce: str) -> str:
 
 
 def _fate(fact: FactView) -> str:
-    """What was done with a fact, and beside or instead of which memory."""
+    """The outcome of a fact, and the memory that it stands beside or in place of."""
     if fact.previous_id is not None:
         return f"{fact.action} in place of ref:{inert(fact.previous_id[:REF])}"
     return f"{fact.action}, at odds with another" if fact.resolution == "COEXIST" else fact.action

@@ -182,7 +182,7 @@ _LIST: Final = regex(
     r"|\s(?:with|mit|along|samt)\s(?=(?:my|her|his|our|their|meine[rmn]?|seine[rmn]?|ihre[rmn]?|unsere[rmn]?)\s)",
     re.IGNORECASE,
 )
-"""What joins the members of a list, or two statements."""
+"""Words and signs that join the members of a list, or two statements."""
 _GOES_WITH: Final = regex(
     r"[\s,]+(?:because|since|so that|which|as it|weil|denn|damit|da)\s.*|[，,]?(?:因为|由于).*",
     re.IGNORECASE | re.DOTALL,

@@ -45,7 +45,7 @@ MAX_EXISTING_LENGTH: Final = 300
 """Memories that a model gets, and characters of each."""
 
 HALVINGS: Final = 2
-"""How often passages are halved whose answer was cut off."""
+"""The times that passages are halved whose answer was cut off."""
 
 NONE: Final = "(none)"
 

@@ -32,7 +32,7 @@ MOST_RETIRED_SHARE: Final = 0.05
 """The same as a share of the store, as for prune."""
 
 LEAST_RETIRED: Final = 3
-"""What a run may retire in a store so small that the share is less: a first session corrects itself."""
+"""Memories that a run may retire in a store so small that the share is less: a first session corrects itself."""
 
 
 class Allowance:

@@ -25,8 +25,8 @@ from mnemond.store.operations import Proposal, View
 ACTIONS: Final[dict[Resolution, Action]] = {
     "DUPLICATE": "DELETE", "SUPERSEDE": "UPDATE", "MERGE": "MERGE", "COEXIST": "NONE",
 }  # fmt: skip
-"""What each decision does to the two memories: the newer leaves recall, or takes the place of the older, or becomes one
-with it; or both stay."""
+"""The effect of each decision on the two memories: the newer leaves recall, or takes the place of the older, or becomes
+one with it; or both stay."""
 
 
 class Resolve(EmbeddedText, frozen=True, kw_only=True):

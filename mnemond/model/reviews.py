@@ -7,13 +7,13 @@ from typing import Final, Literal
 import msgspec
 
 Resolution = Literal["DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST"]
-"""How two memories are related: they say the same; the newer holds instead of the older; both are one statement with
+"""The relation of two memories: they say the same; the newer holds instead of the older; both are one statement with
 details; both hold."""
 
 RESOLUTIONS: Final[tuple[Resolution, ...]] = ("DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST")
 
 Action = Literal["CREATE", "UPDATE", "DELETE", "MERGE", "NONE"]
-"""What a resolution does: a memory is made, takes the place of another, leaves recall, becomes one with another, or
+"""The effect of a resolution: a memory is made, takes the place of another, leaves recall, becomes one with another, or
 nothing changes."""
 
 ReviewKind = Literal["conflict", "merge"]

@@ -158,7 +158,7 @@ class Lists(msgspec.Struct, frozen=True):
     ends: dict[str, str]
 
     def key(self, word: str) -> str:
-        """What a folded word is compared by: its group, else its stem."""
+        """The key by which a folded word is compared: its group, else its stem."""
         if name := self.attributes.get(word) or self.attributes.get(_PLURAL.sub("", word)):
             return f"@{name}"
         if word in self.same:
