@@ -19,6 +19,7 @@ from mnemond.cli.grammar import Invocation, Output, success
 from mnemond.cli.output import one_line
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
+from mnemond.config.regular_files import read_regular
 from mnemond.errors import CONFIG, INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.model.outcomes import CuesApplied
 from mnemond.store import registry
@@ -105,8 +106,7 @@ def _cues_of(name: str) -> list[MemoryCues]:
 
 
 def _content(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        content = file.read(fast.MAX_MESSAGE + 1)
+    content = read_regular(path, fast.MAX_MESSAGE)
     if len(content) > fast.MAX_MESSAGE:
         raise OSError(errno.EFBIG, f"it has more than {fast.MAX_MESSAGE:,} bytes")
     return content
