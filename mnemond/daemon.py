@@ -45,6 +45,7 @@ from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import Config, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
+from mnemond.embed.reranking import Rerankers, check_endpoint
 from mnemond.errors import MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
@@ -125,6 +126,7 @@ class Daemon:
         self.reader = self._build_reader(data_dir, config.llm, loaded.sources.environment, clock)
         self._model = None if self.reader is None else self._build_model(data_dir, config.llm, self.reader)
         self._engine = partial(engine_of, model=self._model)
+        self._rerankers = Rerankers(loaded.sources.environment, monotonic_s)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._build_scheduler(config, clock, identities)
@@ -209,7 +211,15 @@ class Daemon:
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
                 ReviewHandlers(self.open_stores, identities),
-                ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note, self.projects),
+                ReadHandlers(
+                    self.open_stores,
+                    monotonic_s,
+                    clock,
+                    identities.nonce,
+                    self.uses.note,
+                    self.projects,
+                    self._rerankers,
+                ),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 RuleHandlers(self.open_stores, identities, self._compiled_rules),
                 HistoryHandlers(self.open_stores, identities, clock),
@@ -397,6 +407,7 @@ def load_configuration(sources: Sources) -> tuple[Loaded, Embedders]:
     """Read the configuration, and check its sections about servers. Raises MnemonError(CONFIG)."""
     loaded = configuration.loaded(sources)
     target_of(loaded.config.llm, os.environ)
+    check_endpoint(loaded.config.retrieval.rerank, os.environ)
     return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
 
 

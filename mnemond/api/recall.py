@@ -23,8 +23,9 @@ from mnemond.api.types_memories import (
     SearchParams,
 )
 from mnemond.clock import Clock
-from mnemond.config.settings import RetrievalSettings, TouchSettings
+from mnemond.config.settings import RerankSettings, RetrievalSettings, TouchSettings
 from mnemond.embed.embedder import Embedder, precompute
+from mnemond.embed.reranking import Rerankers
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
 from mnemond.memory.draft import choice_problems
@@ -54,13 +55,17 @@ from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.recall import (
+    Pool,
+    answered,
     basic_steps,
+    candidates,
     is_quick,
     needs_vector,
     recall,
     recall_basic,
     searched,
 )
+from mnemond.recall.rerank import Relevances
 from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable
 from mnemond.store.stored_rows import read_mended
@@ -287,9 +292,11 @@ class ReadHandlers:
         nonce: Callable[[], str],
         on_used: Callable[[OpenStore, Sequence[str], RecallLine | None], None],
         projects: Projects,
+        rerankers: Rerankers,
     ) -> None:
         """`nonce` returns an unguessable string for the fence of a context. `on_used` receives the ids of the memories
         that answered a question, and the line of the log about it, in the event loop's thread."""
+        self._rerankers = rerankers
         self._on_used = on_used
         self._projects = projects
         self._open_stores = open_stores
@@ -326,7 +333,9 @@ class ReadHandlers:
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
-        if _fits_event_loop(job):
+        if not form.basic and query.rerank and warm.config.retrieval.rerank.provider != "lexical":
+            made = await self._run_with_model(job)
+        elif _fits_event_loop(job):
             made = self._run(job)
         elif form.basic and not _needs_thread(job):
             made = await self._run_in_steps(job)
@@ -351,6 +360,34 @@ class ReadHandlers:
                 precompute, embedder, job.query.text, abandon_on_cancel=True, limiter=self._embed_threads
             )
         return job._replace(embedder=precomputed, embed_ms=(self._stopwatch() - job.started) * 1e3)
+
+    async def _run_with_model(self, job: _RecallJob) -> _Answer:
+        """Rerank with a model. It takes none of the threads of recalls, which it would hold for a second each."""
+        settings = job.warm.config.retrieval
+        with await self._turns.slot(job.call):
+            pool = await in_thread(
+                candidates, job.snapshot, job.query, job.embedder, self._stopwatch, settings, limiter=self._threads
+            )
+        if isinstance(pool, Recalled):
+            return self._finish(job, pool)
+        given: Relevances = []
+        if texts := pool.texts:
+            with await self._embed_turns.slot(job.call):
+                given = await in_thread(
+                    self._judged, settings.rerank, job.query.text, texts, abandon_on_cancel=True,
+                    limiter=self._embed_threads,
+                )  # fmt: skip
+        with await self._turns.slot(job.call):
+            return await in_thread(self._answer_reranked, job, pool, given, limiter=self._threads)
+
+    def _judged(self, settings: RerankSettings, question: str, texts: Sequence[str]) -> Relevances:
+        try:
+            return self._rerankers.of(settings).relevances(question, texts, settings.timeout_s)
+        except MnemonError as error:
+            return error
+
+    def _answer_reranked(self, job: _RecallJob, pool: Pool, given: Relevances) -> _Answer:
+        return self._finish(job, answered(pool, given))
 
     async def _run_in_steps(self, job: _RecallJob) -> _Answer:
         """Run a basic recall in steps, between which other requests are served."""

@@ -555,14 +555,41 @@ class RerankRulesSettings(Section, frozen=True):
 
 
 class RerankSettings(Section, frozen=True):
-    """Reranking of the best results, word by word."""
+    """Reranking of the best results: word by word, or by a model that reads the question together with each of them."""
 
+    provider: Annotated[
+        Literal["lexical", "onnx", "http"],
+        Meta(
+            description="`lexical`: word by word, without a model; `onnx`: a cross-encoder in `directory`, run in the"
+            " daemon (needs the extra `onnx`); `http`: the server at `endpoint`, with `/rerank` as llama.cpp, vLLM and"
+            " text-embeddings-inference have it: the question and the best results are sent there."
+        ),
+    ] = "lexical"
+    directory: Annotated[
+        Annotated[str, Meta(max_length=4_096)] | None,
+        Meta(description="Absolute path of the directory with `model.onnx` and `vocab.txt` (WordPiece, lower case)."),
+    ] = None
+    endpoint: Annotated[
+        Annotated[str, Meta(max_length=2_000)] | None,
+        Meta(
+            description="Address of the server, with or without `/rerank` at its end. http only to this machine"
+            " (127.0.0.0/8, ::1, localhost), https elsewhere."
+        ),
+    ] = None
+    model: Annotated[ModelName | None, Meta(description="Name of the model, if the server has several.")] = None
+    api_key_env: Annotated[
+        VariableName | None, Meta(description="Environment variable that holds the server's key, if it needs one.")
+    ] = None
+    timeout_s: Annotated[
+        float,
+        Meta(gt=0, le=30, description="Seconds after which the first order stands, with `onnx` and `http`."),
+    ] = 1.0
     shortlist: Annotated[
         int, Meta(ge=1, le=1_000, description="Results that are reranked, or as many as are requested.")
     ] = 50
     late_weight: Annotated[Share, Meta(description="Share of the reranking in a score.")] = 0.5
     min_query_tokens: Annotated[
-        int, Meta(ge=0, le=100, description="Minimum of words in a question for reranking.")
+        int, Meta(ge=0, le=100, description="Minimum of words in a question for `lexical`.")
     ] = 3
     rules: RerankRulesSettings = RerankRulesSettings()
 
@@ -858,6 +885,9 @@ class Config(Section, frozen=True, cache_hash=True):
         if self.llm.provider != "none":
             read = "" if self.extraction.engine in ("llm", "auto") else ", once extraction.engine names it"
             found.append(f"parts of conversations and memories are sent to {self.llm.address} (llm.provider){read}")
+        if self.retrieval.rerank.provider == "http":
+            to = self.retrieval.rerank.endpoint
+            found.append(f"questions and the best results are sent to {to} to be reranked (retrieval.rerank.provider)")
         return found
 
     def contradictions(self) -> list[tuple[str, str]]:
@@ -870,18 +900,25 @@ class Config(Section, frozen=True, cache_hash=True):
         if not semantic.review < semantic.auto:
             low, high = f"graph.semantic.review ({semantic.review:g})", f"graph.semantic.auto ({semantic.auto:g})"
             found.append(("graph.semantic.review", f"{low} must be below {high}"))
-        found += self._reader_contradictions()
+        found += self._model_contradictions()
         for name, least_s in (("boost_max", 0), ("boost_crit", 0), ("boost_scale", 1)):
             if not least_s <= seconds(getattr(pairs, name)) <= MAX_S:
                 path = f"commitment.redundancy.{name}"
                 found.append((path, f"{path} must be {least_s} s to {MAX_S // DAY_S} d"))
         return found
 
-    def _reader_contradictions(self) -> list[tuple[str, str]]:
+    def _model_contradictions(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         if self.llm.provider == "openai":
             needed = (("llm.endpoint", self.llm.endpoint), ("llm.model", self.llm.model))
             found += [(path, f'llm.provider = "openai" needs {path}') for path, value in needed if value is None]
+        reranking = self.retrieval.rerank
+        if reranking.provider == "onnx" and not (reranking.directory or "").startswith("/"):
+            sentence = 'retrieval.rerank.provider = "onnx" needs retrieval.rerank.directory, an absolute path'
+            found.append(("retrieval.rerank.directory", sentence))
+        if reranking.provider == "http" and reranking.endpoint is None:
+            sentence = 'retrieval.rerank.provider = "http" needs retrieval.rerank.endpoint'
+            found.append(("retrieval.rerank.endpoint", sentence))
         if self.extraction.engine == "llm" and self.llm.provider == "none":
             found.append(("extraction.engine", 'extraction.engine = "llm" needs a model: set llm.provider'))
         return found
@@ -905,7 +942,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "extraction.similarity_threshold": "set diff.update, which facts are compared by as other memories are",
     "extraction.batch_size": "set embedding.batch_size",
     "extraction.top_k": "set diff.limit",
-    "retrieval.rerank.timeout_s": "reranking calls no server, so it needs no time limit",
     "lifecycle.decay_curve": "set retrieval.temporal_decay",
     "lifecycle.half_life_days": "set retrieval.temporal_decay.midpoint_days",
     "hooks.min_confidence": "hooks.min_probability has taken its place, a number from 0 to 1; leave both out for the"

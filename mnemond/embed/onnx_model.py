@@ -44,14 +44,18 @@ class OnnxModel:
 
         Raises MnemonError(UNAVAILABLE) if onnxruntime is not installed or a file is unusable.
         """
-        runtime = _runtime()
         self._lock = threading.Lock()
         model, vocabulary = directory / "model.onnx", directory / "vocab.txt"
         raw = read_model(model)
         self.name = directory.name
         self.fingerprint = fingerprint(ALGORITHM, raw, read_model(vocabulary))
         self._word_piece = read_word_pieces(vocabulary)
-        self._session = _session(runtime, model, raw)
+        self._session = load_session(
+            model,
+            raw,
+            f"the embedding model {self.name} needs onnxruntime, which is not installed",
+            'pip install "mnemond[onnx]", or set embedding.model to minilm_static_256_int8',
+        )
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
@@ -98,19 +102,16 @@ def _padded(batch: list[list[int]]) -> tuple[Ids, Ids]:
     return ids, mask
 
 
-def _runtime() -> Any:  # noqa: ANN401 - an optional package without type information
+def load_session(path: Path, raw: bytes, missing: str, hint: str) -> Any:  # noqa: ANN401 - without types
+    """Return a session of onnxruntime for the model in `raw`, the bytes of `path`.
+
+    One thread and no arena: the daemon shares its machine, and the arena never gives memory back.
+    Raises MnemonError(UNAVAILABLE) if onnxruntime cannot run it, or with `missing` and `hint` if it is not installed.
+    """
     try:
-        return importlib.import_module("onnxruntime")
+        runtime = importlib.import_module("onnxruntime")
     except ImportError as error:
-        raise MnemonError(
-            UNAVAILABLE,
-            "the embedding model minilm_l6_v2_int8 needs onnxruntime, which is not installed",
-            hint='pip install "mnemond[onnx]", or set embedding.model to minilm_static_256_int8',
-        ) from error
-
-
-def _session(runtime: Any, path: Path, raw: bytes) -> Any:  # noqa: ANN401 - an optional package without types
-    """One thread and no arena: the daemon shares its machine, and the arena never gives memory back."""
+        raise MnemonError(UNAVAILABLE, missing, hint=hint) from error
     options = runtime.SessionOptions()
     options.enable_cpu_mem_arena = False
     options.intra_op_num_threads = 1

@@ -30,7 +30,7 @@ REINSTALL = "reinstall the package: pip install --force-reinstall mnemond"
 
 def damaged(path: Path, what: str) -> MnemonError:
     """Build the error for an unusable model file."""
-    return MnemonError(UNAVAILABLE, f"the embedding model cannot be loaded: {path} {what}", hint=REINSTALL)
+    return MnemonError(UNAVAILABLE, f"a model cannot be loaded: {path} {what}", hint=REINSTALL)
 
 
 def read_model(path: Path) -> bytes:
@@ -38,6 +38,8 @@ def read_model(path: Path) -> bytes:
 
     It is copied rather than mapped: replacing the file of a running daemon would kill it at the next page it touches.
     """
+    if path.exists() and not path.is_file():
+        raise damaged(path, "is no file")
     try:
         return path.read_bytes()
     except OSError as error:

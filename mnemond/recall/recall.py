@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -44,8 +44,15 @@ from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, apply_priors, label, profile_named
 from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
-from mnemond.recall.rerank import SHORT_QUERY, Reranked, RerankRequest, rerank
-from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared, with_own_project_first
+from mnemond.recall.rerank import SHORT_QUERY, Relevances, Reranked, RerankRequest, rerank, texts_to_rerank
+from mnemond.recall.result_order import (
+    SPARSE_RESULTS,
+    RankingRequest,
+    RankingResult,
+    arranged,
+    compared,
+    with_own_project_first,
+)
 from mnemond.recall.unasked import judge
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
@@ -69,6 +76,25 @@ class Stages:
         self._last = now
 
 
+class Pool(NamedTuple):
+    """The ranked candidates of a question, before reranking and the cut; see `recall`."""
+
+    snapshot: Snapshot
+    query: Query
+    request: RankingRequest
+    profile: Profile
+    reranking: RerankSettings
+    found: RankingResult
+    hits: Sequence[Hit]
+    stages: Stages
+    embed_error: str | None
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts whose relevance a reranker is to judge; none if the query wants no reranking or is short."""
+        return texts_to_rerank(self.query.text, self.hits, self.reranking) if self.query.rerank else []
+
+
 def recall(
     snapshot: Snapshot,
     query: Query,
@@ -82,6 +108,18 @@ def recall(
     clock. Without a query vector, keywords answer alone. A query without terms finds memories by entities, and the
     newest.
     """
+    pool = candidates(snapshot, query, embedder, stopwatch, settings)
+    return pool if isinstance(pool, Recalled) else answered(pool)
+
+
+def candidates(
+    snapshot: Snapshot,
+    query: Query,
+    embedder: Embedder | None,
+    stopwatch: Callable[[], float],
+    settings: RetrievalSettings | None = None,
+) -> Pool | Recalled:
+    """Return the candidates of `recall`, for `answered`; the whole answer to a query without terms."""
     stages = Stages(stopwatch)
     profile = PROFILES_BY_NAME[query.profile] if settings is None else profile_named(query.profile, settings)
     reranking = profile.settings.rerank if settings is None else settings.rerank
@@ -104,7 +142,13 @@ def recall(
         ranked = with_feedback(ranked, profile.settings.feedback_weight)
     if here:
         ranked = with_own_project_first(ranked, here)
-    reranked = _rerank(snapshot, query, ranked, reranking, stages)
+    return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error)
+
+
+def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
+    """Return the answer of `recall`; `given`: what a model says of `pool.texts`, None for the lexical reranker."""
+    snapshot, query, request, profile, reranking, found, ranked, stages, embed_error = pool
+    reranked = _rerank(snapshot, query, ranked, reranking, given, stages)
     every = reranked.hits
     reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
     best = _explained(query, reranked, profile)
@@ -121,7 +165,7 @@ def recall(
         traversed=found.traversed,
         mode=found.mode,
         weights=tuple(round(weight, 6) for weight in found.weights.values()),
-        embedding=None if embedder is None or vector is None else embedder.name,
+        embedding=None if request.embedder is None or request.vector is None else request.embedder.name,
         window=_window_view(request.window),
         hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
         rerank=RerankMeta(reranked.applied, reranked.reason),
@@ -153,13 +197,18 @@ def _with_spare_results(
 
 
 def _rerank(
-    snapshot: Snapshot, query: Query, hits: Sequence[Hit], settings: RerankSettings, stages: Stages
+    snapshot: Snapshot,
+    query: Query,
+    hits: Sequence[Hit],
+    settings: RerankSettings,
+    given: Relevances | None,
+    stages: Stages,
 ) -> Reranked:
     """Rerank if the query says so, and cut to its limit."""
     if not query.rerank:
         return Reranked(tuple(hits[: query.limit]), applied=False)
     request = RerankRequest(query.text, query.filter.scope, query.now_us or 0)
-    reranked = rerank(snapshot, request, hits, settings=settings)
+    reranked = rerank(snapshot, request, hits, settings, given)
     stages.lap("rerank")
     return reranked._replace(hits=reranked.hits[: query.limit])
 

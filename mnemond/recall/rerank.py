@@ -1,6 +1,7 @@
 """The optional reranker: lexical matching of a question and each result, then small factors by metadata.
 
-It never removes or adds a result: scores change, and with them the order. Off by default.
+It never removes or adds a result: scores change, and with them the order. Off by default. A model
+(`embed.reranking`) may take the place of the lexical matching; its relevances come from the caller.
 """
 
 from __future__ import annotations
@@ -177,9 +178,8 @@ def apply_rules(score: float, inputs: RuleInputs, rules: RerankRulesSettings) ->
 # The reranker
 
 
-Scorer = Callable[[Sequence[str], Sequence[Sequence[str]], Callable[[str], float]], Sequence[float]]
-"""Maps tokens of a question and of candidates, and the weight of a word, to a relevance in [0, 1] for each candidate:
-that of `lexical_scores`, or σ of a model's logits. Raises MnemonError on failure."""
+Relevances = Sequence[float] | MnemonError
+"""Relevance in [0, 1] of each text of `texts_to_rerank` according to a model, or the reason why there is none."""
 
 MAX_READ = 2_000
 """Characters of a memory that are compared; long ones introduce their subject at the beginning."""
@@ -207,19 +207,32 @@ class Reranked(NamedTuple):
     reason: str | None = None
 
 
+def texts_to_rerank(text: str, hits: Sequence[Hit], settings: RerankSettings) -> list[str]:
+    """Return the beginnings of the results that a scorer compares with the question; none for a short question."""
+    if _is_short(text, settings):
+        return []
+    return [hit.insight.content[:MAX_READ] for hit in hits[:MAX_RERANKED]]
+
+
+def _is_short(text: str, settings: RerankSettings) -> bool:
+    """Return True if a question has too few words to be compared word by word; a model understands two."""
+    return settings.provider == "lexical" and len(tokens(text)) < settings.min_query_tokens
+
+
 def rerank(
     snapshot: Snapshot,
     request: RerankRequest,
     hits: Sequence[Hit],
-    scorer: Scorer | None = lexical_scores,
     settings: RerankSettings = RerankSettings(),  # noqa: B008 - frozen
+    given: Relevances | None = None,
 ) -> Reranked:
     """Return `hits` with the scores (1 − β)·score + β·relevance, raised by the rules that match, best first.
 
-    Applied to all candidates before the cut. Equal scores keep their order. Without a `scorer`, for a short question,
-    and if the scorer fails, only the rules apply; if none is on, nothing changes.
+    `given`: the relevances by a model; None: those of `lexical_scores`. Applied to all candidates before the cut. Equal
+    scores keep their order. For a short question, and if the model gave a reason instead, only the rules apply; if none
+    is on, nothing changes.
     """
-    scores, relevances, reason = _blend(snapshot, request.text, hits, scorer, settings)
+    scores, relevances, reason = _blend(snapshot, request.text, hits, settings, given)
     if settings.rules != _NO_RULES:
         inputs = (_rule_inputs(hit, request) for hit in hits)
         scores = [apply_rules(score, each, settings.rules) for score, each in zip(scores, inputs, strict=True)]
@@ -236,29 +249,28 @@ def _rescored(hit: Hit, score: float, relevance: float | None) -> Hit:
 
 
 def _blend(
-    snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, settings: RerankSettings
+    snapshot: Snapshot, text: str, hits: Sequence[Hit], settings: RerankSettings, given: Relevances | None
 ) -> tuple[list[float], list[float | None], str | None]:
     """Return the scores, the relevance of each hit, and the reason if the scores are unchanged."""
-
-    def weight(token: str) -> float:
-        return rarity(snapshot, snapshot.live_frequency(index_term(token)))
-
     before = [hit.score for hit in hits]
     unscored: list[float | None] = [None] * len(hits)
-    if scorer is None:
-        return before, unscored, "off"
-    words = tokens(text)
-    if len(words) < settings.min_query_tokens:
+    if _is_short(text, settings):
         return before, unscored, SHORT_QUERY
-    try:
-        texts = [tokens(hit.insight.content[:MAX_READ]) for hit in hits[:MAX_RERANKED]]
-        found = scorer(words, texts, weight)
-    except MnemonError as error:
-        return before, unscored, error.message
+    if isinstance(given, MnemonError):
+        return before, unscored, given.message
+    found = _lexical(snapshot, text, hits, settings) if given is None else given
     padded = [*found, *[0.0] * (len(before) - len(found))]
     share = settings.late_weight
     blended = [(1.0 - share) * score + share * relevance for score, relevance in zip(before, padded, strict=True)]
     return blended, [*found, *unscored[len(found) :]], None
+
+
+def _lexical(snapshot: Snapshot, text: str, hits: Sequence[Hit], settings: RerankSettings) -> list[float]:
+    def weight(token: str) -> float:
+        return rarity(snapshot, snapshot.live_frequency(index_term(token)))
+
+    texts = [tokens(each) for each in texts_to_rerank(text, hits, settings)]
+    return lexical_scores(tokens(text), texts, weight)
 
 
 def _rule_inputs(hit: Hit, request: RerankRequest) -> RuleInputs:

@@ -28,6 +28,7 @@ from mnemond.api.stores import BackupHandlers, StoreHandlers
 from mnemond.config.loading import FILE, loaded_from
 from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Purpose, Supply
+from mnemond.embed.reranking import Rerankers
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import RecallLine, Vector
@@ -166,8 +167,9 @@ class Bench:
         self.used: list[str] = []
         self.recalls: list[RecallLine] = []
         self.reads = ReadHandlers(
-            self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use, self.projects
-        )
+            self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use, self.projects,
+            Rerankers({}, lambda: 0.0),
+        )  # fmt: skip
         self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock, self.projects)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)

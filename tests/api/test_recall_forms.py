@@ -13,6 +13,7 @@ from mnemond.api import recall as api_recall
 from mnemond.api.recall import MAX_INLINE_CONTEXT, MAX_INLINE_WORK, Form, ReadHandlers
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
+from mnemond.embed.reranking import Rerankers
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import CompactHit, CompactResult, ContextResult, RecallResult
 from mnemond.model.outcomes import RememberResult
@@ -213,8 +214,9 @@ async def test_the_time_of_a_context_has_its_making_in_it(tmp_path: Path, monkey
     async with bench(tmp_path) as over:
         await fill(over, "tea")
         timed = ReadHandlers(
-            over.open_stores, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None, over.projects
-        )
+            over.open_stores, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None, over.projects,
+            Rerankers({}, lambda: 0.0),
+        )  # fmt: skip
         result = await timed.context(CALL, ContextParams(query="tea"))
         assert isinstance(result, ContextResult)
         assert result.meta.took_ms == 250.0

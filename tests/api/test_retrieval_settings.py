@@ -14,11 +14,13 @@ from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams, SearchParams
 from mnemond.config.loading import Sources, loaded_from, read, resolve
 from mnemond.config.settings import Config, RetrievalSettings
+from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
 from mnemond.model.answers import ContextResult, RecallHit, RecallResult
 from mnemond.model.outcomes import RememberResult
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile, default_profile, profile_named
 from tests.api.factories import CALL, Bench, bench
+from tests.embed.servers import Answer, Request, as_json, serving
 
 NOWHERE = Path("/nonexistent/config.toml")
 TEXTS = ("tea at four", "green tea", "tea for two and cake", "a tea party")
@@ -187,3 +189,44 @@ async def test_a_seed_may_be_drawn_anew_each_time(tmp_path: Path) -> None:
         seeds = [(await recalled(over, mode="probabilistic")).meta.seed for _ in range(2)]
         assert seeds[0] == seeds[1]
         assert (await recalled(over, mode="probabilistic", seed="random")).meta.seed != seeds[0]
+
+
+async def test_a_model_behind_a_server_reranks_and_its_failure_leaves_the_first_order(tmp_path: Path) -> None:
+    broken = False
+
+    def rule(request: Request) -> Answer:
+        if broken:
+            return as_json({}, 500)
+        scored = enumerate(0.9 if "cake" in text else 0.1 for text in request.json["documents"])
+        return as_json({"results": [{"index": number, "relevance_score": score} for number, score in scored]})
+
+    with serving(rule) as server:
+        config = set_to(
+            retrieval__rerank__provider="http", retrieval__rerank__endpoint=server.url,
+            retrieval__rerank__late_weight=1,
+        )  # fmt: skip
+        async with bench(tmp_path, config=config) as over:
+            await fill(over, *TEXTS)
+            found = await recalled(over, "a green tea party", rerank=True)
+            assert found.results[0].insight.content == "tea for two and cake"
+            assert (found.meta.rerank.applied, [hit.signals.rerank for hit in found.results][:2]) == (True, [0.9, 0.1])
+            assert (await recalled(over, "tea", rerank=True)).results[0].insight.content == "tea for two and cake"
+            assert (await recalled(over, "the", rerank=True)).meta.rerank.reason == "short_query"
+            assert not (await recalled(over, "a green tea party")).meta.rerank.applied
+            assert len(server.requests) == 2
+            broken = True
+            found = await recalled(over, "a green tea party", rerank=True)
+            assert found.results[0].insight.content != "tea for two and cake"
+            assert found.meta.rerank.reason == f"the reranking server at {server.url} failed (status 500)"
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("retrieval.rerank.provider=onnx", "needs retrieval.rerank.directory, an absolute path"),
+        ("retrieval.rerank.provider=http", "needs retrieval.rerank.endpoint"),
+    ],
+)
+def test_a_provider_needs_to_know_where(setting: str, sentence: str) -> None:
+    with pytest.raises(MnemonError, match=sentence):
+        configured(setting)

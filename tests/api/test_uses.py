@@ -17,6 +17,7 @@ from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
 from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
 from mnemond.api.uses import GATHER_S, Uses
+from mnemond.embed.reranking import Rerankers
 from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import CompactResult, ContextResult, RecallResult
@@ -198,8 +199,9 @@ async def used(path: Path) -> AsyncIterator[Bench]:
     async with bench(path) as over, trio.open_nursery() as nursery:
         uses = Uses(over.identities, over._guard)
         over.reads = ReadHandlers(
-            over.open_stores, lambda: 0.0, over.clock, over.identities.nonce, uses.note, over.projects
-        )
+            over.open_stores, lambda: 0.0, over.clock, over.identities.nonce, uses.note, over.projects,
+            Rerankers({}, lambda: 0.0),
+        )  # fmt: skip
         await nursery.start(uses.run)
         yield over
         nursery.cancel_scope.cancel()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from mnemond.config.settings import RerankRulesSettings, RerankSettings
@@ -17,11 +15,11 @@ from mnemond.recall.question import rarity
 from mnemond.recall.rerank import (
     MAX_READ,
     MAX_RERANKED,
+    Relevances,
     Reranked,
     RerankRequest,
-    Scorer,
-    lexical_scores,
     rerank,
+    texts_to_rerank,
 )
 from tests.index.worlds import built, insight
 
@@ -43,10 +41,8 @@ HITS = [hit(row, score) for row, score in zip(ROWS, (0.9, 0.8, 0.7), strict=True
 INDEX: MemoryIndex = built(*ROWS)
 
 
-def reranked(
-    text: str = QUESTION, scorer: Scorer | None = lexical_scores, settings: RerankSettings = DEFAULT
-) -> Reranked:
-    return rerank(INDEX.snapshot, RerankRequest(text, Scope(), 30 * DAY_US), HITS, scorer, settings)
+def reranked(text: str = QUESTION, settings: RerankSettings = DEFAULT, given: Relevances | None = None) -> Reranked:
+    return rerank(INDEX.snapshot, RerankRequest(text, Scope(), 30 * DAY_US), HITS, settings, given)
 
 
 def scores(found: Reranked) -> dict[str, float]:
@@ -67,33 +63,29 @@ def test_beta_is_the_share_of_the_second_look() -> None:
     assert scores(reranked(settings=RerankSettings(late_weight=1.0)))["b"] == pytest.approx(1.0)
 
 
-def failing(*_: object) -> Sequence[float]:
-    raise MnemonError(UNAVAILABLE, "the model took longer than 2 s")
+LATE = MnemonError(UNAVAILABLE, "the model took longer than 2 s")
 
 
 @pytest.mark.parametrize(
-    ("text", "scorer", "reason"),
+    ("text", "given", "reason"),
     [
-        ("redis cache", lexical_scores, "short_query"),
-        ("what is the redis cache", lexical_scores, "short_query"),
-        ("", lexical_scores, "short_query"),
-        (QUESTION, None, "off"),
-        (QUESTION, failing, "the model took longer than 2 s"),
+        ("redis cache", None, "short_query"),
+        ("what is the redis cache", None, "short_query"),
+        ("", None, "short_query"),
+        ("redis cache", [0.9, 0.1, 0.2], "short_query"),
+        (QUESTION, LATE, "the model took longer than 2 s"),
     ],
 )
-def test_else_everything_stays_as_it_is_and_the_reason_is_told(text: str, scorer: Scorer | None, reason: str) -> None:
-    assert reranked(text, scorer) == Reranked(tuple(HITS), False, reason)
+def test_else_everything_stays_as_it_is_and_the_reason_is_told(
+    text: str, given: Relevances | None, reason: str
+) -> None:
+    assert reranked(text, given=given) == Reranked(tuple(HITS), False, reason)
 
 
-def test_any_scorer_has_the_same_say() -> None:
-    asked: list[Sequence[str]] = []
-
-    def scorer(question: Sequence[str], candidates: Sequence[Sequence[str]], *_: object) -> list[float]:
-        asked.extend([question, *candidates])
-        return [0.1, 0.2, 0.9]
-
-    assert scores(reranked(scorer=scorer)) == pytest.approx({"c": 0.8, "a": 0.5, "b": 0.5})
-    assert asked[:2] == [["redis", "cache", "eviction"], ["shop", "large", "cache"]]
+def test_the_relevances_of_a_model_count_as_much_as_lexical_ones() -> None:
+    assert scores(reranked(given=[0.1, 0.2, 0.9])) == pytest.approx({"c": 0.8, "a": 0.5, "b": 0.5})
+    assert texts_to_rerank(QUESTION, HITS, DEFAULT) == [row.content for row in ROWS]
+    assert texts_to_rerank("redis cache", HITS, DEFAULT) == []
 
 
 def test_rules_have_a_say_without_a_scorer_and_after_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +105,7 @@ def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope(monkeypatch: p
     own = hit(insight("d", "tea", scope=Scope(user_id="u1")), 0.5)
     common = hit(insight("e", "tea"), 0.5)
     for scope, expected in ((Scope(user_id="u1"), [0.55, 0.5]), (Scope(), [0.5, 0.5]), (Scope("u1", "s"), [0.5, 0.5])):
-        found = rerank(INDEX.snapshot, RerankRequest("x", scope, 0), [own, common], None, rules)
+        found = rerank(INDEX.snapshot, RerankRequest("x", scope, 0), [own, common], rules)
         assert [each.score for each in found.hits] == pytest.approx(expected)
 
 
