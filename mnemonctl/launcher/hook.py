@@ -17,7 +17,11 @@ MIN_S = 0.05
 """Seconds left at least, if a busy machine took long to start the interpreter."""
 
 MAX_MESSAGE = 1 << 20
-"""Bytes of a message that the daemon reads; a longer one is not sent."""
+"""Bytes of a message that the daemon reads."""
+
+BEGINNING = 1 << 14
+"""Bytes of a longer message that are sent: enough for the daemon to know the session and the tool. The same as
+`mnemond.wire.hook_payload.BEGINNING` (a test compares them)."""
 
 MAX_ANSWER = 1 << 16
 """Bytes of an answer: hosts take 10,000 characters, and as much fits into a pipe before anything reads it."""
@@ -35,9 +39,12 @@ def run(directory: bytes, start: tuple[bytes, ...]) -> None:
         _signal.signal(_signal.SIGALRM, leave)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
         _signal.setitimer(_signal.ITIMER_REAL, max(MIN_S, DEADLINE_S - age()))
-        answer = ask(directory, read_stdin(), start)
+        message, whole = read_stdin()
+        answer = ask(directory, message, start)
         if answer and answer[:10] != b'{"jsonrpc"':  # an error of a daemon without hooks is not for the host
             posix.write(1, answer)
+        while not whole and posix.read(0, 1 << 16):
+            pass  # a host whose write fails would show its user an error; it has its answer already
     finally:
         leave()
 
@@ -57,16 +64,17 @@ def leave(*_: object) -> None:
     posix._exit(0)
 
 
-def read_stdin() -> bytes:
-    """Read up to the end of standard input, or of a first line that ends an object; return b"" if it is too long."""
+def read_stdin() -> tuple[bytes, bool]:
+    """Read up to the end of standard input, or of a first line that ends an object; return the message and True, or the
+    BEGINNING of one that is too long and False."""
     message = b""
     while part := posix.read(0, 1 << 16):
         message += part
         if len(message) > MAX_MESSAGE:
-            return b""
+            return message[:BEGINNING], False
         if message[-2:] == b"}\n" and message.count(b"\n") == 1:
             break
-    return message
+    return message, True
 
 
 def ask(directory: bytes, message: bytes, start: tuple[bytes, ...]) -> bytes:

@@ -43,6 +43,8 @@ reads no reason before it has sent the last of them."""
 _HELD: Final = "mnemond held this call back once, for a rule of this user to be read first; nothing was done:"
 _AGAIN: Final = "If the call follows it, or the user wants it all the same, make the same call again"
 _TOLD: Final = "mnemond: a rule of this user for such calls:"
+_UNREAD: Final = "the call is too long to be read whole; rule: "
+"""Before a rule that a person enforced, where the call may fit it in what is not read. It tells what to do: less."""
 _DENIED: Final = "Refused: this user does not allow such calls:"
 _ASKS: Final = "mnemond: the user wants to decide about such calls:"
 
@@ -131,7 +133,7 @@ class RuleGuard:
         use = event.tool
         if use is None or settings.rules == "off":
             return ""
-        call = tool_call(use.name, use.line, use.paths, use.text, event.cwd)
+        call = tool_call(use.name, use.line, use.paths, use.text, event.cwd, use.unread)
         key = hash((call, event.agent))
         if use.id and shown.last[0] == (use.id, key):
             return shown.last[1]  # two hook files of one host
@@ -161,6 +163,9 @@ class RuleGuard:
         asking = [rule for rule in fitting if rule.enforce == "ask"][:MAX_SHOWN]
         if asking and event.asks:
             return Verdict("ask", _lines(_ASKS, asking)), asking
+        if unread := [rule for rule in asking if rule.unread]:  # the next call may be another one, as far as is read
+            shown.show((rule for rule in unread if rule.key not in shown.shown), held)
+            return Verdict("deny", _lines(_DENIED, unread)), unread
         due = [rule for rule in asking if not shown.note_refusal(rule, key)]
         is_enforced = bool(due)
         due += [rule for rule in fitting if rule.enforce == "tell" and shown.is_due(rule, key, now_s)]
@@ -186,7 +191,11 @@ def _is_for(rule: Rule, project: str | None) -> bool:
 
 def _lines(head: str, rules: Sequence[Rule], tail: str = "") -> str:
     """One line each. A memory says what its agent stored: it stands in a line of its own, without what could end it."""
-    return "\n".join(filter(None, (head, *(f"- {_shortened(inert(rule.text))}" for rule in rules), tail)))
+    return "\n".join(filter(None, (head, *map(_row, rules), tail)))
+
+
+def _row(rule: Rule) -> str:
+    return f"- {_UNREAD if rule.unread else ''}{_shortened(inert(rule.text))}"
 
 
 def _shortened(text: str) -> str:
@@ -195,4 +204,4 @@ def _shortened(text: str) -> str:
 
 def _counts(fitting: Sequence[Rule], told: Sequence[Rule]) -> list[TriggerCount]:
     times = Counter(rule.key for rule in told)
-    return [TriggerCount(*rule.key, matched=1, shown=times[rule.key]) for rule in fitting]
+    return [TriggerCount(*rule.key, matched=int(not rule.unread), shown=times[rule.key]) for rule in fitting]

@@ -1,14 +1,16 @@
 """The simple commands of a shell line, as far as a line says them (docs/decisions/0044).
 
-One pass over the line with two expressions, one within double quotes; nothing is expanded. What a variable, an alias, a
-function, a script, another language or another machine makes of a line is not seen.
+One pass over the line with two expressions, one within double quotes. Nothing is expanded but a program whose name
+stands in a variable of the same line. What other variables, an alias, a script, another language or another machine
+make of a line is not seen.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from mnemond.text.resources import regex
@@ -16,20 +18,23 @@ from mnemond.text.resources import regex
 MAX_LINE: Final = 131_072
 """Characters of a line that are looked at; here-documents are passed over at once."""
 
-MAX_TOKENS: Final = 6_000
-"""Words, spaces and signs of a line that are read, some .5 µs each."""
+MAX_TOKENS: Final = 24_000
+"""Words, spaces and signs that are read, some .5 µs each, of a line and of the lines within it together."""
 
-MAX_COMMANDS: Final = 128
+MAX_COMMANDS: Final = 1_000
 """Commands of one line that are returned."""
 
 MAX_DEPTH: Final = 32
 """Brackets within brackets; deeper ones only end a command."""
 
-MAX_NESTED: Final = 3
+MAX_NESTED: Final = 6
 """Lines within lines: what `sh -c`, `eval` or a shell's here-document has."""
 
 MAX_RUN: Final = 3
 """Commands that one `find` runs."""
+
+MAX_VALUE: Final = 200
+"""Characters of a variable that is a program and its arguments."""
 
 # Lines.
 
@@ -37,25 +42,42 @@ _PLAIN: Final = regex(
     r"([^\s'\"\\;&|()<>`$#]+|\$(?![('\"])|#)"  # 1 part of a word
     r"|([^\S\n]+)"  # 2 spaces
     r"|(\n)"  # 3 the end of a line
-    r"|\$?'([^']*)(?:'|\Z)"  # 4 quoted
+    r"|'([^']*)(?:'|\Z)"  # 4 quoted
     r"|\$?(\")"  # 5
     r"|\\(.|\n|\Z)"  # 6 escaped
     r"|(<<-?(?!<))"  # 7 a here-document
     r"|([<>]\(|\$\(|`)"  # 8 a command within a word
     r"|(&>>?|<<<|<&|<>|>>|>[&|]?|<)"  # 9 a redirection
     r"|(\()|(\))"  # 10, 11
-    r"|([;&|]+)",  # 12 the end of a command
+    r"|([;&|]+)"  # 12 the end of a command
+    r"|\$'((?:[^'\\]|\\.)*+)(?:'|\\?\Z)",  # 13 quoted, with escapes
+    re.DOTALL,
 )
 _QUOTED: Final = regex(r"([^\"\\`$]+|\$(?!\())|(\")|\\(.|\n|\Z)|(\$\(|`)")
 _COMMENT: Final = regex(r"#[^\n]*")
+_ESCAPED: Final = regex(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))", re.DOTALL
+)
+_SPACES: Final = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "e": "\x1b",
+    "E": "\x1b",
+}
 _END_WORD: Final = regex(r"[^\S\n]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s'\";&|()<>]+))")
 
 
 class _Read(NamedTuple):
-    """A simple command: its words, and the texts that it gets as input."""
+    """A simple command: its words, the texts that it gets as input, and the command whose output it reads."""
 
     words: list[str]
     fed: list[str]
+    before: _Read | None
 
 
 _NextWord = Literal["word", "file", "input"]
@@ -64,105 +86,200 @@ _NextWord = Literal["word", "file", "input"]
 class _Level:
     """A command that is being read; another one may stand within it."""
 
-    __slots__ = ("fed", "is_quoted", "next_is", "opened_by", "word", "words")
+    __slots__ = ("before", "fed", "is_quoted", "next_is", "opened_by", "parts", "words")
 
     def __init__(self, opened_by: str = "") -> None:
         self.opened_by = opened_by
         self.words: list[str] = []
-        self.word: str | None = None
+        self.parts: list[str] | None = None  # of the word that is being read
         self.fed: list[str] = []
+        self.before: _Read | None = None
         self.is_quoted = False
         self.next_is: _NextWord = "word"
 
     def add(self, text: str) -> None:
-        self.word = text if self.word is None else self.word + text
+        if self.parts is None:
+            self.parts = []
+        self.parts.append(text)
 
     def end_word(self) -> None:
-        if self.word is None:
+        if self.parts is None:
             return
         if self.next_is != "file":
-            (self.words if self.next_is == "word" else self.fed).append(self.word)
-        self.word, self.next_is = None, "word"
+            (self.words if self.next_is == "word" else self.fed).append("".join(self.parts))
+        self.parts, self.next_is = None, "word"
 
     def redirect(self, next_is: _NextWord) -> None:
         """The number of a file is no word, nor is what follows."""
-        if self.word is not None and self.word.isdecimal():
-            self.word = None
+        if self.parts is not None and all(each.isdecimal() for each in self.parts):
+            self.parts = None
         self.end_word()
         self.next_is = next_is
 
-    def take(self) -> Iterator[_Read]:
+    def take(self, *, is_piped: bool = False) -> Iterator[_Read]:
+        """Yield the command, if there is one; the next one of this level reads its output if it is piped."""
         self.end_word()
         self.next_is = "word"
-        if self.words:
-            yield _Read(self.words, self.fed)
+        read = _Read(self.words, self.fed, self.before) if self.words else None
+        self.before = read if is_piped else None
+        if read is not None:
+            yield read
             self.words, self.fed = [], []
 
 
-def _simple(line: str) -> Iterator[_Read]:
-    """Yield the simple commands of a line in the order in which they end."""
-    at, level, outer = 0, _Level(), list[_Level]()
-    waiting: list[tuple[str, list[str]]] = []  # here-documents of this line, and whose input they are
-    for _ in range(MAX_TOKENS):
-        found = (_QUOTED if level.is_quoted else _PLAIN).match(line, at)
-        if found is None:
-            break
-        kind, at = found.lastindex or 0, found.end()
-        opens = ""
-        if level.is_quoted:
-            if kind == 2:
-                level.is_quoted = False
+class _Reader:
+    """Reads a line and the lines within it within MAX_TOKENS. `is_whole` is False once something was not read."""
+
+    def __init__(self) -> None:
+        self.is_whole = True
+        self._left = MAX_TOKENS
+        self._values: dict[str, str] = {}
+
+    def commands(self, line: str, nested: int = 0) -> dict[str, None]:
+        """Return the commands of a line, at most MAX_COMMANDS."""
+        if len(line) > MAX_LINE or nested > MAX_NESTED:
+            self.is_whole = False
+        found: dict[str, None] = {}
+        if nested > MAX_NESTED:
+            return found
+        for read in list(self._simple(line[:MAX_LINE])):  # a here-document comes after its command
+            if len(found) >= MAX_COMMANDS:
+                self.is_whole = False
+                break
+            found.update(dict.fromkeys(self._commands(read, nested)))
+        return found
+
+    def _simple(self, line: str) -> Iterator[_Read]:
+        """Yield the simple commands of a line in the order in which they end."""
+        at, level, outer = 0, _Level(), list[_Level]()
+        waiting: list[tuple[str, list[str]]] = []  # here-documents of this line, and whose input they are
+        while self._left > 0:
+            found = (_QUOTED if level.is_quoted else _PLAIN).match(line, at)
+            if found is None:
+                break
+            self._left -= 1
+            kind, at = found.lastindex or 0, found.end()
+            opens = ""
+            if level.is_quoted:
+                if kind == 2:
+                    level.is_quoted = False
+                elif kind == 4:
+                    opens = found[4]
+                else:
+                    level.add("" if found[3] == "\n" else found[1] or found[3])
+            elif kind == 1:
+                if level.parts is None and found[1] == "#" and (at == 1 or line[at - 2] in " \t\n;&|()"):
+                    comment = _COMMENT.match(line, at - 1)
+                    at = at if comment is None else comment.end()
+                else:
+                    level.add(found[1])
+            elif kind == 2:
+                level.end_word()
             elif kind == 4:
-                opens = found[4]
-            else:
-                level.add("" if found[3] == "\n" else found[1] or found[3])
-        elif kind == 1:
-            if level.word is None and found[1] == "#" and (at == 1 or line[at - 2] in " \t\n;&|()"):
-                comment = _COMMENT.match(line, at - 1)
-                at = at if comment is None else comment.end()
-            else:
-                level.add(found[1])
-        elif kind == 2:
-            level.end_word()
-        elif kind == 4:
-            level.add(found[4])
-        elif kind == 5:
-            level.is_quoted = True
-            level.add("")
-        elif kind == 6:
-            if found[6] != "\n":
-                level.add(found[6])
-        elif kind == 7:
-            level.redirect("word")
-            if (end := _END_WORD.match(line, at)) is not None:
-                at = end.end()
-                waiting.append((end[1] or end[2] or end[3] or "", level.fed))
-        elif kind == 8:
-            opens = found[8]
-        elif kind == 9:
-            level.redirect("input" if found[9] == "<<<" else "file")
-        elif kind == 10:
-            yield from level.take()
-            opens = found[10]
-        elif kind == 11:
-            yield from level.take()
-            level = outer.pop() if outer else level
-        else:  # 3, 12
-            yield from level.take()
-            if kind == 3 and waiting:
-                at = _pass_documents(line, at, waiting)
-        if opens == "`" and level.opened_by == "`":
-            yield from level.take()
-            level = outer.pop()
-        elif opens and len(outer) < MAX_DEPTH:
-            if opens != "(":
+                level.add(found[4])
+            elif kind == 5:
+                level.is_quoted = True
                 level.add("")
-            outer.append(level)
-            level = _Level(opens)
-        elif opens:
-            yield from level.take()
-    for each in (level, *reversed(outer)):
-        yield from each.take()
+            elif kind == 6:
+                if found[6] != "\n":
+                    level.add(found[6])
+            elif kind == 7:
+                level.redirect("word")
+                if (end := _END_WORD.match(line, at)) is not None:
+                    at = end.end()
+                    waiting.append((end[1] or end[2] or end[3] or "", level.fed))
+            elif kind == 8:
+                opens = found[8]
+            elif kind == 9:
+                level.redirect("input" if found[9] == "<<<" else "file")
+            elif kind == 10:
+                yield from level.take()
+                opens = found[10]
+            elif kind == 11:
+                yield from level.take()
+                level = outer.pop() if outer else level
+            elif kind == 13:
+                level.add(_ESCAPED.sub(_unescaped, found[13]))
+            else:  # 3, 12
+                yield from level.take(is_piped=found[12] in _PIPES)
+                if kind == 3 and waiting:
+                    at = _pass_documents(line, at, waiting)
+            if opens == "`" and level.opened_by == "`":
+                yield from level.take()
+                level = outer.pop()
+            elif opens and len(outer) < MAX_DEPTH:
+                if opens != "(":
+                    level.add("")
+                outer.append(level)
+                level = _Level(opens)
+            elif opens:
+                self.is_whole = False  # what is closed from here on is not what it seems
+                yield from level.take()
+        if at < len(line):
+            self.is_whole = False
+        for each in (level, *reversed(outer)):
+            yield from each.take()
+
+    def _commands(self, read: _Read, nested: int) -> list[str]:
+        if self._note_values(read.words):
+            return []
+        at = _begin(read.words, _KEYWORDS)
+        if at >= len(read.words):
+            return []
+        whole = _named(read.words[at:])
+        at = _begin(read.words, _WRAPPERS)
+        words = [*self._value(read.words[at]).split(), *read.words[at + 1 :]] if at < len(read.words) else []
+        if not words:
+            return [whole]
+        program, rest = words[0].rpartition("/")[2], words[1:]
+        plain = _named(words)
+        inner: list[str] = []
+        if program in _SHELLS:
+            inner = _script(rest, read)
+        elif program == "eval":
+            inner = [" ".join(map(self._value, rest))]
+        elif program == "trap":
+            inner = rest[:1]
+        elif program in _SCRIPTED:
+            inner = [text for option, text in pairwise(rest) if option in _LINE_OPTIONS]
+        elif program in _LINE_OPTIONS:  # flock FILE -c LINE
+            inner = rest[:1]
+        elif program == "find":
+            runs = [at for at, each in enumerate(rest) if each in _EXECUTING]
+            self.is_whole = self.is_whole and len(runs) <= MAX_RUN
+            inner = [" ".join(rest[at + 1 :]) for at in runs[:MAX_RUN]]
+        elif not rest and at and " " in words[0]:  # watch "git push"
+            inner = [words[0]]
+        found = [each for script in inner[:MAX_RUN] for each in self.commands(self._value(script), nested + 1)]
+        options = _OPTIONS.get(program)
+        if options is not None and rest and rest[0].startswith("-"):
+            found.append(" ".join((program, *rest[_after_options(rest, 0, options.with_value) :])))
+        return [*found, plain, whole]
+
+    def _note_values(self, words: Sequence[str]) -> bool:
+        """Keep the variables that a command sets; return False if it does anything else."""
+        named = words[1:] if words[0] in _DECLARING else words
+        for each in named:
+            assigned = _ASSIGNMENT.match(each)
+            if assigned is None:
+                return False
+        for each in named:
+            name, _, value = each.partition("=")
+            if len(value) <= MAX_VALUE:
+                self._values[name] = value
+        return bool(named)
+
+    def _value(self, word: str) -> str:
+        """Return what a variable has, for a word that is one and that the line has set."""
+        found = _VARIABLE.fullmatch(word) if word.startswith("$") else None
+        return word if found is None else self._values.get(found[1] or found[2], word)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[5] is not None:
+        return _SPACES.get(found[5], found[5])
+    code = int(found[2], 8) if found[2] else int(found[1] or found[3] or found[4], 16)
+    return chr(code) if 0 < code <= sys.maxunicode else ""
 
 
 def _pass_documents(line: str, at: int, waiting: list[tuple[str, list[str]]]) -> int:
@@ -203,7 +320,8 @@ _KEYWORDS: Final = {
 _WRAPPERS: Final = {
     **_KEYWORDS,
     **dict.fromkeys(
-        ("command", "nohup", "builtin", "setsid", "unbuffer", "chronic", "caffeinate", "winpty"), _wrapper()
+        ("command", "nohup", "builtin", "setsid", "unbuffer", "chronic", "caffeinate", "winpty", "busybox", "npx"),
+        _wrapper(),
     ),
     "env": _wrapper("-u --unset -C --chdir"),
     "sudo": _wrapper("-u --user -g --group -h --host -p --prompt -C -r --role -t --type -T -U -D --chdir -R"),
@@ -218,6 +336,13 @@ _WRAPPERS: Final = {
     "watch": _wrapper("-n --interval"),
     "xargs": _wrapper("-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --arg-file"),
     "parallel": _wrapper("-j --jobs -I"),
+    "strace": _wrapper("-e -o -p -s -P -u -E"),
+    "chroot": _wrapper(before=1),
+    "taskset": _wrapper(before=1),
+    "chrt": _wrapper(before=1),
+    "unshare": _wrapper("-S -G -R -w"),
+    "nsenter": _wrapper("-t --target -S -G"),
+    "systemd-run": _wrapper("-u --unit -p --property -E --setenv -M --machine -H --host"),
 }  # fmt: skip
 _SHELLS: Final = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish"))
 _SHELL_VALUES: Final = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
@@ -235,51 +360,42 @@ _OPTIONS: Final = {
     "terraform": _wrapper(),
 }
 """Programs that take options before what they are to do: `git -C there push` is a `git push` as well."""
+_SCRIPTED: Final = frozenset(("su", "runuser", "script", "sg", "nix-shell"))
+"""Programs that run a line which is the value of an option."""
+_LINE_OPTIONS: Final = frozenset(("-c", "--command", "--run"))
+_RUNNERS: Final = {
+    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"), "run"),
+    **dict.fromkeys(("bundle", "mise", "npm", "pnpm", "yarn"), "exec"),
+}
+"""Programs that run another one after this word."""
+_LOOKING: Final = frozenset(("-v", "-V"))
+"""Options with which `command` runs nothing."""
+_PIPES: Final = frozenset(("|", "|&"))
+_SAYING: Final = frozenset(("echo", "printf"))
+_PASSING: Final = frozenset(("cat", "tee"))
+_DECLARING: Final = frozenset(("export", "readonly", "local", "declare", "typeset"))
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*\+?=")
+_VARIABLE: Final = regex(r"\$(?:(\w+)|\{(\w+)\})")
 _EXECUTING: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
-def commands_of(line: str, nested: int = 0) -> list[str]:
-    """Return the simple commands of a shell line as words with one space between them, at most MAX_COMMANDS.
+class ShellLine(NamedTuple):
+    """The simple commands of a line, as words with one space between them; `is_whole`: no limit left any out."""
+
+    commands: tuple[str, ...]
+    is_whole: bool
+
+
+def shell_line(line: str) -> ShellLine:
+    """Return the simple commands of a shell line, at most MAX_COMMANDS.
 
     A program is named without its directory, assignments are left out. A command that another one such as `sudo` runs,
     also in what `sh -c` or `eval` are given, comes before that one; a command with options before what it is to do
     comes with and without them.
     """
-    found: dict[str, None] = {}
-    for read in list(_simple(line[:MAX_LINE])):  # a here-document comes after its command
-        if len(found) >= MAX_COMMANDS:
-            break
-        found.update(dict.fromkeys(_commands(read, nested)))
-    return list(found)[:MAX_COMMANDS]
-
-
-def _commands(read: _Read, nested: int) -> list[str]:
-    at = _begin(read.words, _KEYWORDS)
-    if at >= len(read.words):
-        return []
-    whole = _named(read.words[at:])
-    at = _begin(read.words, _WRAPPERS)
-    words = read.words[at:]
-    if not words:
-        return [whole]
-    program, rest = words[0].rpartition("/")[2], words[1:]
-    plain = _named(words)
-    inner: list[str] = []
-    if program in _SHELLS:
-        inner = _script(rest, read.fed)
-    elif program == "eval":
-        inner = [" ".join(rest)]
-    elif program == "find" and nested == 0:
-        runs = (at for at, each in enumerate(rest) if each in _EXECUTING)
-        inner = [" ".join(rest[at + 1 :]) for at in islice(runs, MAX_RUN)]
-    elif not rest and at and " " in program:  # watch "git push"
-        inner = [words[0]]
-    found = [each for script in inner for each in commands_of(script, nested + 1)] if nested < MAX_NESTED else []
-    options = _OPTIONS.get(program)
-    if options is not None and rest and rest[0].startswith("-"):
-        found.append(" ".join((program, *rest[_after_options(rest, 0, options.with_value) :])))
-    return [*found, plain, whole]
+    reader = _Reader()
+    found = tuple(reader.commands(line))
+    return ShellLine(found[:MAX_COMMANDS], reader.is_whole and len(found) <= MAX_COMMANDS)
 
 
 def _named(words: Sequence[str]) -> str:
@@ -293,8 +409,12 @@ def _begin(words: Sequence[str], wrappers: Mapping[str, _Wrapper]) -> int:
         if _ASSIGNMENT.match(words[at]):
             at += 1
             continue
-        wrapper = wrappers.get(words[at].rpartition("/")[2])
-        if wrapper is None:
+        program, after = words[at].rpartition("/")[2], words[at + 1 : at + 2]
+        if wrappers is _WRAPPERS and after and _RUNNERS.get(program) == after[0]:
+            at = _after_options(words, at + 2, frozenset())
+            continue
+        wrapper = wrappers.get(program)
+        if wrapper is None or (program == "command" and _LOOKING.intersection(after)):
             break
         at = _after_options(words, at + 1, wrapper.with_value) + wrapper.before
     return at
@@ -309,12 +429,24 @@ def _after_options(words: Sequence[str], at: int, with_value: frozenset[str]) ->
     return at
 
 
-def _script(rest: Sequence[str], fed: Sequence[str]) -> list[str]:
+def _script(rest: Sequence[str], read: _Read) -> list[str]:
     """Return what a shell is given to run: the text after `-c`, or its input unless it runs a file."""
-    at = 0
+    at, takes_input = 0, False
     while at < len(rest) and rest[at][:1] in ("-", "+"):
         if re.fullmatch(r"-[a-z]*c", rest[at]):
             at = _after_options(rest, at + 1, _SHELL_VALUES)
             return list(rest[at : at + 1])
+        takes_input = takes_input or rest[at] in ("-s", "-")
         at += 2 if rest[at] in _SHELL_VALUES else 1
-    return list(fed) if at == len(rest) else []
+    if at < len(rest) and not takes_input and rest[at] != "/dev/stdin":
+        return []
+    return [*read.fed, *([] if read.before is None else _output(read.before))]
+
+
+def _output(read: _Read) -> list[str]:
+    """Return what a command writes, as far as it is in the line."""
+    program = read.words[0].rpartition("/")[2]
+    if program in _SAYING:
+        said = " ".join(read.words[_after_options(read.words, 1, frozenset()) :])
+        return [said.replace("\\n", "\n")]
+    return read.fed if program in _PASSING else []

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from mnemond.text.caches import text_cache
 from mnemond.text.resources import on_first_use, read, regex
-from mnemond.text.shell_commands import MAX_LINE, commands_of
+from mnemond.text.shell_commands import MAX_LINE, ShellLine, shell_line
 
 Kind = Literal["command", "path", "tool", "words"]
 
@@ -60,13 +59,15 @@ class Trigger(NamedTuple):
 class ToolCall(NamedTuple):
     """A call of a tool. `tool`: its casefolded name; `commands`: the simple commands of a shell line; `paths`: the
     segments of each; `text`: casefolded, all it is given as far as it is looked at; `editor`: the tool that it is to
-    its files, another one for a patch in a shell line."""
+    its files, another one for a patch in a shell line; `unread`: the kinds of triggers for which a limit kept something
+    from being read."""
 
     tool: str
     commands: tuple[str, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
     text: str = ""
     editor: str = ""
+    unread: frozenset[Kind] = frozenset()
 
     @property
     def changes(self) -> bool:
@@ -81,15 +82,27 @@ class ToolCall(NamedTuple):
 MAX_PATHS: Final = 50
 """Paths of one call that are looked at."""
 
+PATCHES: Final = "apply_patch"
+"""The tool, and the command, that takes a patch of several files."""
 
-def tool_call(tool: str, line: str, paths: Iterable[str], text: str, directory: str = "") -> ToolCall:
+
+def tool_call(
+    tool: str, line: str, paths: Sequence[str], text: str, directory: str = "", unread: frozenset[Kind] = frozenset()
+) -> ToolCall:
     """Return a call by what a host tells of it; other paths than absolute ones are of `directory`. A patch, also in a
-    shell line, is an edit of its files."""
-    line, name = line[:MAX_LINE], tool.casefold()
-    patched = patched_files(line) or patched_files(text[:MAX_LINE])
-    segments = tuple(path_segments(each, directory) for each in islice((*paths, *patched), MAX_PATHS))
-    commands = tuple(commands_of(line)) if name in tool_names().shells else ()
-    return ToolCall(name, commands, segments, text.casefold(), "apply_patch" if patched else name)
+    shell line, is an edit of its files. `unread`: the kinds for which its caller has left something out."""
+    name, missed = tool.casefold(), set(unread)
+    patched = patched_files(line[:MAX_LINE]) or patched_files(text[:MAX_LINE])
+    named = (*paths, *patched)
+    if len(named) > MAX_PATHS or any(each.count("/") > MAX_DEPTH for each in named):
+        missed.add("path")
+    if patched or name == PATCHES:  # it may name more files in what was not read
+        missed.update("path" for each in ("command", "words") if each in unread)
+    segments = tuple(path_segments(each, directory) for each in named[:MAX_PATHS])
+    read = shell_line(line) if name in tool_names().shells else ShellLine((), is_whole=True)
+    if not read.is_whole:
+        missed.add("command")
+    return ToolCall(name, read.commands, segments, text.casefold(), PATCHES if patched else name, frozenset(missed))
 
 
 # Reading a trigger.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -54,8 +54,8 @@ MAX_WRAPPED = 250_000
 answer or a summary, which are cut in the middle where they are kept."""
 
 
-MAX_TOOL_TEXT = 16_384
-"""Characters of all that a tool is given which are looked at; rules are about what is short."""
+MAX_TOOL_TEXT = 131_072
+"""Characters of all that a tool is given which are looked at."""
 
 MAX_TOOL_LINE = 131_072
 """Characters of a shell line that are looked at: a command may follow the whole text of a file."""
@@ -64,15 +64,20 @@ MAX_TOOL_PATHS = 50
 """Paths of one call, and words of a command that is sent as a list, that are read."""
 
 
+ToolPart: TypeAlias = Literal["tool", "command", "path", "words"]
+"""Parts of a call, by the kinds of triggers that are compared with them."""
+
+
 class ToolUse(msgspec.Struct, frozen=True):
     """A call of a tool that is about to be made. `id`: the host's name of the call; `line`: a shell line; `text`: all
-    that the tool is given."""
+    that the tool is given; `unread`: the parts of which a limit left something out."""
 
     name: str
     id: str = ""
     line: str = ""
     paths: tuple[str, ...] = ()
     text: str = ""
+    unread: frozenset[ToolPart] = frozenset()
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,12 +260,13 @@ def read(message: bytes, *, whole: bool = True) -> Payload | None:
     """Return the payload in a message that is not JSON-RPC, or None if it is not a hook's. Never raises.
 
     Without `whole` the message is too long or too deep to be decoded. Then, as for broken JSON, only its beginning is
-    looked at: the result has no event, but the host gets its answer.
+    looked at: the result has no event, but the host gets its answer. Of a call of a tool it has one, that says what is
+    not read: what a person enforced holds such a call too.
     """
     members = _members_of_message(message) if whole else None
     if members is None:
         broken = begins_like_a_hook(message)
-        return None if broken is None else Payload(broken, "")
+        return None if broken is None else _call_in_beginning(message) or Payload(broken, "")
     fields = Fields(members)
     found = host_of(fields)
     if found is None:
@@ -268,6 +274,37 @@ def read(message: bytes, *, whole: bool = True) -> Payload | None:
     host, name = found
     moment = MOMENTS[host].get(name)
     return Payload(host, name, None if moment is None else _event(host, name, moment, fields))
+
+
+def _call_in_beginning(message: bytes) -> Payload | None:
+    """The call of a tool in a message that cannot be read as a whole; None for another event."""
+    members = _members_of_message(_first_members(message[:BEGINNING]))
+    fields = Fields(members or {})
+    host, name = host_of(fields) or (Host.CLAUDE_CODE, "")
+    if MOMENTS[host].get(name) is not Moment.TOOL_USE:
+        return None
+    return Payload(host, name, _event(host, name, Moment.TOOL_USE, fields, whole=False))
+
+
+_PIECE = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
+_DEEP: Final = 64
+"""Levels of a member's value that are read where a message as a whole is not."""
+
+
+def _first_members(beginning: bytes) -> bytes:
+    """Return the members of an object that are whole in its beginning, as an object."""
+    depth, end = 0, 1
+    for found in _PIECE.finditer(beginning):
+        match found[0]:
+            case b"{" | b"[":
+                depth += 1
+            case b"}" | b"]":
+                depth -= 1
+            case b"," if depth == 1:
+                end = found.start()
+        if not 0 < depth < _DEEP:
+            break
+    return beginning[:end] + b"}"
 
 
 def _members_of_message(message: bytes) -> dict[str, msgspec.Raw] | None:
@@ -283,7 +320,7 @@ def _members_of_message(message: bytes) -> dict[str, msgspec.Raw] | None:
     return found
 
 
-def _event(host: Host, name: str, moment: Moment, fields: Fields) -> HookEvent:
+def _event(host: Host, name: str, moment: Moment, fields: Fields, *, whole: bool = True) -> HookEvent:
     if host is Host.WINDSURF:
         fields = fields.with_layer("tool_info")
     elif host is Host.CLINE:
@@ -304,7 +341,7 @@ def _event(host: Host, name: str, moment: Moment, fields: Fields) -> HookEvent:
         again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
         takes_context=name in TAKES_CONTEXT[host],
         asks=moment is Moment.TOOL_USE and host in ASKS,
-        tool=_tool(fields) if moment is Moment.TOOL_USE else None,
+        tool=_tool(fields, whole=whole) if moment is Moment.TOOL_USE else None,
     )
 
 
@@ -316,21 +353,38 @@ _PATH: Final = (
 _CALL: Final = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id")
 
 
-def _tool(fields: Fields) -> ToolUse:
-    """Read what a tool is about to be given; however much that is, only its beginning."""
-    raw = next((each for name in _INPUT if (each := fields.raw(name)) is not None), None)
-    given = Fields((None if raw is None else _object_of(raw)) or {})
-    line = given.text(*_LINE, most=MAX_TOOL_LINE) or " ".join(
-        map(_quoted, next(filter(None, (given.texts(name, MAX_TOOL_PATHS) for name in _LINE)), ()))
-    )
-    paths = [found for name in _PATH if (found := given.text(name, most=MAX_PATH))]
-    paths += [found for name in ("paths", "file_paths") for found in given.texts(name, MAX_TOOL_PATHS)]
+def _tool(fields: Fields, *, whole: bool) -> ToolUse:
+    """Read what a tool is about to be given; however much that is, only its beginning. `whole`: `fields` has all that
+    the host sent."""
+    name = fields.text(*_TOOL, most=MAX_NAME)
+    raw = next((each for key in _INPUT if (each := fields.raw(key)) is not None), None)
+    members = None if raw is None else _object_of(raw)
+    if members is None:  # a text, as tools without a schema are given
+        sent = "" if raw is None else _text_of(raw)
+        line, text, paths, is_whole = sent, sent[:MAX_TOOL_TEXT], list[str](), len(sent) <= MAX_TOOL_TEXT
+        is_read = bool(sent) or (whole and (raw is None or bytes(raw) in (b"null", b'""')))
+    else:
+        given = Fields(members)
+        line = given.text(*_LINE, most=MAX_TOOL_LINE + 1) or " ".join(
+            map(_quoted, next(filter(None, (given.texts(key) for key in _LINE)), ()))
+        )
+        paths = [found for key in _PATH if (found := given.text(key, most=MAX_PATH + 1))]
+        paths += [found for key in ("paths", "file_paths") for found in given.texts(key)]
+        text, is_whole = given.all_text(MAX_TOOL_TEXT)
+        is_read = True
+    missed: dict[ToolPart, bool] = {
+        "tool": not name,
+        "command": not is_read or len(line) > MAX_TOOL_LINE,
+        "path": not is_read or len(paths) > MAX_TOOL_PATHS or any(len(each) > MAX_PATH for each in paths),
+        "words": not is_read or not is_whole,
+    }
     return ToolUse(
-        name=fields.text(*_TOOL, most=MAX_NAME),
+        name=name,
         id=fields.text(*_CALL, most=MAX_NAME),
         line=line[:MAX_TOOL_LINE],
         paths=tuple(each[:MAX_PATH] for each in paths[:MAX_TOOL_PATHS]),
-        text=given.all_text(MAX_TOOL_TEXT),
+        text=text,
+        unread=frozenset(part for part, is_missed in missed.items() if is_missed),
     )
 
 
@@ -508,26 +562,26 @@ class Fields:
         """Return the member as it was sent."""
         return self._members.get(name)
 
-    def texts(self, name: str, most: int) -> tuple[str, ...]:
-        """Return the first texts of a list."""
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the texts of a list."""
         try:
             items = _elements.decode(self._members.get(name, b""))
         except MALFORMED:
             return ()
-        return tuple(filter(None, map(_text_of, items[:most])))
+        return tuple(filter(None, map(_text_of, items)))
 
-    def all_text(self, most: int) -> str:
-        """Return the beginning of all values, texts as they read and the others as JSON, a line each."""
-        found, left = [], most
+    def all_text(self, most: int) -> tuple[str, bool]:
+        """Return the beginning of all values, texts as they read and the others as JSON, a line each; and True if
+        that is all."""
+        found, left = list[str](), most
         for raw in self._members.values():
             if left <= 0:
-                break
-            sent = memoryview(raw)[: 4 * left]
-            text = _text_of(raw) if len(sent) == len(memoryview(raw)) else ""
-            text = (text or bytes(sent).decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " "))[:left]
-            found.append(text)
+                return "\n".join(found), False
+            sent = bytes(memoryview(raw)[: 6 * left + 2])  # an escape of one character has six
+            text = _text_of(raw) or sent.decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " ")
+            found.append(text[:left])
             left -= len(text) + 1
-        return "\n".join(found)
+        return "\n".join(found), left >= -1
 
     def with_layer(self, name: str) -> Fields:
         """Return these fields and, taking precedence, those of the object of that name."""

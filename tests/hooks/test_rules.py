@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.rules import MAX_HELD
 from mnemond.mcp import tools
-from mnemond.wire.hook_payload import HookEvent, Host, Moment, ToolUse
+from mnemond.wire.hook_payload import HookEvent, Host, Moment, ToolUse, read
 from mnemond.wire.hooks import HookReply, Verdict
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, Desk, desk
@@ -183,6 +184,53 @@ async def test_deny_refuses_every_time_and_ask_asks(tmp_path: Path) -> None:
             other = ToolUse("Bash", line=f"git push {_}")
             assert isinstance(await before(over, other, asks=False), Verdict)
             assert await before(over, other, asks=False) == ""
+
+
+LONG = [
+    ":;" * 5_000 + "quux now", "x" * 20_000 + "; quux now", ": '" + "x" * 200_000 + "'; quux now",
+    "".join(f"a{number};" for number in range(2_000)) + "quux now", "echo " + "a " * 60_000 + "; quux now",
+    '"$(' * 40 + "quux now",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LONG)
+async def test_no_length_gets_a_call_past_what_is_denied(tmp_path: Path, line: str) -> None:
+    """Read as a host sends it; a rule that is only told is silent about what it does not see."""
+    sent = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}
+    found = read(json.dumps(sent).encode())
+    assert found is not None
+    assert found.event is not None
+    assert found.event.tool is not None
+    async with desk(tmp_path) as over:
+        rule = await over.remember("Never run quux", when=["Bash:quux*"])
+        await over.remember("Of another tool", when=["Edit:quux*"])
+        await enforce(over, rule, "deny")
+        for _ in range(2):
+            said = await before(over, found.event.tool)
+            assert isinstance(said, Verdict)
+            assert said.decision == "deny"
+            assert "Never run quux" in said.reason
+            assert "Of another tool" not in said.reason
+
+
+async def test_a_call_that_is_not_read_whole_is_held_by_what_is_enforced_alone(tmp_path: Path) -> None:
+    cut = ToolUse("Bash", unread=frozenset({"command"}))
+    async with desk(tmp_path) as over:
+        rule = await over.remember("Never run quux", when=["Bash:quux*"])
+        assert await before(over, cut) == ""
+        await enforce(over, rule, "ask")
+        assert await before(over, ToolUse("Edit", unread=frozenset({"path"}))) == ""
+        said = await before(over, cut)
+        assert isinstance(said, Verdict)
+        assert said.decision == "ask"
+        assert "- the call is too long to be read whole; rule: Never run quux" in said.reason.splitlines()
+        for _ in range(2):  # where a host cannot ask, the next call may be another one
+            said = await before(over, cut, host=Host.CODEX, asks=False)
+            assert isinstance(said, Verdict)
+            assert said.decision == "deny"
+    async with desk(tmp_path) as over:  # a stop writes what is pending
+        (listed,) = (await over.does("rules.list")).rules
+        assert (listed.matched, listed.shown) == (0, 3)
 
 
 async def test_only_a_person_at_a_terminal_enforces(tmp_path: Path) -> None:

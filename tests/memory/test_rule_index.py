@@ -10,7 +10,7 @@ import pytest
 from mnemond.memory.rule_index import MAX_RULES, RuleIndex, belongs
 from mnemond.memory.rules import joined_triggers, revised_triggers
 from mnemond.model.memory import Enforcement, Insight, Scope, Trigger, TriggerState
-from mnemond.text.triggers import tool_call
+from mnemond.text.triggers import ToolCall, tool_call
 
 AT = "2026-01-01T00:00:00.000000Z"
 
@@ -82,6 +82,59 @@ def test_what_a_person_enforced_stays_when_triggers_are_given_anew() -> None:
     )  # fmt: skip
     assert joined_triggers([Trigger("Bash:a", state="proposed")], [Trigger("Bash:a")]) == (Trigger("Bash:a"),)
     assert joined_triggers([Trigger("Bash:a")], [Trigger("Bash:a", "ask")]) == (Trigger("Bash:a", "ask"),)
+
+
+def test_rules_that_are_told_take_nothing_from_those_that_are_enforced() -> None:
+    line = "\n".join(f"step {number}" for number in range(500)) + "\nquux now"
+    told = [rule(f"Bash:*a*b*c*d*{number}*e*f", number) for number in range(4_000)]
+    (found,) = RuleIndex([*told, rule("Bash:*quux*", 9_999, "deny")]).matching(tool_call("Bash", line, (), line))
+    assert (found.id, found.unread) == ("id-9999", False)
+
+
+UNREAD = tool_call("Bash", ":\n" * 30_000, (), "", unread=frozenset({"path", "words"}))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "holds"),
+    [
+        ("Bash:quux*", True), ("*:quux/**", True), ("words:quux", True), ("Edit:quux*", False), ("Edit", False),
+        ("mcp__x:quux", False), ("Read:quux/**", False),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_of_a_call_is_held_by_what_a_person_enforced(pattern: str, holds: bool) -> None:
+    found = RuleIndex([rule(pattern, 1, "deny"), rule(pattern, 2)]).matching(UNREAD)
+    assert [(each.id, each.unread) for each in found] == ([("id-1", True)] if holds else [])
+
+
+def test_one_that_fits_comes_before_one_that_may() -> None:
+    rules = [rule("words:quux", 1, "deny", importance=5), rule("Bash", 2, "deny")]
+    assert [each.id for each in RuleIndex(rules).matching(UNREAD)] == ["id-2", "id-1"]
+
+
+def test_without_the_name_of_the_tool_all_that_is_enforced_holds() -> None:
+    call = tool_call("", "", (), "", unread=frozenset({"tool"}))
+    rules = [rule("Bash:quux*", 1, "deny"), rule("Edit:x/**", 2, "ask"), rule("mcp__a", 3, "deny"), rule("Bash", 4)]
+    assert [each.id for each in RuleIndex(rules).matching(call)] == ["id-3", "id-1", "id-2"]
+
+
+def test_enforced_rules_that_cannot_all_be_compared_hold() -> None:
+    rules = [rule(f"Bash:*a*{number}", number, "deny") for number in range(900)]
+    line = "\n".join(f"step{number}" for number in range(900))
+    assert len(RuleIndex(rules).matching(tool_call("Bash", line, (), line))) == 900
+    assert RuleIndex(rules).matching(PUSH) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        tool_call("Edit", "", ["a"] * 51, ""),
+        tool_call("Edit", "", ["a/" * 70 + "b"], ""),
+        tool_call("Bash", "apply_patch <<E\n*** Begin Patch\n*** Add File: a\n", (), "", unread=frozenset({"command"})),
+        tool_call("apply_patch", "", (), "x", unread=frozenset({"words"})),
+    ],
+)
+def test_files_that_are_not_read_are_held(call: ToolCall) -> None:
+    assert RuleIndex([rule("Edit:migrations/**", 1, "deny")]).matching(call)[0].unread
 
 
 HOSTILE: list[Callable[[int], str]] = [

@@ -104,10 +104,12 @@ def test_an_answer_that_is_none_is_not_for_the_host(directory: Path, answer: byt
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_what_is_too_long_is_not_sent(directory: Path) -> None:
+def test_of_what_is_too_long_the_beginning_is_sent_and_the_rest_is_read(directory: Path) -> None:
+    """The daemon can hold a call of which it knows the tool, and the host's write does not fail."""
+    sent = b'{"tool_name":"Bash","tool_input":"' + b"x" * (3 * hook.MAX_MESSAGE)
     with fake_daemon(directory, lambda _: ANSWER) as daemon:
-        done = ask(directory, b"[" + b" " * hook.MAX_MESSAGE + b"]")
-    assert (done.returncode, done.stdout, daemon.messages) == (0, b"", [])
+        done = ask(directory, sent)
+    assert (done.returncode, done.stdout, daemon.messages) == (0, ANSWER, [sent[: hook.BEGINNING]])
 
 
 def test_without_a_daemon_a_hook_has_one_started_once_a_minute_and_says_nothing(directory: Path) -> None:

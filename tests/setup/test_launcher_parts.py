@@ -12,6 +12,7 @@ import pytest
 
 from mnemonctl.launcher import hook, mcp
 from mnemond.hooks.sessions import STAMP
+from mnemond.wire.hook_payload import BEGINNING
 from tests.mnemonctl.daemons import fake_daemon
 
 TOUCH = b"/usr/bin/touch"
@@ -45,13 +46,18 @@ def _say(writer: int, said: bytes) -> None:
 )
 def test_a_message_ends_with_its_line_or_the_stream(said: bytes, read: bytes) -> None:
     with standard_input(said):
-        assert hook.read_stdin() == read
+        assert hook.read_stdin() == (read, True)
 
 
-def test_one_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_one_that_is_too_long_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook, "MAX_MESSAGE", 4)
+    monkeypatch.setattr(hook, "BEGINNING", 2)
     with standard_input(b"12345"):
-        assert hook.read_stdin() == b""
+        assert hook.read_stdin() == (b"12", False)
+
+
+def test_the_daemon_looks_at_as_much_of_a_beginning() -> None:
+    assert hook.BEGINNING == BEGINNING
 
 
 def test_the_age_of_a_process_is_known_or_nothing() -> None:

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.shell_commands import MAX_COMMANDS, commands_of
+from mnemond.text.shell_commands import MAX_COMMANDS, MAX_DEPTH, MAX_LINE, MAX_NESTED, MAX_RUN, MAX_TOKENS, shell_line
 from mnemond.text.triggers import tool_call
+
+
+def commands_of(line: str) -> list[str]:
+    """The commands of a line."""
+    return list(shell_line(line).commands)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,24 @@ from mnemond.text.triggers import tool_call
         # after the text of a file
         "cat > f <<'E'\n" + "it's \"x\n" * 9_000 + "E\ngit push", "cat <<A <<B\na\nA\nb\nB\ngit push",
         "cat <<-E\n\tx\n\tE\ngit push", "cat <<E && git push\nx\nE",
+        # after much else
+        ":;" * 5_000 + "git push", "x " * 9_999 + "; git push", ": " + "'a'" * 20_000 + "\ngit push",
+        "\n".join(f"echo {number}" for number in range(900)) + "\ngit push",
+        # written otherwise
+        "$'\\x67it' push", "g$'\\151't push", "$'\\u0067it' push", "gi\\\nt push", "g''i\"\"t push", "git\tpush\r\n",
+        # in a variable of the line
+        "X=git; $X push", 'X="git push" && ${X}', "export X=git\n$X push", "X='git push'; eval \"$X\"",
+        "A=1 X=/usr/bin/git; sudo $X push", "X='git push'; bash -c \"$X\"",
+        # by a shell's input
+        "echo git push | sh", "printf 'ls\\ngit push\\n' | sudo bash -s", "cat <<E | bash\ngit push\nE",
+        "echo git push |& sh -",
+        "bash -s -- x <<E\ngit push\nE", "bash /dev/stdin <<< 'git push'",
+        # by more programs
+        "trap 'git push' EXIT", "su - ana -c 'git push'", "flock /tmp/l -c 'git push'",
+        "script -q -c 'git push' /dev/null",
+        "env -S 'git push'", "xargs -I{} sh -c 'git push {}'", "busybox sh -c 'git push'", "strace -f -o x git push",
+        "chroot /x git push", "taskset 1 git push", "uv run git push", "poetry run -- git push", "npx git push",
+        "sh -c 'find . -exec git push \\;'", "bash -c \"bash -c 'bash -c \\\"git push\\\"'\"",
     ],
 )  # fmt: skip
 def test_a_push_is_seen(line: str) -> None:
@@ -55,7 +78,8 @@ def test_a_push_is_seen(line: str) -> None:
         "git pull", "echo git push", "echo 'git push'", 'echo "a; git push"', "git commit -m 'x; git push'",
         "git stash push", "git log --grep push", "grep 'git push' x", "ls # git push", "ls # ; git push",
         "cat <<E\ngit push\nE", "cat <<E\n$(x)\ngit push\nE\nls", "git\npush", "cat git push", "> git push",
-        "echo a#b; ls", "echo $((1+2)) push", "# git push; git push",
+        "echo a#b; ls", "echo $((1+2)) push", "# git push; git push", "command -v git push", "X=git; echo $X push",
+        "X='git push'", "echo git push | cat", "echo git push || sh", "X=git; '$Y' push",
     ],
 )  # fmt: skip
 def test_what_is_only_said_is_no_push(line: str) -> None:
@@ -87,6 +111,19 @@ def test_commands_of_a_line(line: str, commands: list[str]) -> None:
     assert commands_of(line) == commands
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x" * (MAX_LINE + 1), "a " * MAX_TOKENS, "".join(f"a{number};" for number in range(MAX_COMMANDS + 1)),
+        '"$(' * (MAX_DEPTH + 1) + "git push", "eval " * (MAX_NESTED + 2) + "git push", "find -exec a " * (MAX_RUN + 1),
+        "echo '" + ":;" * (MAX_TOKENS // 2) + "git push' | sh",
+    ],
+)  # fmt: skip
+def test_a_line_says_that_a_limit_left_something_out(line: str) -> None:
+    assert not shell_line(line).is_whole
+    assert shell_line(line[: len(line) // 4]).is_whole
+
+
 @given(st.text("git push'\"`$()<>\\;&|\n#E-c ", max_size=120) | st.text(max_size=300))
 def test_any_line_is_read(line: str) -> None:
     found = commands_of(line)
@@ -99,7 +136,9 @@ def test_any_line_is_read(line: str) -> None:
     [
         "a", " ", "'", '"', "\\", '\\"', "(", "$(", "`", "$", "#", "# ", "> ", "&", ";", "a;", "a=", "A=1 ", "env ",
         "sudo -u ", "<<E ", "<<A\n", "eval ", "eval '", "bash -c '", "sh -c ", "find -exec ", "-exec ", "git -c ",
-        "`git ", "edit migrations/", "git push ",
+        "`git ", "edit migrations/", "git push ", "\\a", "$'a", "$'\\x41", "X=y;$X ", "X=y eval $X;",
+        "echo a|sh|", "|", "su -c '",
+        "trap ", "uv run ", "''", "cat<<E|sh\n",
     ],
 )  # fmt: skip
 def test_hostile_lines_take_linear_time(piece: str) -> None:
