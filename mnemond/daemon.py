@@ -63,6 +63,7 @@ from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
+from mnemond.jobs.summaries import SummaryDeps
 from mnemond.llm.budget import FILE as USAGE_FILE
 from mnemond.llm.budget import MAX_USAGE, Budget
 from mnemond.llm.client import ModelReader, ThreadReader, target_of
@@ -130,7 +131,7 @@ class Daemon:
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._build_scheduler(config, clock, identities)
-        self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
+        self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._briefs = Briefs(self.open_stores, clock)
@@ -188,17 +189,25 @@ class Daemon:
         contexts = extraction_contexts(lambda: self.open_stores)
         extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
         answering = ResolveDeps(contexts, identities.own, one_active)
+        summing_up = SummaryDeps(self.settings.config)
         if self.reader is not None and self._model is not None:
             answering = msgspec.structs.replace(
                 answering, asks=self.reader.ask,
                 relation_prompt=partial(self._model.prompt, "classify_conflict"),
                 merge_prompt=partial(self._model.prompt, "merge_facts"),
             )  # fmt: skip
-        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering)
+            summing_up = SummaryDeps(
+                self.settings.config, self.reader.ask, partial(self._model.prompt, "rolling_summary")
+            )
+        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
         )
+
+    def _exchange_kept(self, store: str) -> None:
+        self.scheduler.hurry(store, "extract")
+        self.scheduler.hurry(store, "rolling_summary")
 
     def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)

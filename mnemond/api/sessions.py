@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 
+import msgspec
 from msgspec import UNSET
 
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_sessions import (
+    ConversationSummary,
     FeedbackParams,
     SessionShowParams,
     SessionShowResult,
@@ -21,8 +23,9 @@ from mnemond.memory.feedback import Judgement, propose_judgement
 from mnemond.memory.history import NO_SUBJECT, subjects
 from mnemond.model.changes import Showing
 from mnemond.model.outcomes import FeedbackResult
-from mnemond.store import insights, showings
+from mnemond.store import conversations, insights, showings
 from mnemond.store.connection import Connection
+from mnemond.store.conversations import RollingSummary
 from mnemond.wire.dispatch import Call, handles
 
 
@@ -56,7 +59,15 @@ def _sessions(connection: Connection, session: str, limit: int) -> list[SessionV
         rows.setdefault(row.session, []).append(row)
     chosen = dict(list(rows.items())[:limit])
     memories = _memories(connection, {row.insight_id for each in chosen.values() for row in each})
-    return [_view(name, list(reversed(each)), memories) for name, each in chosen.items()]
+    found = [_view(name, list(reversed(each)), memories) for name, each in chosen.items()]
+    summaries = {it.conversation_id: _summary(it) for it in conversations.newest(connection, session)}
+    found = [msgspec.structs.replace(each, summary=summaries.pop(each.id, None)) for each in found]
+    others = [SessionView(name, "", 0, [], summary) for name, summary in summaries.items() if name not in rows]
+    return [*found, *others][:limit]
+
+
+def _summary(it: RollingSummary) -> ConversationSummary:
+    return ConversationSummary(it.text, it.updated_at, it.generator, it.reason)
 
 
 def _view(name: str, rows: list[Showing], memories: dict[str, ShownMemory]) -> SessionView:

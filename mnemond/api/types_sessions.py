@@ -48,18 +48,30 @@ class Shown(msgspec.Struct, frozen=True):
     memories: list[ShownMemory]
 
 
+class ConversationSummary(msgspec.Struct, frozen=True):
+    """What a conversation was about until then, one sentence a line. `generator`: "rules", whose sentences are its own,
+    or a model's name; `reason`: why the rules made it although a model is configured."""
+
+    text: str
+    updated_at: str
+    generator: str
+    reason: str = ""
+
+
 class SessionView(msgspec.Struct, frozen=True):
-    """One session, by the id of its host, or the name of a host that sends none. `shown`: the oldest first."""
+    """One session, by the id of its host, or the name of a host that sends none. `shown`: the oldest first. `host` is
+    empty for a session that was shown nothing and only has a summary."""
 
     id: str
     host: str
     tokens: int
     shown: list[Shown]
+    summary: ConversationSummary | None = None
 
 
 class SessionShowResult(Result, frozen=True, kw_only=True):
-    """Sessions, that with the newest event first. Memories are looked up for this answer: no text of them is kept with
-    a session, and none of its prompts."""
+    """Sessions, that with the newest event first, then those that only have a summary. Memories are looked up for this
+    answer: with a session no text of them is kept."""
 
     sessions: list[SessionView]
 

@@ -8,6 +8,7 @@ import msgspec
 
 from mnemond.api import types_sessions
 from mnemond.api.types_sessions import (
+    ConversationSummary,
     HookPreviewResult,
     PreviewMemory,
     SessionShowResult,
@@ -39,15 +40,24 @@ def _session_show(result: SessionShowResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.id) for each in result.sessions))
     if not result.sessions:
-        return lines("no session was shown a memory of this store")
+        return lines("no session was shown a memory of this store, and none has a summary")
     return "\n".join(_session(each, style) for each in result.sessions)
 
 
 def _session(session: SessionView, style: Style) -> str:
+    shown = f"{one_line(session.host)}, {plural(session.tokens, 'token')} in all" if session.shown else "shown nothing"
     return lines(
-        f"{style.strong(one_line(session.id))}  {one_line(session.host)}, {plural(session.tokens, 'token')} in all",
-        *(line for shown in session.shown for line in _shown(shown, style)),
+        f"{style.strong(one_line(session.id))}  {shown}",
+        *(line for each in session.shown for line in _shown(each, style)),
+        *(_summary(session.summary, style) if session.summary is not None else ()),
     )
+
+
+def _summary(summary: ConversationSummary, style: Style) -> list[str]:
+    by = "its own sentences" if summary.generator == "rules" else f"by {one_line(summary.generator)}"
+    why = [style.faint(f"    {one_line(summary.reason)}")] if summary.reason else []
+    said = [row("    ", line, style) for line in summary.text.split("\n")]
+    return [f"  {second(summary.updated_at)}  summary ({by})", *said, *why]
 
 
 def _shown(shown: Shown, style: Style) -> list[str]:
@@ -71,7 +81,8 @@ SESSION_SHOW = Command(
     words=Words("[ID]", ("id",), optional=True, what="the id of a session"),
     details=(
         "A session is named by its host: Claude Code shows the id in /status, Codex in the name of its file.",
-        "The texts are looked up when they are shown: with a session neither prompts nor memories are kept.",
+        "The texts are looked up when they are shown: with a session no memories are kept.",
+        "A session of ten messages and more has a summary (extraction.rolling_summary).",
         "The newest 2,000 memories that were shown are listed, a second after they were.",
     ),
     render=_session_show,

@@ -9,11 +9,12 @@ import trio
 
 from mnemond.api.store_access import OpenStores
 from mnemond.clock import Clock
-from mnemond.hooks.prompt_text import Part
+from mnemond.hooks.prompt_text import Block, Part
 from mnemond.model.answers import InsightView, insight_view
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
+from mnemond.store.conversations import RULES, RollingSummary
 from mnemond.text.prompt_escape import inert
 from mnemond.wire.deferred import in_thread
 
@@ -84,6 +85,19 @@ def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> li
         Part(decisions, list(map(insight_view, selected.decisions))),
         Part("What else matters:", list(map(insight_view, selected.others))),
     ]
+
+
+SUMMARY_SHARE: Final = 0.3
+"""Part of a brief for the summary of the conversation: its 1,200 characters fit into the usual 4,000."""
+
+
+def conversation_so_far(summary: RollingSummary | None, project: str | None) -> list[Block]:
+    """Return the summary of a conversation that was compacted, if it belongs to this project."""
+    if summary is None or summary.project != (project or ""):
+        return []
+    by = "its own sentences" if summary.generator == RULES else "by a model"
+    heading = f"This conversation before, until {summary.updated_at[:16]} ({by}):"
+    return [Block(heading, summary.text.split("\n"), SUMMARY_SHARE)]
 
 
 def to_decide(pending: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,7 +23,7 @@ from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.budget import NOTHING, Candidate, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
-from mnemond.hooks.prompt_text import PromptText, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import Block, PromptText, brief, render_prompt_memories
 from mnemond.hooks.rules import RuleGuard
 from mnemond.hooks.sessions import (
     CLEARED,
@@ -47,6 +48,7 @@ from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.profiles import MNEMOND
+from mnemond.store.conversations import rolling_summary
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, without_command, without_echoes
@@ -179,7 +181,8 @@ class AgentMemory:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
         begun_s = self._stopwatch()
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
-        offer = await self.offer_brief(about, place, session, call)
+        compacted = event.session if event.source == COMPACTED else ""
+        offer = await self.offer_brief(about, place, session, call, compacted)
         session.brief_pending = not self._is_in_time(begun_s, call)
         if not session.brief_pending:
             session.briefed = True
@@ -188,8 +191,11 @@ class AgentMemory:
             self._note(event, "brief", place, offer)
         return offer.rendered.text
 
-    async def offer_brief(self, about: str, place: Place, session: AgentSession, call: Call) -> Offer:
-        """Return what a session begins with; `about`: what is being done, empty if nothing is known of it."""
+    async def offer_brief(
+        self, about: str, place: Place, session: AgentSession, call: Call, compacted: str = ""
+    ) -> Offer:
+        """Return what a session begins with; `about`: what is being done, empty if nothing is known of it. `compacted`:
+        the conversation that goes on after a compaction, whose summary belongs to it."""
         selected = await self._briefs.select(place.store, place.project)
         found = await self.considered(about, place, call) if about else []
         least = unasked.BESIDE * self._settings.min_probability  # they are shown beside the brief
@@ -199,8 +205,9 @@ class AgentMemory:
         warm = self._open_stores.warm(place.store)
         waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
         opening, nonce = self._prompts.opening() + waiting, self._nonce()
+        blocks = [] if warm is None or not compacted else await in_task(_so_far, warm, compacted, place)
         fitted = fit_brief(
-            lambda most: brief(opening, parts, nonce, most, selected.against), self._settings, session.spent
+            lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )
         why = briefing.reasons(parts)
         return Offer(fitted.rendered, fitted.tokens, [why[it.id] for it in fitted.rendered.shown], [], [])
@@ -398,6 +405,20 @@ class AgentMemory:
         await self._queue.keep(warm, exchange)
 
 
+SUMMARY_S: Final = 0.1
+"""Seconds that a brief waits for the summary of a conversation: a store that is being written answers later."""
+
+
+async def _so_far(warm: OpenStore, conversation: str, place: Place) -> list[Block]:
+    """Return the summary of a conversation for a brief; none if the store is busy or cannot be read."""
+    if not warm.config.extraction.rolling_summary:
+        return []
+    with trio.move_on_after(SUMMARY_S), suppress(MnemonError):
+        found = await warm.store.read(lambda it: rolling_summary(it, conversation))
+        return briefing.conversation_so_far(found, place.project)
+    return []
+
+
 def probability_of(hit: RecallHit, pieces: int) -> float:
     """Return how probable it is that a prompt of so many pieces needs a memory that one of them found; 0 for a result
     that was not judged."""
@@ -470,7 +491,8 @@ class ExchangeQueue:
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
         if not warm.config.extraction.enabled:
             return Queued(kept=False, op_id=identity.op_id)
-        queued = await submitted(warm, propose_queueing(exchange, identity), Queued)
+        summarised = warm.config.extraction.rolling_summary
+        queued = await submitted(warm, propose_queueing(exchange, identity, summarised=summarised), Queued)
         if queued.kept:
             self._on_kept(warm.store.name)
         return queued

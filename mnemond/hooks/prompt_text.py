@@ -53,6 +53,14 @@ class Part(msgspec.Struct, frozen=True):
     memories: Sequence[InsightView]
 
 
+class Block(msgspec.Struct, frozen=True):
+    """Lines of a text under a heading, which have room for a `share` of the characters at most."""
+
+    heading: str
+    lines: Sequence[str]
+    share: float
+
+
 class PromptText(msgspec.Struct, frozen=True):
     """A text, the memories in it, and those of them whose whole text is in it."""
 
@@ -74,9 +82,14 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
 
 
 def brief(
-    opening: str, parts: Sequence[Part], nonce: str, most: int, against: Mapping[str, Sequence[str]] | None = None
+    opening: str,
+    parts: Sequence[Part],
+    nonce: str,
+    most: int,
+    against: Mapping[str, Sequence[str]] | None = None,
+    blocks: Sequence[Block] = (),
 ) -> PromptText:
-    """Return the opening and the memories of each part, none twice, in at most `most` characters.
+    """Return the opening, the blocks, and the memories of each part, none twice, in at most `most` characters.
 
     Each part has room for an equal share; what the others need less is filled in the order of the parts. `against`: for
     the ids of memories those of older ones that they may contradict.
@@ -84,6 +97,8 @@ def brief(
     opening = opening if units(opening) <= most else ""
     head = f"Between the marks stands {DATA}.\n"
     page = _Page(most - units(opening) - units(head) - _fence_units(nonce))
+    for block in blocks:
+        page.add_block(block, int(block.share * most))
     parts = _without_repetitions(parts)
     ids = [it.id for part in parts for it in part.memories]
     refs = dict(zip(ids, references(ids), strict=True))
@@ -95,7 +110,7 @@ def brief(
         + sum(units(marks) + units(it.content[:MAX_IN_BRIEF]) + 1 for marks, it in each)
         for part, each in zip(parts, lines, strict=True)
     ]
-    rooms = _rooms(needs, page.left)
+    rooms = _rooms(needs, page.left) if parts else []
     page.left = 0
     for part, each, room in zip(parts, lines, rooms, strict=True):
         page.left += room  # and what the parts before did not use
@@ -140,6 +155,19 @@ class _Page:
         self.lines: list[str] = []
         self.shown: list[InsightView] = []
         self.whole: list[InsightView] = []
+
+    def add_block(self, block: Block, most: int) -> None:
+        """Add the heading and the first lines that fit into `most` characters; nothing if not even one does."""
+        room = min(most, self.left) - units(block.heading) - 1
+        lines: list[str] = []
+        for line in map(inert, block.lines):
+            if units(line) + 1 > room:
+                break
+            room -= units(line) + 1
+            lines.append(line)
+        if lines:
+            self.lines += [block.heading, *lines]
+            self.left -= sum(units(line) + 1 for line in (block.heading, *lines))
 
     def add(self, marks: str, it: InsightView, most: int) -> bool:
         """Add a memory, cut if need be; return False if there was no room for it."""

@@ -10,6 +10,7 @@ from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
+from mnemond.jobs.summaries import RollingSummaries, SummaryDeps
 from mnemond.memory.retention import (
     IMPORTANCE_TOLERANCE,
     candidates,
@@ -235,13 +236,20 @@ MIN_S: Final = 60.0
 
 
 def jobs_of(
-    config: Config, config_of: Callable[[str], Config], copy: Copy, reading: ExtractDeps, answering: ResolveDeps
+    config: Config,
+    config_of: Callable[[str], Config],
+    copy: Copy,
+    reading: ExtractDeps,
+    answering: ResolveDeps,
+    summing_up: SummaryDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
-    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews."""
+    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews, `summing_up`
+    for summaries of conversations."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
+        RollingSummaries(_interval(lifecycle.extract_interval), summing_up),
         ResolveReviews(answering),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),

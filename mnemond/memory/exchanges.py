@@ -314,16 +314,25 @@ def _hash(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def propose_queueing(exchange: QueuedExchange, identity: WriteContext) -> Proposal:
-    """Propose the write. The exchange is tidied in the writer's thread, off the event loop."""
-    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity))
+def propose_queueing(exchange: QueuedExchange, identity: WriteContext, *, summarised: bool = True) -> Proposal:
+    """Propose the write. The exchange is tidied in the writer's thread, off the event loop. `summarised`: its
+    conversation gets a summary."""
+    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, summarised))
 
 
-def _decide_queueing(exchange: QueuedExchange, identity: WriteContext, view: View) -> ChangeSet:
+def _decide_queueing(exchange: QueuedExchange, identity: WriteContext, summarised: bool, view: View) -> ChangeSet:
     tidy = tidied(exchange)
     known = is_known(view.connection, tidy.exchange.key)
     empty = not (tidy.exchange.prompt.strip() or tidy.exchange.reply.strip())
     kept = not (known or empty)
     outcome = Queued(kept=kept, redacted=list(tidy.redacted), op_id=identity.op_id)
-    queue = (QueueExchange(identity.id, tidy.exchange),) if kept else ()
+    messages = _to_sum_up(tidy.exchange) if kept and summarised else ()
+    queue = (QueueExchange(identity.id, tidy.exchange, messages),) if kept else ()
     return msgspec.structs.replace(identity.change_set(METHOD, (), outcome, operation=""), queue=queue)
+
+
+def _to_sum_up(said: QueuedExchange) -> tuple[tuple[str, str], ...]:
+    """Return the messages of an exchange, shortened, for the summary of its conversation."""
+    if not said.conversation_id or said.kind == "summary":
+        return ()
+    return tuple((each.role, shortened(each.content, MAX_EARLIER)) for each in _messages_of(said))

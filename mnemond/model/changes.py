@@ -219,10 +219,14 @@ Change = (
 
 
 class QueueExchange(msgspec.Struct, frozen=True, tag=True):
-    """Append an exchange, with its secrets redacted, to the queue of extraction. Ignored if its key is known."""
+    """Append an exchange, with its secrets redacted, to the queue of extraction. Ignored if its key is known.
+
+    `messages`, (role, text): what of it the summary of its conversation will cover.
+    """
 
     id: str
     exchange: QueuedExchange
+    messages: tuple[tuple[str, str], ...] = ()
 
 
 class SettleFact(msgspec.Struct, frozen=True, tag=True):

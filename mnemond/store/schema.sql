@@ -198,7 +198,7 @@ CREATE TABLE messages(
   name TEXT,
   content TEXT NOT NULL,
   created_at TEXT NOT NULL
-) STRICT;
+, project TEXT) STRICT;
 CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
 
 CREATE TABLE rolling_summaries(
@@ -206,7 +206,7 @@ CREATE TABLE rolling_summaries(
   summary TEXT NOT NULL,
   upto_message_id INTEGER NOT NULL,
   updated_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+, project TEXT, generator TEXT NOT NULL DEFAULT 'rules', reason TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE core_summaries(
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -39,7 +39,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.store import edges, exchanges, history, insights, meta, operations, purge, reviews, showings
+from mnemond.store import conversations, edges, exchanges, history, insights, meta, operations, purge, reviews, showings
 from mnemond.store.connection import Connection, NoSavepointError
 from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
@@ -339,6 +339,7 @@ class _Application:
         if change.successor is not None and change.moves:
             self._active(change.successor)
         insights.retire(self._connection, change, self._now)
+        conversations.leave_out(self._connection, before, change)
         links = edges.touching(self._connection, change.id)
         edges.remove_all(self._connection, links)
         self._effect(change, change.id)

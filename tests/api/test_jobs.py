@@ -28,6 +28,7 @@ from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
 from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
+from mnemond.jobs.summaries import SummaryDeps
 from mnemond.model.memory import format_us
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
@@ -35,9 +36,8 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "resolve", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry",
-    "review_expiry", "checkpoint",
-    "vacuum", "backup",
+    "extract", "rolling_summary", "resolve", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim",
+    "operations_expiry", "review_expiry", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 
@@ -52,7 +52,9 @@ class Office:
         self.config = Config()
         reading = Reading(extraction_contexts(lambda: self.open_stores), over.identities.own, over._guard)
         answering = ResolveDeps(reading.desk, over.identities.own, one_active)
-        jobs = jobs_of(Config(), lambda name: self.config, self._copy, reading, answering)
+        jobs = jobs_of(
+            Config(), lambda name: self.config, self._copy, reading, answering, SummaryDeps(lambda _: self.config)
+        )
         means = JobContext(
             over.clock, over.identities.own, over._guard, job_reporter(self.log, self.feed), one_thread()
         )
@@ -148,7 +150,10 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
 async def test_a_job_that_there_is_not_is_named_with_its_neighbour(tmp_path: Path, mock_clock: MockClock) -> None:
     async with office(tmp_path) as at:
         assert (await at.run("decay-refresh")).name == "decay_refresh"
-        for name, hint in (("prun", 'did you mean "prune"?'), ("juggle", "jobs are: extract, resolve, decay_refresh")):
+        for name, hint in (
+            ("prun", 'did you mean "prune"?'),
+            ("juggle", "jobs are: extract, rolling_summary"),
+        ):
             with pytest.raises(MnemonError) as caught:
                 await at.run(name)
             assert caught.value.kind is INVALID_PARAMS
@@ -196,7 +201,7 @@ def test_intervals_are_those_of_the_configuration() -> None:
 
     def intervals(lifecycle: LifecycleSettings) -> dict[str, float]:
         config = Config(lifecycle=lifecycle)
-        jobs = (*jobs_of(config, lambda name: config, copy, unread, unread), *looks_of(config, Examiner()))
+        jobs = (*jobs_of(config, lambda name: config, copy, unread, unread, unread), *looks_of(config, Examiner()))
         return {job.name: job.interval_s for job in jobs}
 
     assert intervals(LifecycleSettings())["backup"] == 86_400

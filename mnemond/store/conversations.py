@@ -1,0 +1,231 @@
+"""The tables `messages` and `rolling_summaries`: what was said last in each conversation, and what it was about so far.
+
+A message waits until the summary of its conversation covers it, and is deleted in that transaction. Everything here
+derives from conversations and may be dropped: a purge of a memory drops all of it, since a text may have the words of
+the memory in any form; one that is forgotten or replaced takes the sentences with it that say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from mnemond.model.changes import KEPT_DAYS, RetireInsight
+from mnemond.model.memory import DAY_US, Insight, format_us
+from mnemond.store import insights
+from mnemond.store.connection import Connection
+from mnemond.text.similarity import normalised, overlap, token_set
+
+EVERY: Final = 10
+"""Messages after which a conversation is summed up (the published number of S4)."""
+
+MAX_WAITING: Final = 40
+"""Messages of one conversation that wait, the newest: where the job does not run, a summary begins with these."""
+
+MAX_MESSAGES: Final = 2_000
+"""Messages of a store that wait: with 2,000 characters each 4 MB."""
+
+MAX_SUMMARIES: Final = 500
+"""Summaries of a store, those that changed last."""
+
+SAME: Final = 0.6
+"""Share of the words of the shorter of two texts that are in the other, from which on they say the same here. Low,
+because a sentence that is taken out of a summary without need does little harm."""
+
+RULES: Final = "rules"
+"""`generator` of a summary that no model made."""
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """A message that waits. `role`: "user" or "assistant"."""
+
+    number: int
+    role: str
+    content: str
+    created_at: str
+    project: str = ""
+
+
+class RollingSummary(msgspec.Struct, frozen=True):
+    """The summary of a conversation up to the message with the number `upto`, one sentence a line.
+
+    `generator`: "rules", or the model's name; `reason`: why the rules made it although a model is configured.
+    """
+
+    conversation_id: str
+    text: str
+    upto: int
+    updated_at: str
+    project: str = ""
+    generator: str = RULES
+    reason: str = ""
+
+
+def add(
+    connection: Connection, conversation: str, project: str, messages: Sequence[tuple[str, str]], said_at: str
+) -> None:
+    """Append messages, (role, text), to a conversation, and drop the oldest beyond the limits."""
+    for role, content in messages:
+        connection.run(
+            "INSERT INTO messages(conversation_id, role, content, created_at, project) VALUES(?, ?, ?, ?, ?)",
+            (conversation, role, content, said_at, project or None),
+        )
+    connection.run(
+        "DELETE FROM messages WHERE conversation_id = ?1 AND id <="
+        " (SELECT id FROM messages WHERE conversation_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+        (conversation, MAX_WAITING),
+    )
+    connection.run(
+        "DELETE FROM messages WHERE id <= (SELECT id FROM messages ORDER BY id DESC LIMIT 1 OFFSET ?)", (MAX_MESSAGES,)
+    )
+
+
+def due(connection: Connection) -> list[str]:
+    """Return the conversations that have EVERY messages or more that no summary covers, the first of them first."""
+    rows = connection.rows(
+        "SELECT conversation_id FROM messages GROUP BY conversation_id HAVING count(*) >= ? ORDER BY min(id)", (EVERY,)
+    )
+    return [conversation for (conversation,) in rows]
+
+
+def waiting(connection: Connection, conversation: str) -> list[Spoken]:
+    """Return the messages of a conversation that no summary covers, the oldest first."""
+    rows = connection.rows(
+        "SELECT id, role, content, created_at, coalesce(project, '') FROM messages WHERE conversation_id = ?"
+        " ORDER BY id",
+        (conversation,),
+    )
+    return [Spoken(*row) for row in rows]
+
+
+_COLUMNS: Final = (
+    "conversation_id, summary, upto_message_id, updated_at, coalesce(project, ''), generator, coalesce(reason, '')"
+)
+
+
+def rolling_summary(connection: Connection, conversation: str) -> RollingSummary | None:
+    """Return the summary of a conversation; None without one."""
+    row = connection.row(
+        f"SELECT {_COLUMNS} FROM rolling_summaries WHERE conversation_id = ?",  # noqa: S608 - constants
+        (conversation,),
+    )
+    return None if row is None else RollingSummary(*row)
+
+
+def newest(connection: Connection, beginning: str) -> list[RollingSummary]:
+    """Return the summaries of conversations whose ids begin like this, that which changed last first."""
+    rows = connection.rows(
+        f"SELECT {_COLUMNS} FROM rolling_summaries WHERE substr(conversation_id, 1, ?) = ?"  # noqa: S608 - constants
+        " ORDER BY updated_at DESC, conversation_id",
+        (len(beginning), beginning),
+    )
+    return [RollingSummary(*row) for row in rows]
+
+
+def put(
+    connection: Connection, before: RollingSummary | None, covered: Sequence[Spoken], summary: RollingSummary
+) -> bool:
+    """Replace the summary `before` of a conversation by one that covers these messages, which are deleted.
+
+    Return False, changing nothing, if something of it was purged, forgotten or replaced since it was read.
+    """
+    if rolling_summary(connection, summary.conversation_id) != before:
+        return False
+    held = {each.number: each for each in waiting(connection, summary.conversation_id)}
+    if any(held.get(each.number) != each for each in covered):
+        return False
+    connection.run(
+        "DELETE FROM messages WHERE conversation_id = ? AND id <= ?", (summary.conversation_id, summary.upto)
+    )
+    connection.run(
+        "INSERT INTO rolling_summaries(conversation_id, summary, upto_message_id, updated_at, project, generator,"
+        " reason) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT(conversation_id) DO UPDATE SET summary = excluded.summary,"
+        " upto_message_id = excluded.upto_message_id, updated_at = excluded.updated_at, project = excluded.project,"
+        " generator = excluded.generator, reason = excluded.reason",
+        (
+            summary.conversation_id, summary.text, summary.upto, summary.updated_at, summary.project or None,
+            summary.generator, summary.reason or None,
+        ),
+    )  # fmt: skip
+    connection.run(
+        "DELETE FROM rolling_summaries WHERE conversation_id IN"
+        " (SELECT conversation_id FROM rolling_summaries ORDER BY updated_at DESC, conversation_id LIMIT -1 OFFSET ?)",
+        (MAX_SUMMARIES,),
+    )
+    return True
+
+
+# What must not stay.
+
+
+def purge(connection: Connection) -> None:
+    """Drop every message that waits and every summary."""
+    connection.run("DELETE FROM messages")
+    connection.run("DELETE FROM rolling_summaries")
+
+
+def leave_out(connection: Connection, gone: Insight, change: RetireInsight) -> None:
+    """Take what a memory said out of the conversation it came from, if it was forgotten or replaced; a forgotten one
+    out of every other conversation that repeats it, too. A model's summary, which may say it in any words, goes as a
+    whole if the memory was forgotten."""
+    if change.status == "forgotten":
+        for number, content in connection.rows("SELECT id, content FROM messages"):
+            if _repeats(content, gone.content):
+                connection.run("DELETE FROM messages WHERE id = ?", (number,))
+        for conversation in connection.column("SELECT conversation_id FROM rolling_summaries"):
+            _leave_out_of(connection, conversation, gone, None)
+    elif change.status == "superseded" and gone.conversation_id is not None and change.successor is not None:
+        _leave_out_of(connection, gone.conversation_id, gone, change.successor)
+
+
+def _leave_out_of(connection: Connection, conversation: str, gone: Insight, successor: str | None) -> None:
+    """Take the lines that say what a memory said out of a summary, but for those that are nearer to its successor."""
+    found = rolling_summary(connection, conversation)
+    if found is None:
+        return
+    newer = None if successor is None else insights.read(connection, successor)
+    lines = found.text.split("\n")
+    kept = [
+        line
+        for line in lines
+        if not _repeats(line, gone.content)
+        or (newer is not None and _alike(line, newer.content) >= _alike(line, gone.content))
+    ]
+    by_model = found.generator != RULES
+    if by_model and newer is None and (conversation == gone.conversation_id or len(kept) < len(lines)):
+        kept = []
+    if not kept:
+        connection.run("DELETE FROM rolling_summaries WHERE conversation_id = ?", (conversation,))
+    elif len(kept) < len(lines):
+        connection.run(
+            "UPDATE rolling_summaries SET summary = ? WHERE conversation_id = ?", ("\n".join(kept), conversation)
+        )
+
+
+def _repeats(said: str, content: str) -> bool:
+    """Return True if a text says what a memory says, as far as their words show it."""
+    if normalised(content) in normalised(said):
+        return True
+    shared = overlap(token_set(content), token_set(said))
+    return shared.shared > 1 and max(shared.of_old, shared.of_new) >= SAME
+
+
+def _alike(one: str, other: str) -> float:
+    return overlap(token_set(one), token_set(other)).jaccard
+
+
+def count_expired(connection: Connection, now_us: int) -> int:
+    """Count messages and summaries that nothing was added to for KEPT_DAYS."""
+    before = format_us(now_us - KEPT_DAYS * DAY_US)
+    return connection.count("SELECT count(*) FROM messages WHERE created_at < ?", (before,)) + connection.count(
+        "SELECT count(*) FROM rolling_summaries WHERE updated_at < ?", (before,)
+    )
+
+
+def expire(connection: Connection, now_us: int) -> None:
+    """Delete messages and summaries that nothing was added to for KEPT_DAYS."""
+    before = format_us(now_us - KEPT_DAYS * DAY_US)
+    connection.run("DELETE FROM messages WHERE created_at < ?", (before,))
+    connection.run("DELETE FROM rolling_summaries WHERE updated_at < ?", (before,))
