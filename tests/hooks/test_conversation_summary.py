@@ -110,3 +110,28 @@ async def test_a_settings_budget_is_kept(tmp_path: Path) -> None:
         said = await compacted(over)
         assert len(said) <= 400 * 4
         assert SAID in said
+
+
+async def test_a_session_with_a_summary_is_listed(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await summed_up(over, "s-1")
+        await summed_up(over, "t-2")
+        shown = (await over.does("session.show", id="s")).sessions
+        assert [(each.id, each.summary.text, each.shown) for each in shown] == [("s-1", SAID, [])]
+        said = (await over.does("cli.run", argv=["session", "show", "s-1", "--text"])).stdout
+        assert "s-1  shown nothing\n  2026-02-01 10:20:00  summary (its own sentences)\n    (user) The billing" in said
+
+
+async def test_a_purge_and_a_forgotten_memory_reach_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        one = await over.remember("The billing service moves to Frankfurt", category="fact")
+        other = await over.remember("The team meets on Monday", category="fact")
+        await summed_up(over, text=f"{SAID}\n(user) Orders are kept in Postgres 16.")
+        await over.does("forget", id=one)
+        said = await compacted(over)
+        assert SAID not in said
+        assert "(user) Orders are kept in Postgres 16." in said
+        await over.does("forget", id=other, purge=True)
+        assert "Postgres 16" not in await compacted(over, turn="2", text="x")
