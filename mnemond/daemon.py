@@ -60,6 +60,7 @@ from mnemond.hooks.sessions import (
 )
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
+from mnemond.jobs.gates import Asking, GateDeps
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
@@ -199,7 +200,10 @@ class Daemon:
             summing_up = SummaryDeps(
                 self.settings.config, self.reader.ask, partial(self._model.prompt, "rolling_summary")
             )
-        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up)
+        enriching = GateDeps(contexts, identities.own, self._asking())
+        jobs = jobs_of(
+            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up, enriching
+        )
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
@@ -208,6 +212,13 @@ class Daemon:
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")
         self.scheduler.hurry(store, "rolling_summary")
+
+    def _asking(self) -> Asking | None:
+        """Return how the model is asked about memories: with half of what it may be asked a day."""
+        reader, model = self.reader, self._model
+        if reader is None or model is None:
+            return None
+        return Asking(reader.model, reader.ask, model.prompts, lambda: reader.status().half_used())
 
     def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)

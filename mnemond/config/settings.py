@@ -230,11 +230,25 @@ class DiffSettings(Section, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=100, description="Maximum of memories listed by diff and in `conflicts`.")] = 5
 
 
+GateEngine = Literal["rules", "llm"]
+"""What reads a new memory for one purpose: rules while it is written, or also the model of `[llm]` afterwards."""
+
+Gate = Literal["substance", "entities", "trigger", "questions", "cues"]
+"""A purpose for which a new memory is read."""
+
+
 class SubstanceFilterSettings(Section, frozen=True):
     """Rejection of texts without substance, on the channels hook, batch and extract."""
 
     enabled: Annotated[bool, Meta(description="Reject such texts.")] = True
     min_confidence: Annotated[Share, Meta(description="Minimum confidence for rejecting a text.")] = 0.7
+    engine: Annotated[
+        GateEngine,
+        Meta(
+            description="`llm`: the model of `[llm]` is asked about memories that the rules kept in doubt; one that it"
+            " finds of no lasting use loses a step of importance, nothing else."
+        ),
+    ] = "rules"
 
     @property
     def threshold(self) -> float:
@@ -309,11 +323,32 @@ class EntityExtractionSettings(Section, frozen=True):
     types: Annotated[
         tuple[EntityKind, ...], Meta(description="Kinds of names that are taken from the text; given names are kept.")
     ] = ENTITY_KINDS
+    engine: Annotated[
+        GateEngine,
+        Meta(description="`llm`: the model of `[llm]` names more of them afterwards, each as it stands in the text."),
+    ] = "rules"
 
     @property
     def default_mode(self) -> Literal["merge", "provided", "auto"]:
         """The mode of a request whose own is `merge`, the default."""
         return self.mode if self.enabled else "provided"
+
+
+class TriggerSettings(Section, frozen=True):
+    """Why a memory was written: a problem and its fix, feedback, something learned."""
+
+    engine: Annotated[
+        GateEngine, Meta(description="`llm`: the model of `[llm]` says it where the rules find no reason.")
+    ] = "rules"
+
+
+class CueSettings(Section, frozen=True):
+    """Questions, tasks and symptoms in which a memory should come to mind, for memories written without any."""
+
+    engine: Annotated[
+        GateEngine, Meta(description="`llm`: the model of `[llm]` writes them; they weigh less than given ones.")
+    ] = "rules"
+    max_cues: Annotated[int, Meta(ge=1, le=8, description="Maximum of cues that the model writes for a memory.")] = 3
 
 
 class HypotheticalQueriesSettings(Section, frozen=True):
@@ -324,6 +359,10 @@ class HypotheticalQueriesSettings(Section, frozen=True):
         get_args(AskingTrigger)
     )
     max_queries: Annotated[int, Meta(ge=0, le=10, description="Maximum of questions stored with a memory.")] = 2
+    engine: Annotated[
+        GateEngine,
+        Meta(description="`llm`: the model of `[llm]` writes them anew, in place of those that the rules made."),
+    ] = "rules"
 
     def count(self, trigger_type: str | None) -> int:
         """Return the maximum of questions stored with a memory of this trigger type; 0 if it has none."""
@@ -343,8 +382,22 @@ class CommitmentSettings(Section, frozen=True):
     substance_filter: SubstanceFilterSettings = SubstanceFilterSettings()
     redundancy: RedundancySettings = RedundancySettings()
     entity_extraction: EntityExtractionSettings = EntityExtractionSettings()
+    trigger: TriggerSettings = TriggerSettings()
     hypothetical_queries: HypotheticalQueriesSettings = HypotheticalQueriesSettings()
+    cues: CueSettings = CueSettings()
     edge_similarity: EdgeSimilaritySettings = EdgeSimilaritySettings()
+
+    def read_by_model(self) -> tuple[Gate, ...]:
+        """Return the purposes for which a model reads new memories, in the order it is asked."""
+        entities, questions = self.entity_extraction, self.hypothetical_queries
+        found: dict[Gate, bool] = {
+            "substance": self.substance_filter.enabled and self.substance_filter.engine == "llm",
+            "entities": entities.engine == "llm" and entities.default_mode != "provided",
+            "trigger": self.trigger.engine == "llm",
+            "questions": questions.engine == "llm" and questions.enabled and questions.max_queries > 0,
+            "cues": self.cues.engine == "llm",
+        }
+        return tuple(gate for gate, on in found.items() if on)
 
 
 class TemporalSettings(Section, frozen=True):
@@ -891,8 +944,12 @@ class Config(Section, frozen=True, cache_hash=True):
         if self.embedding.provider not in ("builtin", "none"):
             found.append(f"every memory and every query is sent to {self.embedding.endpoint} (embedding.provider)")
         if self.llm.provider != "none":
-            read = "" if self.extraction.engine in ("llm", "auto") else ", once extraction.engine names it"
+            asked = self.extraction.engine in ("llm", "auto") or self.extraction.resolver == "llm"
+            gates = ", ".join(self.commitment.read_by_model())
+            read = "" if asked or gates else ", once a setting `engine` or `resolver` names it"
             found.append(f"parts of conversations and memories are sent to {self.llm.address} (llm.provider){read}")
+            if gates:
+                found.append(f"every new memory is sent to {self.llm.address} (commitment, engine = llm: {gates})")
         if self.retrieval.rerank.provider == "http":
             to = self.retrieval.rerank.endpoint
             found.append(f"questions and the best results are sent to {to} to be reranked (retrieval.rerank.provider)")

@@ -227,8 +227,10 @@ def _judged(
 ) -> Fact | str:
     """Return the fact of an item, or why it is none."""
     text = " ".join(each.text.split())
-    if reason := _unfit(text):
+    if reason := unfit(text, MAX_SENTENCE):
         return reason
+    if only_questions(text):
+        return "question"
     said = stems([text]) - stems(names)
     if not said:
         return "names nothing"
@@ -239,7 +241,7 @@ def _judged(
         return "not said"
     if numbers(text) - scene.numbers:
         return "number not said"
-    if any(name.lower() not in scene.plain for name in _names_in(text, names)):
+    if any(name.lower() not in scene.plain for name in names_in(text, names)):
         return "name not said"
     source = scene.source(said)
     if source.role == "assistant" and not _is_result(source.text):
@@ -252,22 +254,20 @@ def _judged(
     return _fact(content, each, source, context)
 
 
-def _unfit(text: str) -> str | None:
-    """Return why a text can be no fact, whatever was said; None if it can."""
-    if not text or len(text) > MAX_SENTENCE:
+def unfit(text: str, longest: int) -> str | None:
+    """Return why a text of a model is not stored, whatever it read; None if it may be."""
+    if not text or len(text) > longest:
         return "length"
     if _PLACEHOLDER.search(text):
         return "placeholder"
     if is_order(text):
         return "order"
-    if redact(text).kinds:
-        return "secret"
-    return "question" if only_questions(text) else None
+    return "secret" if redact(text).kinds else None
 
 
-def _names_in(text: str, names: tuple[str, str]) -> Iterator[str]:
-    """Yield the names in a fact, each of which must stand in the text that was read."""
-    own = {each.lower() for each in names}
+def names_in(text: str, own: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the names in a text of a model, each of which must stand in the text that it read; none of `own`."""
+    own = [each.lower() for each in own]
     for entity in extract(text):
         if entity.kind in ("person", "organization", "tool", "location") and entity.name.lower() not in own:
             yield entity.name

@@ -7,6 +7,7 @@ from typing import Final
 
 from mnemond.config.settings import Config, seconds
 from mnemond.jobs.extract import Extract, ExtractDeps
+from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
@@ -242,10 +243,11 @@ def jobs_of(
     reading: ExtractDeps,
     answering: ResolveDeps,
     summing_up: SummaryDeps,
+    enriching: GateDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
     its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews, `summing_up`
-    for summaries of conversations."""
+    for summaries of conversations, `enriching` for what a model adds to memories."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
@@ -258,6 +260,7 @@ def jobs_of(
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),
+        ReadMemories(enriching),
         Checkpoint(),
         Vacuum(),
     ]

@@ -28,6 +28,7 @@ ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "extract_entities": ("text", "kinds"),
     "generate_trigger": ("text",),
     "generate_hypothetical_query": ("text", "most"),
+    "generate_cues": ("text", "most"),
     "generate_core_summary": ("memories", "words"),
     "naturalize_time_delta": ("days", "language"),
     "extract_facts": ("summary", "earlier", "existing", "date", "messages", "most"),

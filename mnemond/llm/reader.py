@@ -42,6 +42,14 @@ class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     waiting: str | None
 
+    def half_used(self) -> str | None:
+        """Return which daily maximum is used up by half, from where on only conversations are read; None if none is."""
+        if self.max_calls and 2 * self.calls_today >= self.max_calls:
+            return "half of llm.max_calls_per_day is used; the rest is for conversations"
+        if self.max_tokens and 2 * self.tokens_today >= self.max_tokens:
+            return "half of llm.max_tokens_per_day is used; the rest is for conversations"
+        return None
+
 
 class Reader(Protocol):
     """A language model that answers questions about texts."""

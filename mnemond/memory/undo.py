@@ -18,6 +18,7 @@ from mnemond.index.vectors import own_vector
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
+from mnemond.memory.gates import note_of
 from mnemond.memory.history import conflicts_after_restore, method_of
 from mnemond.model.changes import (
     AddEdge,
@@ -499,7 +500,7 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
         embedded=reembedded,
         vector=vector if reembedded else None,
         mentions=_mentions(value) if reworded or value.entities != current.entities else None,
-        queries=_queries(value, means.queries) if reworded else None,
+        queries=_queries(value, means.queries) if reworded or note_of(value) != note_of(current) else None,
     )
 
 

@@ -29,6 +29,7 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import Relinked, Relinking, relinked
+from mnemond.memory.gates import added_names
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.memory.rules import revised_triggers
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
@@ -251,7 +252,8 @@ def _metadata(old: Insight, values: NewValues) -> str:
 def _names(old: Insight, new: Insight, values: NewValues, snapshot: Snapshot) -> tuple[tuple[str, ...], str]:
     """Return the provided entities and the mode of combining them with those of the text.
 
-    Where none are given with a new text, those stay that the old text does not name itself: they were provided.
+    Where none are given with a new text, those stay that the old text does not name itself: they were provided. Names
+    that a model added to the old text go: it reads the new one.
     """
     mode = values.get("entity_mode", "merge")
     if "entities" in values:
@@ -259,6 +261,7 @@ def _names(old: Insight, new: Insight, values: NewValues, snapshot: Snapshot) ->
     if new.content == old.content:
         return old.entities, "provided"
     found = {entity.canonical for entity in extract(old.content, mode="auto", known=snapshot.entity_spelling)}
+    found |= added_names(old)
     return tuple(name for name in old.entities if canonical_name(name) not in found), mode
 
 

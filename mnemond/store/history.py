@@ -164,6 +164,18 @@ def retired_for(connection: Connection, insight_id: str, after: int) -> list[tup
     return [(row[0], row[1]) for row in connection.rows(_RETIRED_FOR, (insight_id, after))]
 
 
+_TAKEN_BACK = """
+    SELECT DISTINCT done.memory_id FROM memory_operations AS back
+      JOIN memory_operations AS done ON done.op_id = back.undoes
+     WHERE back.undoes IS NOT NULL AND substr(done.triggered_by, 1, length(?1)) = ?1
+"""
+
+
+def taken_back(connection: Connection, by: str) -> list[str]:
+    """Return the memories with an undone operation whose trigger begins with `by`."""
+    return [row[0] for row in connection.rows(_TAKEN_BACK, (by,))]
+
+
 _UNDONE_BY = "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL"
 
 

@@ -24,6 +24,7 @@ from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.gates import GateDeps
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
@@ -37,7 +38,7 @@ from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
     "extract", "rolling_summary", "resolve", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim",
-    "operations_expiry", "review_expiry", "checkpoint", "vacuum", "backup",
+    "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 
@@ -53,7 +54,13 @@ class Office:
         reading = Reading(extraction_contexts(lambda: self.open_stores), over.identities.own, over._guard)
         answering = ResolveDeps(reading.desk, over.identities.own, one_active)
         jobs = jobs_of(
-            Config(), lambda name: self.config, self._copy, reading, answering, SummaryDeps(lambda _: self.config)
+            Config(),
+            lambda name: self.config,
+            self._copy,
+            reading,
+            answering,
+            SummaryDeps(lambda _: self.config),
+            GateDeps(reading.desk, reading.identity),
         )
         means = JobContext(
             over.clock, over.identities.own, over._guard, job_reporter(self.log, self.feed), one_thread()
@@ -201,7 +208,10 @@ def test_intervals_are_those_of_the_configuration() -> None:
 
     def intervals(lifecycle: LifecycleSettings) -> dict[str, float]:
         config = Config(lifecycle=lifecycle)
-        jobs = (*jobs_of(config, lambda name: config, copy, unread, unread, unread), *looks_of(config, Examiner()))
+        jobs = (
+            *jobs_of(config, lambda name: config, copy, unread, unread, unread, GateDeps(unread, unread)),
+            *looks_of(config, Examiner()),
+        )
         return {job.name: job.interval_s for job in jobs}
 
     assert intervals(LifecycleSettings())["backup"] == 86_400

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.config.loading import SETTINGS, Sources, load, loaded
-from mnemond.config.settings import REFUSED, Config, LlmSettings
+from mnemond.config.settings import REFUSED, Config, LlmSettings, config_from
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld
@@ -147,6 +147,26 @@ def test_what_is_sent_where_is_a_sentence_for_each_server(tmp_path: Path) -> Non
     one, other = config_of(tmp_path, both).sends()
     assert one == "every memory and every query is sent to http://localhost:11434 (embedding.provider)"
     assert other == (
-        "parts of conversations and memories are sent to https://h (llm.provider), once extraction.engine names it"
+        "parts of conversations and memories are sent to https://h (llm.provider), once a setting `engine` or"
+        " `resolver` names it"
     )
     assert "once" not in config_of(tmp_path, f'{both}[extraction]\nengine = "auto"\n').sends()[1]
+    assert "once" not in config_of(tmp_path, f'{both}[extraction]\nresolver = "llm"\n').sends()[1]
+    gates = f'{both}[commitment.cues]\nengine = "llm"\n[commitment.trigger]\nengine = "llm"\n'
+    assert config_of(tmp_path, gates).sends()[1:] == [
+        "parts of conversations and memories are sent to https://h (llm.provider)",
+        "every new memory is sent to https://h (commitment, engine = llm: trigger, cues)",
+    ]
+
+
+def test_a_gate_that_could_add_nothing_asks_no_model() -> None:
+    def gates(**values: object) -> tuple[str, ...]:
+        return config_from(
+            {path.replace("__", "."): value for path, value in values.items()}
+        ).commitment.read_by_model()
+
+    assert gates() == ()
+    assert gates(commitment__substance_filter__engine="llm") == ("substance",)
+    assert gates(commitment__substance_filter__engine="llm", commitment__substance_filter__enabled=False) == ()
+    assert gates(commitment__entity_extraction__engine="llm", commitment__entity_extraction__mode="provided") == ()
+    assert gates(commitment__hypothetical_queries__engine="llm", commitment__hypothetical_queries__max_queries=0) == ()

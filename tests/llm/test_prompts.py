@@ -12,9 +12,9 @@ from mnemond.errors import CONFIG, MnemonError
 from mnemond.llm.prompts import ARGUMENTS, PROFILES, Profile, Prompt, numbers_in, read_prompts, release, without
 
 KEYS = (
-    "substance_filter", "extract_entities", "generate_trigger", "generate_hypothetical_query", "generate_core_summary",
-    "naturalize_time_delta", "extract_facts", "extract_facts_simple", "classify_conflict", "merge_facts",
-    "rolling_summary",
+    "substance_filter", "extract_entities", "generate_trigger", "generate_hypothetical_query", "generate_cues",
+    "generate_core_summary", "naturalize_time_delta", "extract_facts", "extract_facts_simple", "classify_conflict",
+    "merge_facts", "rolling_summary",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mnemonctl import fast
+from mnemond.llm.prompts import ARGUMENTS
 
 OWN = '# mine\nmerge_facts = "join {{1}} and {{2}}"\nrolling_summary = "sum up {{2}}"\n'
 
@@ -36,7 +37,7 @@ def said(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str
 
 def test_without_a_file_all_are_of_this_release(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     listed = said(capfd, "show", "--text")
-    assert len(listed.splitlines()) == 11
+    assert len(listed.splitlines()) == len(ARGUMENTS)
     assert all(line.endswith("  release") for line in listed.splitlines())
     assert said(capfd, "show", "merge_facts", "--text").startswith("Join two statements")
     assert said(capfd, "diff", "--text") == "no prompt differs from this release\n"
@@ -67,7 +68,7 @@ def test_json_has_the_hash_and_the_texts_of_each(home: Path, capfd: pytest.Captu
     own(home)
     found = msgspec.json.decode(said(capfd, "show", "--json"))
     views = {each["key"]: each for each in found["prompts"]}
-    assert (len(views), len(views["merge_facts"]["hash"])) == (11, 12)
+    assert (len(views), len(views["merge_facts"]["hash"])) == (len(ARGUMENTS), 12)
     assert views["merge_facts"]["texts"] == ["older", "newer"]
     assert len(found["warnings"]) == 2
 

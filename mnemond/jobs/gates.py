@@ -1,0 +1,152 @@
+"""gates: let a model read new memories for what the rules may have missed, where a setting says so.
+
+One memory after the other, the newest first: a few questions, then one write. The store is free between two questions,
+and a write waits for none of them. A model that is away, or a daily maximum, leaves the rest for later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, cast
+
+import msgspec
+import trio
+
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.jobs.extract import ExtractionContext
+from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.llm.prompts import Prompts
+from mnemond.llm.replies import UnreadableError
+from mnemond.memory import gates
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.gates import BY, Found
+from mnemond.model.memory import Insight
+from mnemond.model.outcomes import Maintained
+from mnemond.store import history
+from mnemond.store.summaries import baseline
+
+NAME: Final = "gates"
+
+INTERVAL_S: Final = 60.0
+"""Seconds between two runs where a model is configured: so long a new memory waits for it, at most."""
+
+PORTION: Final = 8
+"""Memories of one run, so that other jobs have their turn: with a small model on two cores about two minutes."""
+
+EXAMINED: Final = 400
+"""Memories that one run may find not worth a question, some 20 ms of CPU time."""
+
+REST_S: Final = 600.0
+"""Seconds before a model that gave no answer is asked about memories again."""
+
+
+class Answer(Protocol):
+    """An answer of a model: a JSON value, which need not have the shape of the schema, and the model's name."""
+
+    @property
+    def value(self) -> Any: ...  # noqa: ANN401 - JSON
+
+    @property
+    def model(self) -> str: ...
+
+
+class Asks(Protocol):
+    """A way to ask a model for JSON of the shape of a schema. Raises MnemonError(UNAVAILABLE) without an answer."""
+
+    def __call__(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Awaitable[Answer]: ...
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """A model, by its `name`: how it is asked, the prompts in force, and why it is not to be asked about memories now
+    (`busy`), None if it may be."""
+
+    name: str
+    ask: Asks
+    prompts: Callable[[], Prompts]
+    busy: Callable[[], str | None] = lambda: None
+
+
+class GateDeps(msgspec.Struct, frozen=True):
+    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; and the model, None
+    without one."""
+
+    desk: Callable[[str], Awaitable[ExtractionContext]]
+    identity: Callable[[str, str], WriteContext]
+    model: Asking | None = None
+
+
+class ReadMemories:
+    """Runs every minute where a model is configured. Runs that do nothing are not recorded."""
+
+    name = NAME
+    summary = "a model reads new memories for names, questions and cues, where one is configured"
+    first_s = 0.0
+
+    def __init__(self, means: GateDeps) -> None:
+        self.interval_s = HOUR_S if means.model is None else INTERVAL_S
+        self._means = means
+        self._passed: dict[str, dict[str, str | None]] = {}  # by store, memories not worth a question, by id
+        self._rests_until = 0.0
+
+    async def run(self, work: Work) -> Done:
+        """Ask about memories that were not asked about; on request also soon after a failure."""
+        desk, model = await self._means.desk(work.store.name), self._means.model
+        settings = desk.rules.config.commitment
+        if not settings.read_by_model():
+            return Done("nothing", detail='no setting `engine` of commitment is "llm"')
+        if model is None:
+            return Done("nothing", detail="no model is configured: the rules alone read memories")
+        if not work.asked and trio.current_time() < self._rests_until:
+            return Done("nothing", detail="the model gave no answer a while ago")
+        passed = self._passed.setdefault(work.store.name, {})
+        passed.update(dict.fromkeys(await work.store.read(lambda it: history.taken_back(it, BY))))
+        found = await work.think(gates.unread, work.store.snapshot, settings, EXAMINED, passed)
+        if work.dry_run:
+            return work.done(len(found), "memories would be read, at most")
+        changed, why = 0, ""
+        for it in found:
+            if changed == PORTION:
+                break
+            if why := model.busy() or "":
+                break
+            try:
+                changed += await self._one(work, desk, it, model, passed)
+            except MnemonError as error:
+                if error.kind is not UNAVAILABLE:
+                    raise
+                self._rests_until, why = trio.current_time() + REST_S, error.message
+                break
+        if not changed:
+            return Done("nothing", detail=f"left to the rules: {why}" if why else "")
+        return await work.note(work.done(changed, f"memories read{f'; then left to the rules: {why}' if why else ''}"))
+
+    async def _one(
+        self, work: Work, desk: ExtractionContext, it: Insight, model: Asking, passed: dict[str, str | None]
+    ) -> bool:
+        """Ask about a memory and write what is accepted; return False if nothing is to be asked. Raises MnemonError."""
+        config = desk.rules.config
+        known = await work.store.read(lambda connection: baseline(connection, it.scope.user_id))
+        prompts = await work.think(model.prompts)
+        found = begun = gates.begun(it, config.commitment)
+        while (question := gates.next_question(it, found, config, known)) is not None:
+            prompt = prompts[question.key]
+            try:
+                answer = await model.ask(
+                    prompt.render(*question.values), question.schema, max_tokens=question.max_tokens
+                )
+            except UnreadableError as error:
+                found = found.left(question.gate, error.message)
+                continue
+            found = gates.taken(it, found, question, answer.value, config)
+            found = found.by(question.gate, prompt.digest)
+        if found is begun and gates.ORDERS not in found.told.values():
+            passed[it.id] = gates.digest(it.content)
+            return False
+        return await self._written(work, desk, it, found, model)
+
+    async def _written(self, work: Work, desk: ExtractionContext, it: Insight, found: Found, model: Asking) -> bool:
+        identity = self._means.identity(work.store.name, f"{BY}{model.name[:80]}")
+        outcome = await work.store.write(gates.propose(it, found, model.name, identity, desk.rules))
+        if found.cues and desk.embedder is not None:
+            desk.missing()
+        return bool(cast("Maintained", outcome).changed)

@@ -1,0 +1,559 @@
+"""What a model adds to a memory after it was written: names, its reason, questions, cues, and doubt about its use.
+
+The rules read a memory while it is written, which waits for no model. Later a job asks the model of `[llm]`, where a
+setting `engine = "llm"` of `commitment` allows it, one question a purpose. Every answer passes checks here, and what is
+left of it is one change of the memory: audited, undoable, with a note that says what came of each question. Nothing is
+ever removed by an answer (docs/decisions/0051).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, get_args
+
+import msgspec
+
+from mnemond.config.settings import CommitmentSettings, Config, Gate
+from mnemond.extract.acceptance import is_order, names_in, unfit
+from mnemond.extract.account import stems
+from mnemond.index.snapshot import Snapshot
+from mnemond.llm.reader import Schema, items_of
+from mnemond.memory.cues import joined_cues
+from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
+from mnemond.memory.edge_builders import Relinking, relinked
+from mnemond.model.changes import Change, ChangeSet, PutInsight
+from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, Cue, EdgeType, Entity, Insight
+from mnemond.model.outcomes import Maintained
+from mnemond.store import edges, meta
+from mnemond.store.operations import Proposal, View
+from mnemond.text.contrast import numbers
+from mnemond.text.cues import causal_cue
+from mnemond.text.entities import canonical_name, extract
+from mnemond.text.hypothetical import MAX_QUERY, TriggerType, hypothetical_queries, trigger_text
+from mnemond.text.prompt_escape import inert
+from mnemond.text.quality import only_questions, substance
+from mnemond.text.resources import on_first_use, one_of, read, regex
+from mnemond.text.similarity import normalised
+
+NOTE: Final = "model_gates"
+"""Key of a memory's metadata under which it is noted what a model was asked about it. An object, so no request can
+give it."""
+
+COUNTS: Final = "gates"
+"""Key of the store's `meta` table with the totals."""
+
+METHOD: Final = "gates"
+
+BY: Final = "system:gates:"
+"""Prefix of the model's name in `triggered_by`."""
+
+MAX_READ: Final = 2_000
+"""Characters of a memory that a model reads."""
+
+MIN_STEMS: Final = 3
+"""Content words of a text that is worth a question."""
+
+SURE: Final = 0.75
+"""Substance score from which on the rules are sure that a text is worth keeping: a decision, or a preference with a
+name or a number."""
+
+MAX_NAMES: Final = 10
+"""Names that an answer may add."""
+
+ABOUT: Final = 0.5
+"""Share of the content words of a question that must be in the text."""
+
+MAX_WORDED: Final = 160
+"""Characters of a question or a cue that a model writes; longer ones are no questions that a person asks."""
+
+ENTITY: Final[frozenset[EdgeType]] = frozenset({"entity"})
+"""Links that depend on names."""
+
+LEFT: Final = "left to the rules: "
+"""Beginning of the reason of a question that gave nothing."""
+
+
+ORDERS: Final = f"{LEFT}the text gives orders to a program"
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What a model was asked about a memory: `of` is the hash of the text, `gates` the purposes that were switched on,
+    `told` what came of each, `names` the names it added, `prompts` the hashes of the prompts."""
+
+    of: str
+    gates: str
+    model: str
+    at: str
+    told: dict[str, str] = {}
+    names: tuple[str, ...] = ()
+    prompts: dict[str, str] = {}
+
+
+class Question(NamedTuple):
+    """One question to a model: the key and the values of its prompt, and the shape of the answer."""
+
+    gate: Gate
+    key: str
+    values: tuple[str, ...]
+    schema: Schema
+    max_tokens: int
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What was accepted of a model's answers about one text so far. None: nothing was, so the rules' stays."""
+
+    told: Mapping[Gate, str] = {}
+    prompts: Mapping[Gate, str] = {}
+    is_lasting: bool = True
+    names: tuple[Entity, ...] = ()
+    trigger_type: TriggerType | None = None
+    questions: tuple[str, ...] | None = None
+    cues: tuple[str, ...] = ()
+
+    def left(self, gate: Gate, why: str) -> Found:
+        """Return the same, with a reason why the rules alone decide for a gate."""
+        return msgspec.structs.replace(self, told={**self.told, gate: f"{LEFT}{why}"})
+
+    def by(self, gate: Gate, prompt: str) -> Found:
+        """Return the same, with the hash of the prompt of a gate."""
+        return msgspec.structs.replace(self, prompts={**self.prompts, gate: prompt})
+
+
+# ---------------------------------------------------------------- which memories
+
+
+def digest(text: str) -> str:
+    """Return a short hash of the text of a memory."""
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def note_of(it: Insight) -> Note | None:
+    """Return the note of a memory; None if no model was asked, or about another text."""
+    if NOTE not in it.metadata:
+        return None
+    try:
+        note = msgspec.convert(msgspec.json.decode(it.metadata).get(NOTE), Note)
+    except (msgspec.MsgspecError, AttributeError):
+        return None
+    return note if note.of == digest(it.content) else None
+
+
+def added_names(it: Insight) -> frozenset[str]:
+    """Return the canonical names that a model added to a memory, whatever its text is now."""
+    if NOTE not in it.metadata:
+        return frozenset()
+    note = msgspec.json.decode(it.metadata, type=dict[str, Any]).get(NOTE)
+    names = note.get("names", ()) if isinstance(note, dict) else ()
+    return frozenset(canonical_name(each) for each in names if isinstance(each, str))
+
+
+def unread(
+    snapshot: Snapshot, settings: CommitmentSettings, most: int, apart_from: Mapping[str, str | None]
+) -> list[Insight]:
+    """Return the memories, the last stored first, that a model was not asked about for all that is switched on, except
+    those of `apart_from` by id: with any text, or with that of this hash."""
+    wanted = settings.read_by_model()
+    names, found = " ".join(wanted), list[Insight]()
+    for row in snapshot.alive().nonzero()[0][::-1].tolist() if wanted else ():
+        it, of = snapshot.insight(row), digest(snapshot.insight(row).content)
+        if it.quarantined or apart_from.get(it.id, "") in (None, of):
+            continue
+        if f'"of":"{of}","gates":"{names}"' in it.metadata:
+            continue
+        found.append(it)
+        if len(found) == most:
+            break
+    return found
+
+
+# ---------------------------------------------------------------- questions
+
+
+def begun(it: Insight, settings: CommitmentSettings) -> Found:
+    """Return what is known before the first question: what was asked about the same text before is not asked again. A
+    text that gives orders to a program is not shown to a model; that is noted as well."""
+    note = note_of(it)
+    if is_order(it.content):
+        return Found(told=dict.fromkeys(settings.read_by_model(), ORDERS))
+    return Found() if note is None else Found(told={gate: note.told[gate] for gate in GATES if gate in note.told})
+
+
+GATES: Final[tuple[Gate, ...]] = get_args(Gate)
+
+
+def next_question(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    """Return the next question about a memory, None after the last. `known`: what is known about its user in summary.
+
+    The rules decide whether a model is asked: not where they are sure, nor where its answer could change nothing.
+    """
+    settings = config.commitment
+    if len(stems([it.content])) < MIN_STEMS:
+        return None
+    for gate in settings.read_by_model():
+        if gate not in found.told and (asked := _QUESTIONS[gate](it, found, config, known)) is not None:
+            return asked
+    return None
+
+
+def _text(it: Insight) -> str:
+    return inert(it.content[:MAX_READ])
+
+
+def _about_substance(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    if it.channel not in ENFORCED or _weight_kept(it, config) is not None:
+        return None
+    weighed = substance(
+        it.content,
+        has_reference=bool(it.entities or it.event_start or numbers(it.content)),
+        causal=causal_cue(it.content) is not None,
+    )
+    if weighed.score >= SURE:
+        return None
+    return Question("substance", "substance_filter", (_text(it), inert(known) or "(nothing)"), _SUBSTANCE, 20)
+
+
+def _weight_kept(it: Insight, config: Config) -> str | None:
+    """Return why the importance of a memory is not lowered, whatever a model says."""
+    if it.pinned or it.is_enforced:
+        return "a person chose it"
+    if it.useful or it.corroboration_count or it.access_count >= config.lifecycle.immune_access:
+        return "it was of use"
+    if it.importance >= config.lifecycle.immune_importance:
+        return f"the rules weigh it {it.importance}"
+    return "it has the least importance" if it.importance == 1 else None
+
+
+def _about_entities(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    kinds = _kinds(config.commitment)
+    if not kinds or len(it.entities) >= MAX_ENTITIES:
+        return None
+    return Question("entities", "extract_entities", (_text(it), ", ".join(kinds)), _entity_schema(kinds), 300)
+
+
+def _kinds(settings: CommitmentSettings) -> list[str]:
+    return [kind for kind in settings.entity_extraction.types if kind not in ("user", "other")]
+
+
+def _about_trigger(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    if it.trigger_type is not None:
+        return None
+    return Question("trigger", "generate_trigger", (_text(it),), _TRIGGER, 30)
+
+
+def _about_questions(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    most = config.commitment.hypothetical_queries.count(found.trigger_type or it.trigger_type)
+    if not most:
+        return None
+    return Question("questions", "generate_hypothetical_query", (_text(it), str(most)), _listed("questions", most), 200)
+
+
+def _about_cues(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    if any(cue.source == "given" for cue in it.cues):
+        return None
+    most = config.commitment.cues.max_cues
+    return Question("cues", "generate_cues", (_text(it), str(most)), _listed("cues", most), 200)
+
+
+_QUESTIONS: Final[Mapping[Gate, Callable[[Insight, Found, Config, str], Question | None]]] = {
+    "substance": _about_substance,
+    "entities": _about_entities,
+    "trigger": _about_trigger,
+    "questions": _about_questions,
+    "cues": _about_cues,
+}
+
+
+def _object(fields: Mapping[str, object]) -> Schema:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+_SUBSTANCE: Final = _object({"verdict": {"type": "string", "enum": ["lasting", "nothing_lasting"]}})
+_TRIGGER: Final = _object({"trigger": {"type": "string", "enum": [*get_args(TriggerType), "none"]}})
+
+
+def _entity_schema(kinds: Sequence[str]) -> Schema:
+    name = {"type": "string", "maxLength": MAX_ENTITY}
+    item = _object({"name": name, "kind": {"type": "string", "enum": list(kinds)}})
+    return _object({"names": {"type": "array", "maxItems": MAX_NAMES, "items": item}})
+
+
+def _listed(name: str, most: int) -> Schema:
+    return _object({
+        name: {"type": "array", "maxItems": most, "items": {"type": "string", "maxLength": MAX_WORDED}}
+    })  # fmt: skip
+
+
+# ---------------------------------------------------------------- answers
+
+
+def taken(it: Insight, found: Found, question: Question, value: object, config: Config) -> Found:
+    """Return what is known with the answer to a question. What the checks refuse of it is named in `told`."""
+    return _ANSWERS[question.gate](it, found, value, config)
+
+
+def _told(found: Found, gate: Gate, sentence: str, **fields: object) -> Found:
+    return msgspec.structs.replace(found, told={**found.told, gate: sentence}, **fields)
+
+
+def _word_in(value: object, key: str) -> str:
+    answer = value.get(key) if isinstance(value, dict) else value
+    return str(answer).strip().lower() if isinstance(answer, str | int) else ""
+
+
+_VERDICTS: Final = {"lasting": True, "1": True, "true": True, "nothing_lasting": False, "0": False, "false": False}
+
+
+def _substance(it: Insight, found: Found, value: object, config: Config) -> Found:
+    verdict = _VERDICTS.get(_word_in(value, "verdict"))
+    if verdict is None:
+        return found.left("substance", "the answer names no verdict")
+    sentence = "lasting" if verdict else f"nothing lasting: importance {it.importance} → {it.importance - 1}"
+    return _told(found, "substance", sentence, is_lasting=verdict)
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str
+    kind: str = ""
+
+
+def _entities(it: Insight, found: Found, value: object, config: Config) -> Found:
+    kinds = _kinds(config.commitment)
+    named, bad = items_of(value, "names", _Named)
+    had = {canonical_name(name) for name in it.entities}
+    added: dict[str, Entity] = {}
+    refused: dict[str, None] = dict.fromkeys(["not readable"] if bad else [])
+    for each in named:
+        name = " ".join(each.name.split())
+        canonical = canonical_name(name)
+        if canonical in had or canonical in added:
+            continue
+        if why := _no_name(name, each.kind, it.content, kinds):
+            refused[why] = None
+        elif len(added) < min(MAX_NAMES, MAX_ENTITIES - len(had)):
+            added[canonical] = Entity(name, canonical, each.kind)  # type: ignore[arg-type]  # one of `kinds`
+    return _told(
+        found, "entities", _summed([each.name for each in added.values()], refused), names=tuple(added.values())
+    )
+
+
+_PLAIN_WORD: Final = regex(r"[a-zà-öø-ÿ'’ -]+")
+_NO_NAME: Final = regex(r"[\W\d_]*|(?:https?://\S+)")
+
+
+def _no_name(name: str, kind: str, content: str, kinds: Sequence[str]) -> str | None:
+    """Return why a name is none of the text; None if it is."""
+    if why := unfit(name, MAX_ENTITY):
+        return why
+    if kind not in kinds:
+        return "kind"
+    if _NO_NAME.fullmatch(name) or _PLAIN_WORD.fullmatch(name) or not stems([name]):
+        return "no name"
+    edge = r"(?<!\w){}(?!\w)" if name.isascii() else "{}"
+    return None if re.search(edge.format(re.escape(name)), content) else "not in the text"
+
+
+def _trigger(it: Insight, found: Found, value: object, config: Config) -> Found:
+    word = _word_in(value, "trigger")
+    kind = next((each for each in get_args(TriggerType) if each == word), None)
+    if kind is None and word == "none":
+        return _told(found, "trigger", "none")
+    if kind is None:
+        return found.left("trigger", "the answer names no trigger")
+    if kind in ("corrective-feedback", "positive-feedback") and it.source != "user":
+        return found.left("trigger", f"{kind} comes from a person")
+    return _told(found, "trigger", kind, trigger_type=kind)
+
+
+def _questions(it: Insight, found: Found, value: object, config: Config) -> Found:
+    most = config.commitment.hypothetical_queries.count(found.trigger_type or it.trigger_type)
+    kept, refused = _worded(value, "questions", lambda text: no_question(text, it.content))
+    if not kept:
+        return found.left("questions", ", ".join(refused) or "no question")
+    return _told(found, "questions", _summed(kept[:most], refused), questions=tuple(kept[:most]))
+
+
+def _cues(it: Insight, found: Found, value: object, config: Config) -> Found:
+    kept, refused = _worded(value, "cues", lambda text: _no_cue(text, it.content))
+    kept = kept[: config.commitment.cues.max_cues]
+    if not kept:
+        return found.left("cues", ", ".join(refused) or "no cue")
+    return _told(found, "cues", _summed(kept, refused), cues=tuple(kept))
+
+
+_ANSWERS: Final[Mapping[Gate, Callable[[Insight, Found, object, Config], Found]]] = {
+    "substance": _substance,
+    "entities": _entities,
+    "trigger": _trigger,
+    "questions": _questions,
+    "cues": _cues,
+}
+
+
+def _worded(value: object, key: str, refusal: Callable[[str], str | None]) -> tuple[list[str], dict[str, None]]:
+    """Return the texts of an answer that pass, each once, and the reasons why others do not."""
+    texts, bad = items_of(value, key, str)
+    kept: dict[str, str] = {}
+    refused: dict[str, None] = dict.fromkeys(["not readable"] if bad else [])
+    for text in texts:
+        line = " ".join(text.split()).strip('"“”*_` ')
+        if why := refusal(line):
+            refused[why] = None
+        else:
+            kept.setdefault(normalised(line), line)
+    return list(kept.values()), refused
+
+
+def _summed(kept: Sequence[str], refused: Iterable[str]) -> str:
+    """Return what was accepted and the reasons for the rest, as one sentence."""
+    dropped = ", ".join(refused)
+    return ("; ".join(kept) or "none") + (f" (dropped: {dropped})" if dropped else "")
+
+
+def no_question(text: str, content: str) -> str | None:
+    """Return why a text is no question that `content` answers; None if it is."""
+    if why := unfit(text, MAX_WORDED):
+        return why
+    if not only_questions(text) or not _BEGINS.match(text.replace("’", "'")) or text.count("?") + text.count("？") > 1:
+        return "no question"
+    return _not_about(text, content, ABOUT)
+
+
+def _no_cue(text: str, content: str) -> str | None:
+    """Return why a text is no cue of `content`; None if it may be. It shares a word, and names nothing new."""
+    if why := unfit(text, min(MAX_WORDED, MAX_CUE)):
+        return why
+    if normalised(text) in normalised(content):
+        return "in the text already"
+    return _not_about(text, content, 0.0)
+
+
+def _not_about(text: str, content: str, share: float) -> str | None:
+    if numbers(text) - numbers(content):
+        return "number not said"
+    plain = content.lower()
+    if any(name.lower() not in plain for name in names_in(text)):
+        return "name not said"
+    said, shared = stems([text]), stems([text]) & stems([content])
+    return None if shared and len(shared) >= share * len(said) else "not about it"
+
+
+class _QuestionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/question_words.toml"""
+
+    openings: tuple[str, ...]
+    prepositions: tuple[str, ...]
+    chinese: tuple[str, ...]
+
+
+_words: Final = on_first_use(lambda: read("question_words", _QuestionWords))
+_BEGINS: Final = regex(
+    lambda: (
+        rf"(?:(?:{one_of(_words().prepositions)})\s+)?(?:{one_of(_words().openings)})\b"
+        rf"|(?=.{{0,{MAX_QUERY}}}?(?:{one_of(_words().chinese)}))"
+    ),
+    re.IGNORECASE,
+)
+
+
+# ---------------------------------------------------------------- the change
+
+
+def propose(it: Insight, found: Found, model: str, identity: WriteContext, rules: WriteRules) -> Proposal:
+    """Propose to write what was found about a memory; nothing is if its text changed meanwhile."""
+    return identity.proposal(METHOD, lambda view: _decide(it, found, model, identity, rules, view))
+
+
+def _decide(
+    asked: Insight, found: Found, model: str, identity: WriteContext, rules: WriteRules, view: View
+) -> ChangeSet:
+    row = view.snapshot.row_of(asked.id)
+    old = None if row is None else view.snapshot.insight(row)
+    if old is None or old.content != asked.content:
+        return identity.change_set(METHOD, (), Maintained(op_id=identity.op_id), operation="")
+    new, mentions = _with(old, found, rules.config, view.snapshot)
+    new = msgspec.structs.replace(new, metadata=_noted(old, found, model, identity.now, rules.config.commitment))
+    changes: list[Change] = [
+        PutInsight(
+            msgspec.structs.replace(new, updated_at=identity.now),
+            mentions=mentions if found.names else None,
+            queries=_queries(new, found, rules.config.commitment),
+        )
+    ]
+    if found.names:
+        reading = msgspec.structs.replace(reanalyse(new, view.snapshot, rules.config, new.entities), mentions=mentions)
+        what = Relinking(
+            insight=new,
+            newcomer=new_memory(new, reading),
+            had=edges.touching(view.connection, old.id),
+            kinds=ENTITY,
+        )
+        changes += relinked(view.snapshot, None, what, rules.config.graph).changes
+    reached = identity.change_set(
+        METHOD,
+        tuple(changes),
+        Maintained(changed=1, op_id=identity.op_id),
+        detail=f"{model} {' '.join(found.told)}",
+        subject=old.id,
+    )
+    counted = added_up(meta.read_record(view.connection, COUNTS, dict[str, int]) or {}, old, new, found)
+    return msgspec.structs.replace(reached, facts=((COUNTS, msgspec.json.encode(counted).decode()),))
+
+
+def _with(old: Insight, found: Found, config: Config, snapshot: Snapshot) -> tuple[Insight, tuple[Entity, ...]]:
+    """Return the memory with what was found, and all of its names with their kinds."""
+    kinds = {each.canonical: each for each in found.names}
+    names = (*old.entities, *(each.name for each in found.names))
+    mentions = tuple(kinds.get(each.canonical, each) for each in extract("", names))
+    lowered = not found.is_lasting and _weight_kept(old, config) is None
+    cues = [cue for cue in old.cues if cue.source != "generated"] if found.cues else list(old.cues)
+    new = msgspec.structs.replace(
+        old,
+        entities=tuple(each.name for each in mentions) if found.names else old.entities,
+        importance=old.importance - 1 if lowered else old.importance,
+        cues=joined_cues(cues, (Cue(text, "generated") for text in found.cues)),
+    )
+    if found.names:
+        new = msgspec.structs.replace(new, keywords=keywords_of(new, new.entities, snapshot))
+    if found.trigger_type is not None and old.trigger_type is None:
+        new = msgspec.structs.replace(
+            new, trigger_type=found.trigger_type, trigger=trigger_text(found.trigger_type, old.content)
+        )
+    return new, mentions
+
+
+def _queries(new: Insight, found: Found, settings: CommitmentSettings) -> tuple[str, ...] | None:
+    """Return the questions of a memory: the model's, else the rules' for a trigger that the model found."""
+    if found.questions is not None:
+        return found.questions
+    if found.trigger_type is None:
+        return None
+    return hypothetical_queries(
+        new.trigger_type, new.content, most=settings.hypothetical_queries.count(new.trigger_type)
+    )
+
+
+def _noted(old: Insight, found: Found, model: str, now: str, settings: CommitmentSettings) -> str:
+    had = note_of(old)
+    names = (*(() if had is None else had.names), *(each.name for each in found.names))
+    prompts: dict[str, str] = {} if had is None else dict(had.prompts)
+    prompts.update({str(gate): prompt for gate, prompt in found.prompts.items()})
+    told: dict[str, str] = {gate: found.told[gate] for gate in GATES if gate in found.told}
+    note = Note(digest(old.content), " ".join(settings.read_by_model()), model, now, told, names, prompts)
+    fields = msgspec.json.decode(old.metadata, type=dict[str, object])
+    return as_text(fields | {NOTE: msgspec.to_builtins(note)})
+
+
+def added_up(counts: Mapping[str, int], old: Insight, new: Insight, found: Found) -> dict[str, int]:
+    """Return the totals of a store with one more memory."""
+    more = {
+        "read": 1,
+        "lowered": int(new.importance < old.importance),
+        "names": len(new.entities) - len(old.entities),
+        "triggers": int(new.trigger_type != old.trigger_type),
+        "questions": len(found.questions or ()),
+        "cues": len(found.cues),
+        "left to the rules": sum(each.startswith(LEFT) for each in found.told.values()),
+    }
+    return {name: counts.get(name, 0) + count for name, count in more.items()}
