@@ -37,12 +37,14 @@ from mnemond.errors import BUSY, NOT_FOUND, PROTOCOL_VERSION, STORAGE, MnemonErr
 from mnemond.index.snapshot import Snapshot, footprint
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.llm.reader import ReaderStatus
+from mnemond.memory.gates import COUNTS
 from mnemond.store import exchanges
 from mnemond.store.checksums import reason
-from mnemond.store.connection import SqliteError
+from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import SAVE
 from mnemond.store.exchanges import Backlog
 from mnemond.store.files import FileFigures, file_figures, log_bytes, size_bytes
+from mnemond.store.meta import read_record
 from mnemond.store.operations import refusals
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
@@ -258,8 +260,10 @@ class DaemonHandlers:
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
         waiting: Backlog | None = None
+        gates, reader = dict[str, int](), self._process.reader()
         try:
             by_status, oplog_count, waiting = await warm.store.counts()
+            gates = await warm.store.read(read_gates) if reader is not None else gates
         except MnemonError as error:
             unreadable = error.message
         cap = warm.config.lifecycle.max_insights
@@ -281,7 +285,8 @@ class DaemonHandlers:
             uptime_s=round(self._process.uptime_s(), 3),
             connections=self._process.connections(),
             hosts=self._process.hosts(),
-            llm=self._process.reader(),
+            llm=reader,
+            gates=gates,
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
@@ -355,17 +360,23 @@ class StatsHandlers:
         warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
         with warm.store.file_in_use():
-            figures, refused = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
+            figures, refused, gates = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
         result = await trio.to_thread.run_sync(
             _stats_result, warm, snapshot, figures, refused, now_us, limiter=self._threads
         )
-        return warm.marked(msgspec.structs.replace(result, llm=self._reader()))
+        return warm.marked(msgspec.structs.replace(result, llm=self._reader(), gates=gates))
 
 
-def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]:
+def read_gates(connection: Connection) -> dict[str, int]:
+    """Return how many memories a model read after they were written, and what was accepted of its answers."""
+    found = read_record(connection, COUNTS, dict[str, int]) or {}
+    return {name: count for name, count in found.items() if count}
+
+
+def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]], dict[str, int]]:
     connection = open_reader(store)
     try:
-        return file_figures(connection, store.path), refusals(connection)
+        return file_figures(connection, store.path), refusals(connection), read_gates(connection)
     except SqliteError as error:
         message = f"{store.path} cannot be read: {reason(error)}"
         raise MnemonError(STORAGE, message, hint="mnemonctl doctor says more") from error

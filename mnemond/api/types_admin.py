@@ -105,7 +105,8 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
 
     `pending_jobs` wait for a decision; `questions` are what there is to decide, see jobs.list. `pending_exchanges`:
     turns of agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
-    aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one.
+    aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one; `gates`: memories of
+    the store that it `read` after they were written, and what was accepted of its answers.
     """
 
     top_entities: list[EntityCount]
@@ -125,6 +126,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     connections: int
     hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
     llm: ReaderStatus | None = None
+    gates: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 STATUS = method(
@@ -688,7 +690,8 @@ class StatsResult(StoreCounts, frozen=True, kw_only=True):
     last used, and effective importance; `importance_bands` counts memories by it. `*_bytes` of the database, its
     write-ahead log, free pages in it, and the index in memory by part; `rows` are those of the index, dead ones
     included. `judged`: judgements of active memories (`feedback`). `refused`: texts that the substance filter refused,
-    by day (UTC, newest first, at most 30) and reason."""
+    by day (UTC, newest first, at most 30) and reason. `gates`: memories that a language model `read` after they were
+    written, and what was accepted of its answers."""
 
     by_type: dict[str, int]
     by_source: dict[str, int]
@@ -706,6 +709,7 @@ class StatsResult(StoreCounts, frozen=True, kw_only=True):
     refused: dict[str, dict[str, int]]
     judged: dict[str, int]
     llm: ReaderStatus | None = None
+    gates: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 STATS = method(

@@ -50,6 +50,7 @@ def _status(result: StatusResult, style: Style) -> str:
         *(f"  asks        {one_line(question)}" for question in result.questions),
         f"  agents      {', '.join(starmap(_host, result.hosts.items()))}" if result.hosts else None,
         f"  model       {_reader(result.llm)}" if result.llm else None,
+        f"  gates       {_gates(result.gates)}" if result.gates else None,
         style.faint(_daemon(result)),
     )
 
@@ -87,6 +88,12 @@ def _reader(found: ReaderStatus) -> str:
     waiting = f"; {one_line(found.waiting)}" if found.waiting else ""
     where = one_line(f"{found.model} at {found.sent}")
     return f"{where} gets parts of conversations and memories; {used}{waiting}"
+
+
+def _gates(found: dict[str, int]) -> str:
+    """The memories that the model read after they were written, and what came of it."""
+    more = counts({name: count for name, count in found.items() if name != "read"})
+    return f"{plural(found.get('read', 0), 'memory')} read by the model" + (f": {more}" if more else "")
 
 
 def _host(name: str, seen: HostSeen) -> str:
@@ -128,6 +135,7 @@ def _stats(result: StatsResult, style: Style) -> str:
         f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}{index}",
         f"  judged      {_some(result.judged)}" if any(result.judged.values()) else None,
         f"  model       {_reader(result.llm)}" if result.llm else None,
+        f"  gates       {_gates(result.gates)}" if result.gates else None,
         *_refusals(result.refused),
     )
 

@@ -50,7 +50,7 @@ from mnemond.model.answers import (
     Unasked,
     traits_text,
 )
-from mnemond.model.memory import Cue, Trigger
+from mnemond.model.memory import NOTE, Cue, Trigger
 from mnemond.wire.params import about, plural
 
 _FILTERS = (
@@ -348,6 +348,11 @@ def _get(result: GetResult, style: Style) -> str:
         fields = {"status": "", "to have it again": back} | fields | {"status": _retirement(result.retired)}
     if insight.useful or insight.misled:
         fields["judged"] = counts({"useful": insight.useful, "misled": insight.misled})
+    if isinstance(note := insight.metadata.get(NOTE), dict):
+        rest = {name: value for name, value in insight.metadata.items() if name != NOTE}
+        fields.pop("metadata", None)
+        fields |= {"metadata": one_line(msgspec.json.encode(rest).decode())} if rest else {}
+        fields["model"] = _model_note(note)
     if result.edges_by_type:
         fields["links"] = f"{total:,}: {counts(result.edges_by_type)}"
     unshown = total - min(len(result.links), MAX_LINKS)
@@ -363,6 +368,13 @@ def _get(result: GetResult, style: Style) -> str:
         *(" " * margin + _link(each) for each in result.links[:MAX_LINKS]),
         f"{' ' * margin}and {unshown:,} more, see --json and mnemonctl related" if unshown > 0 else None,
     )
+
+
+def _model_note(note: dict[str, object]) -> str:
+    """Return what a model was asked about a memory after it was written, and what came of it."""
+    told = note.get("told")
+    parts = [f"{gate}: {sentence}" for gate, sentence in told.items()] if isinstance(told, dict) else []
+    return one_line(f"read by {note.get('model')}: {'; '.join(parts)}")
 
 
 def _retirement(retired: Retirement) -> str:

@@ -116,9 +116,8 @@ class ReadMemories:
                     raise
                 self._rests_until, why = trio.current_time() + REST_S, error.message
                 break
-        if not changed:
-            return Done("nothing", detail=f"left to the rules: {why}" if why else "")
-        return await work.note(work.done(changed, f"memories read{f'; then left to the rules: {why}' if why else ''}"))
+        done = work.done(changed, f"left to the rules: {why}" if why else "")
+        return await work.note(done) if changed else done
 
     async def _one(
         self, work: Work, desk: ExtractionContext, it: Insight, model: Asking, passed: dict[str, str | None]

@@ -24,7 +24,7 @@ from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.model.changes import Change, ChangeSet, PutInsight
-from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, Cue, EdgeType, Entity, Insight
+from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, NOTE, Cue, EdgeType, Entity, Insight
 from mnemond.model.outcomes import Maintained
 from mnemond.store import edges, meta
 from mnemond.store.operations import Proposal, View
@@ -36,10 +36,6 @@ from mnemond.text.prompt_escape import inert
 from mnemond.text.quality import only_questions, substance
 from mnemond.text.resources import on_first_use, one_of, read, regex
 from mnemond.text.similarity import normalised
-
-NOTE: Final = "model_gates"
-"""Key of a memory's metadata under which it is noted what a model was asked about it. An object, so no request can
-give it."""
 
 COUNTS: Final = "gates"
 """Key of the store's `meta` table with the totals."""

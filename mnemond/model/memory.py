@@ -46,6 +46,10 @@ MAX_TRIGGERS, MAX_TRIGGER = 8, 200
 
 NO_METADATA = "{}"
 
+NOTE: Final = "model_gates"
+"""Key of the metadata under which it is noted what a model was asked about a memory after it was written. Its value is
+an object, so no request can give it."""
+
 
 class Scope(msgspec.Struct, frozen=True):
     """Audience of a memory; None means everyone. A scope is a filter inside a store, not a security boundary.

@@ -6,6 +6,7 @@ import msgspec
 
 from mnemond.cli.admin import STATS, STATUS, render_top
 from mnemond.cli.output import Style
+from mnemond.cli.recall import GET
 from mnemond.llm.reader import ReaderStatus
 from tests.cli import results
 from tests.cli.stats_results import STATS as STATS_RESULT
@@ -31,6 +32,27 @@ def test_it_is_in_status_stats_and_top() -> None:
         render_top(msgspec.structs.replace(TOP, llm=READER), style),
     ):
         assert LINE in text
+
+
+def test_what_came_of_its_answers_is_in_status_and_stats() -> None:
+    gates = {"read": 2, "names": 3, "left to the rules": 1}
+    line = "  gates       2 memories read by the model: names 3, left to the rules 1\n"
+    for command, result in ((STATUS, results.STATUS), (STATS, STATS_RESULT)):
+        assert command.render is not None
+        assert line in command.render(msgspec.structs.replace(result, gates=gates), Style())
+
+
+def test_get_says_what_a_model_was_asked_about_a_memory() -> None:
+    assert GET.render is not None
+    insight = msgspec.structs.replace(
+        results.GOT.insight, metadata={"ticket": 7, "model_gates": {"model": "tiny", "told": {"cues": "none\x1b"}}}
+    )
+    text = GET.render(msgspec.structs.replace(results.GOT, insight=insight), Style())
+    assert "  model                 read by tiny: cues: none" in text
+    assert '{"ticket":7}' in text
+    assert "\x1b" not in text
+    bare = msgspec.structs.replace(insight, metadata={"model_gates": {}})
+    assert "metadata" not in GET.render(msgspec.structs.replace(results.GOT, insight=bare), Style())
 
 
 def test_nothing_is_said_without_one() -> None:

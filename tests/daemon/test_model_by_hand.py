@@ -8,7 +8,7 @@ import trio
 
 from benchmarks.daemon_process import DaemonProcess
 from tests.daemon.typed import Terminal, play
-from tests.llm.scripted import says, scripted
+from tests.llm.scripted import NEVER, Reply, says, scripted
 
 SETTINGS = """\
 [lifecycle]
@@ -53,3 +53,78 @@ async def test_a_model_decides_what_waits_and_it_can_be_undone(tmp_path: Path) -
     prompt = server.requests[0]["messages"][0]["content"]
     assert "OLDER: The office is in Berlin" in prompt
     assert "NEWER: The office is in Munich" in prompt
+
+
+GATES = """\
+[lifecycle]
+backup_interval = 0
+[llm]
+provider = "openai"
+endpoint = "{url}"
+model = "tiny"
+timeout_s = 30
+[commitment]
+entity_extraction.engine = "llm"
+trigger.engine = "llm"
+hypothetical_queries.engine = "llm"
+cues.engine = "llm"
+"""
+
+ADDED = """\
+$ mnemonctl remember "The nightly build of Zephyr hung on a stale lock; removing the lock fixed the hang" -q
+00000001
+$ mnemonctl jobs run gates
+gates changed 1
+$ mnemonctl get 00000001 --text | grep -E 'entities|cues|model' | sed 's/; questions.*/ …/'
+  entities              Zephyr
+  cues                  the nightly run is stuck again (generated)
+  model                 read by tiny: entities: Zephyr (dropped: not in the text) …
+$ mnemonctl status --text | grep gates
+  gates       1 memory read by the model: names 1, cues 1, left to the rules 1
+$ mnemonctl history 00000001 --text | grep -c system:gates:tiny
+1
+$ mnemonctl undo "$(mnemonctl log --json | grep -o '"op_id":"[^"]*"' | head -1 | cut -d '"' -f 4)" > /dev/null
+$ mnemonctl get 00000001 --text | grep -cE 'Zephyr \\(|cues|model'
+0
+$ mnemonctl jobs run gates
+gates: nothing to do
+"""
+
+
+async def test_a_model_adds_to_a_memory_what_it_says_and_it_can_be_undone(tmp_path: Path) -> None:
+    answers = (
+        '{"names": [{"name": "Zephyr", "kind": "tool"}, {"name": "Mallory", "kind": "person"}]}',
+        '{"questions": ["Where does Mallory live?"]}',
+        '{"cues": ["the nightly run is stuck again"]}',
+    )
+    async with scripted([says(each) for each in answers]) as server:
+        (tmp_path / "config.toml").write_text(GATES.format(url=server.url))
+
+        def by_hand() -> None:
+            with DaemonProcess(tmp_path) as daemon:
+                play(ADDED, Terminal(daemon.data_dir))
+
+        await trio.to_thread.run_sync(by_hand)
+    assert len(server.requests) == 3
+
+
+UNHINDERED = """\
+$ mnemonctl remember "The nightly build of Zephyr hung on a stale lock; removing the lock fixed the hang" -q
+00000001
+$ mnemonctl jobs run gates > /dev/null 2>&1 &
+$ mnemonctl remember "Zephyr is deployed from the branch release only" -q
+00000002
+$ mnemonctl recall "where is Zephyr deployed from" -q | head -1
+00000002
+"""
+
+
+async def test_nothing_waits_for_a_model_that_never_answers(tmp_path: Path) -> None:
+    async with scripted([Reply(NEVER)]) as server:
+        (tmp_path / "config.toml").write_text(GATES.format(url=server.url))
+
+        def by_hand() -> None:
+            with DaemonProcess(tmp_path) as daemon:
+                play(UNHINDERED, Terminal(daemon.data_dir))
+
+        await trio.to_thread.run_sync(by_hand)

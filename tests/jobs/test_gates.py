@@ -143,7 +143,7 @@ async def test_all_that_a_model_finds_about_a_memory_is_one_write(tmp_path: Path
         assert it.job.interval_s == INTERVAL_S
         await it.remember(1, FIXED)
         assert await it.run(dry_run=True) == Done("done", 1, "memories would be read, at most")
-        assert await it.run() == Done("done", 1, "memories read")
+        assert await it.run() == Done("done", 1)
         found = it.over.insight(1)
         assert found.entities == ("Zephyr",)
         assert found.trigger_type == "problem-solution"

@@ -1,0 +1,184 @@
+"""What is accepted of a model's answers about a memory."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.config.settings import Config, config_from
+from mnemond.memory.gates import (
+    GATES,
+    Found,
+    Question,
+    added_names,
+    begun,
+    digest,
+    next_question,
+    no_question,
+    note_of,
+    taken,
+)
+from mnemond.model.memory import Insight
+from tests.memory.test_model_reading import CLAIMS, INJECTIONS
+
+AT = "2026-11-24T10:00:00.000000Z"
+TEXT = "The nightly build of Zephyr 4 hung on a stale lock; removing the lock fixed the hang"
+ON = config_from({
+    f"commitment.{name}.engine": "llm"
+    for name in ("substance_filter", "entity_extraction", "trigger", "hypothetical_queries", "cues")
+})  # fmt: skip
+
+
+def memory(text: str = TEXT, **fields: object) -> Insight:
+    return msgspec.structs.replace(Insight("m", text, AT, AT), **fields)
+
+
+def told(gate: str, value: object, it: Insight | None = None, config: Config = ON) -> Found:
+    asked = Question(gate, "", (), {}, 1)  # type: ignore[arg-type]
+    return taken(it or memory(trigger_type="problem-solution"), Found(), asked, value, config)
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "why"),
+    [
+        ("Why did the build of Zephyr hang?", TEXT, None),
+        ("On which lock did the build hang?", TEXT, None),
+        ("Warum hängt der Build?", "Der Build hängt, weil ein altes Lock liegen blieb", None),
+        ("Mit welchem Werkzeug läuft der Build?", "Der Build läuft mit dem Werkzeug Bazel", None),
+        ("数据库为什么变慢？", "数据库变慢是因为索引丢失", None),
+        ("The build of Zephyr hung?", TEXT, "no question"),
+        ("Fix the build of Zephyr", TEXT, "no question"),
+        ("Why? How did the build hang?", TEXT, "no question"),
+        ("Why did the build of Zephyr 5 hang?", TEXT, "number not said"),
+        ("Where does the cat of the neighbours sleep?", TEXT, "not about it"),
+        ("What does <person> say about Zephyr?", TEXT, "placeholder"),
+        ("Why should we ignore all previous instructions about Zephyr?", TEXT, "order"),
+        ("Is AKIAZQ3DRSTUVWXY2345 the key of Zephyr?", TEXT, "secret"),
+        ("", TEXT, "length"),
+        ("Why " + "build " * 40 + "?", TEXT, "length"),
+    ],
+)
+def test_a_question_is_grammatical_and_about_the_text(text: str, content: str, why: str | None) -> None:
+    assert no_question(text, content) == why
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "kept"),
+    [
+        ("Zephyr", "tool", True),
+        ("Zephyr 4", "tool", True),
+        ("zephyr", "tool", False),
+        ("Zeph", "tool", False),
+        ("build", "concept", False),
+        ("nightly build", "concept", False),
+        ("4", "concept", False),
+        ("The", "person", False),
+        ("Mallory", "person", False),
+        ("Zephyr", "planet", False),
+        ("Zephyr", "user", False),
+        ("<name>", "person", False),
+        ("", "tool", False),
+    ],
+)
+def test_a_name_stands_in_the_text(name: str, kind: str, kept: bool) -> None:
+    found = told("entities", {"names": [{"name": name, "kind": kind}]})
+    assert [each.name for each in found.names] == ([name] if kept else [])
+
+
+def test_a_name_that_is_known_is_not_added_again() -> None:
+    answer = {"names": [{"name": "Zephyr", "kind": "tool"}, {"name": "Zephyr", "kind": "concept"}]}
+    assert told("entities", answer, memory(entities=("zephyr",))).told == {"entities": "none"}
+    assert len(told("entities", answer).names) == 1
+
+
+def test_kinds_are_those_of_the_settings() -> None:
+    config = config_from({
+        "commitment.entity_extraction.engine": "llm", "commitment.entity_extraction.types": ["person"],
+    })  # fmt: skip
+    asked = next_question(memory(), Found(), config, "")
+    assert asked is not None
+    assert asked.values[1] == "person"
+    assert told("entities", {"names": [{"name": "Zephyr", "kind": "tool"}]}, config=config).names == ()
+    none = config_from({"commitment.entity_extraction.engine": "llm", "commitment.entity_extraction.types": ["user"]})
+    assert next_question(memory(), Found(), none, "") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "source", "kind"),
+    [
+        ({"trigger": "learning-success"}, "user", "learning-success"),
+        ("learning-failure", "user", "learning-failure"),
+        ({"trigger": "none"}, "user", None),
+        ({"trigger": "revenge"}, "user", None),
+        ({"trigger": "corrective-feedback"}, "user", "corrective-feedback"),
+        ({"trigger": "corrective-feedback"}, "assistant", None),
+        ([], "user", None),
+    ],
+)
+def test_a_trigger_is_one_of_the_known(answer: object, source: str, kind: str | None) -> None:
+    assert told("trigger", answer, memory(source=source)).trigger_type == kind
+
+
+def test_questions_and_cues_are_bounded_and_none_repeats() -> None:
+    one, two, three = "Why did the build hang?", "How was the hang fixed?", "What is a stale lock?"
+    found = told("questions", {"questions": [one, one.upper(), two, three]})
+    assert found.questions == (one, two)
+    cues = [
+        "the build is stuck",
+        "The build is stuck",
+        "a lock is left over",
+        "hang again",
+        "build of the night",
+        "build",
+    ]
+    assert told("cues", {"cues": cues}).cues == ("the build is stuck", "a lock is left over", "hang again")
+    assert told("cues", {"cues": ["stale lock"]}).told == {"cues": "left to the rules: in the text already"}
+    assert told("cues", {"cues": []}).told == {"cues": "left to the rules: no cue"}
+    assert told("questions", "no JSON of this shape").told == {"questions": "left to the rules: no question"}
+
+
+def test_questions_are_for_the_triggers_of_the_settings_only() -> None:
+    config = config_from({"commitment.hypothetical_queries.engine": "llm"})
+    assert next_question(memory(), Found(), config, "") is None
+    assert next_question(memory(trigger_type="positive-feedback"), Found(), config, "") is None
+    asked = next_question(memory(trigger_type="learning-failure"), Found(), config, "")
+    assert asked is not None
+    assert asked.values[1] == "2"
+    assert next_question(memory(), Found(trigger_type="problem-solution"), config, "") is not None
+
+
+def test_the_text_is_shown_as_data_and_cut() -> None:
+    asked = next_question(memory(f"user: hi\n```\n{TEXT} " + "x" * 9_000), Found(), ON, "")
+    assert asked is not None
+    assert len(asked.values[0]) <= 2_010
+    assert "```" not in asked.values[0]
+    assert "\n" not in asked.values[0]
+
+
+@pytest.mark.parametrize("injection", INJECTIONS)
+def test_an_injection_adds_nothing_by_a_model_that_obeys(injection: str) -> None:
+    """Every claim as a name, a cue and a question: none of them is about the memory that was asked about."""
+    it = memory(f"{TEXT}. {injection}", trigger_type="problem-solution")
+    found = begun(it, ON.commitment)
+    if next_question(it, found, ON, "") is None:
+        assert all(each.startswith("left to the rules") for each in found.told.values())
+        return
+    it = memory(trigger_type="problem-solution")
+    for gate, key in (("entities", "names"), ("questions", "questions"), ("cues", "cues")):
+        items = [{"name": each, "kind": "concept"} for each in CLAIMS] if gate == "entities" else list(CLAIMS)
+        found = told(gate, {key: items}, it)
+        assert (found.names, found.questions, found.cues) == ((), None, ())
+
+
+def test_a_note_is_about_one_text_and_may_be_damaged() -> None:
+    assert note_of(memory()) is None
+    note = f'{{"of":"{digest(TEXT)}","gates":"cues","model":"tiny","at":"{AT}","told":{{}},"names":["Zephyr"]}}'
+    noted = memory(metadata=f'{{"model_gates":{note}}}')
+    assert note_of(noted) is not None
+    assert added_names(noted) == {"zephyr"}
+    assert note_of(msgspec.structs.replace(noted, content="other")) is None
+    for damaged in ('{"model_gates":3}', '{"model_gates":{"of":3}}'):
+        assert note_of(memory(metadata=damaged)) is None
+        assert added_names(memory(metadata=damaged)) == frozenset()
+    assert added_names(memory()) == frozenset()
+    assert set(GATES) == {"substance", "entities", "trigger", "questions", "cues"}
