@@ -196,6 +196,7 @@ class Daemon:
                 answering, asks=self.reader.ask,
                 relation_prompt=partial(self._model.prompt, "classify_conflict"),
                 merge_prompt=partial(self._model.prompt, "merge_facts"),
+                links_prompt=partial(self._model.prompt, "find_links"),
             )  # fmt: skip
             summing_up = SummaryDeps(
                 self.settings.config, self.reader.ask, partial(self._model.prompt, "rolling_summary")

@@ -32,7 +32,9 @@ class ReviewHandlers:
         """Return pairs that wait, with the texts of both."""
         warm = await self._open_stores.use(params.store)
         found = await warm.store.read(partial(_listed, params=params))
-        return warm.marked(ReviewsResult(reviews=found, total=warm.store.pending_reviews, store=warm.store.name))
+        links = await warm.store.read(stored.count_links)
+        total = warm.store.pending_reviews
+        return warm.marked(ReviewsResult(reviews=found, total=total, store=warm.store.name, links=links))
 
     @handles("resolve", in_task=True)
     async def resolve(self, call: Call, params: ResolveParams) -> ResolveResult:
@@ -92,6 +94,7 @@ def _view(connection: Connection, review: Review) -> ReviewView:
         resolved_at=review.resolved_at,
         resolution=review.resolution,
         by=review.by,
+        link=asked.link,
     )
 
 

@@ -34,7 +34,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.model.reviews import RESOLUTIONS, Resolution, ReviewKind
+from mnemond.model.reviews import RESOLUTIONS, ProposedLink, Resolution, ReviewKind
 from mnemond.wire.params import (
     MAX_EXACT,
     MAX_NAME,
@@ -215,7 +215,7 @@ class ReviewedMemory(msgspec.Struct, frozen=True):
 class ReviewView(msgspec.Struct, frozen=True):
     """A pair that waits, or was decided: `older` and `newer` by when they were said, a `suggestion` that was not
     carried out, why it is asked, and until when; the last three are null while it waits. Both memories are recalled
-    meanwhile."""
+    meanwhile. `link`: what a review of the kind "link" proposes, which leaves neither memory in doubt."""
 
     id: int
     kind: ReviewKind
@@ -229,14 +229,16 @@ class ReviewView(msgspec.Struct, frozen=True):
     resolved_at: str | None
     resolution: Resolution | None
     by: str | None
+    link: ProposedLink | None = None
 
 
 class ReviewsResult(Result, frozen=True, kw_only=True):
-    """`total`: all that wait in the store."""
+    """`total`: all that wait in the store; `links`: proposed links beside them."""
 
     reviews: list[ReviewView]
     total: int
     store: str
+    links: int = 0
 
 
 REVIEWS = method(
@@ -248,7 +250,7 @@ REVIEWS = method(
 class ResolveParams(ScopedWriteParams, frozen=True, kw_only=True):
     """DUPLICATE: they say the same, the newer leaves recall. SUPERSEDE: the newer is in the place of the older. MERGE:
     they become one, with `content` or with the newer text and the clauses of the older that it does not repeat.
-    COEXIST: both hold."""
+    COEXIST: both hold. LINK: both hold and are linked, where that was proposed."""
 
     id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N")]
     resolution: Annotated[

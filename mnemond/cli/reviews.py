@@ -36,13 +36,14 @@ def _reviews(result: ReviewsResult, style: Style) -> str:
     if not result.reviews:
         return lines(f"No memories of {store} wait for a decision")
     decided = result.reviews[0].resolved_at is not None
-    head = (
-        f"Decided lately in {store}" if decided else f"{plural(result.total, 'review')} in {store}; both stay meanwhile"
-    )
+    proposed = f", {plural(result.links, 'proposed link')}" if result.links else ""
+    waiting = f"{plural(result.total, 'review')}{proposed} in {store}; both stay meanwhile"
+    head = f"Decided lately in {store}" if decided else waiting
+    answers = "SUPERSEDE | MERGE | DUPLICATE | COEXIST" + (" | LINK" if result.links else "")
     return lines(
         style.strong(head),
         *(line for each in result.reviews for line in _review(each, style)),
-        None if decided else style.faint("decide: mnemonctl resolve N --as SUPERSEDE | MERGE | DUPLICATE | COEXIST"),
+        None if decided else style.faint(f"decide: mnemonctl resolve N --as {answers}"),
     )
 
 
@@ -52,9 +53,16 @@ def _review(it: ReviewView, style: Style) -> Iterator[str]:
     else:
         by = f" by {one_line(it.by)}" if it.by else ""
         yield f"{style.strong(str(it.id))}  {one_line(it.resolution or '?')}{by}, {one_line(it.resolved_at[:10])}"
-    yield _memory("older", it.older, style)
-    yield _memory("newer", it.newer, style)
+    yield _memory(_which("older", it.older, it), it.older, style)
+    yield _memory(_which("newer", it.newer, it), it.newer, style)
     yield note(it.reason, style)
+
+
+def _which(which: str, memory: ReviewedMemory, it: ReviewView) -> str:
+    """Return the age of one of the two memories or, of a proposed causal link, its end."""
+    if it.link is None or it.link.edge_type != "causal":
+        return which
+    return "cause" if memory.id == it.link.source else "effect"
 
 
 def _memory(which: str, it: ReviewedMemory, style: Style) -> str:
@@ -116,6 +124,7 @@ RESOLVE = Command(
     details=(
         "SUPERSEDE: the newer one holds, the older leaves recall. DUPLICATE: they say the same, the newer leaves.",
         "MERGE: they become one memory; clauses that contradict each other need --content. COEXIST: both hold.",
+        "LINK: both hold and are linked as proposed; COEXIST then means no link.",
         "`mnemonctl undo` takes a decision back, and the review waits again.",
     ),
     render=_resolve,

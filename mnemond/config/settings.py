@@ -451,6 +451,14 @@ class GraphSettings(Section, frozen=True):
     entity: EntitySettings = EntitySettings()
     causal: CausalSettings = CausalSettings()
     semantic: SemanticSettings = SemanticSettings()
+    slow_path: Annotated[
+        Literal["auto", "rules", "off"],
+        Meta(
+            description="What looks, after the write, for causes, effects and things under two names near a new memory."
+            " `auto`: the model of `[llm]` links them; without one, and with `rules`, links are proposed, and wait in"
+            " `mnemonctl reviews`."
+        ),
+    ] = "auto"
 
 
 class ExtractionSettings(Section, frozen=True):
@@ -945,8 +953,9 @@ class Config(Section, frozen=True, cache_hash=True):
             found.append(f"every memory and every query is sent to {self.embedding.endpoint} (embedding.provider)")
         if self.llm.provider != "none":
             asked = self.extraction.engine in ("llm", "auto") or self.extraction.resolver == "llm"
+            asked = asked or self.graph.slow_path == "auto"
             gates = ", ".join(self.commitment.read_by_model())
-            read = "" if asked or gates else ", once a setting `engine` or `resolver` names it"
+            read = "" if asked or gates else ", once a setting `engine`, `resolver` or `slow_path` names it"
             found.append(f"parts of conversations and memories are sent to {self.llm.address} (llm.provider){read}")
             if gates:
                 found.append(f"every new memory is sent to {self.llm.address} (commitment, engine = llm: {gates})")

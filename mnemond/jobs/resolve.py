@@ -75,7 +75,8 @@ class Asks(Protocol):
 
 class ResolveDeps(msgspec.Struct, frozen=True):
     """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; the lookup of a
-    memory; how a model is asked, and the prompts about an older and a newer text. Without `asks` people decide."""
+    memory; how a model is asked, and the prompts about an older and a newer text, and about a text and those near it.
+    Without `asks` people decide."""
 
     desk: Callable[[str], Awaitable[ExtractionContext]]
     identity: Callable[[str, str], WriteContext]
@@ -83,6 +84,7 @@ class ResolveDeps(msgspec.Struct, frozen=True):
     asks: Asks | None = None
     relation_prompt: Callable[[str, str], str] = "{}\n{}".format
     merge_prompt: Callable[[str, str], str] = "{}\n{}".format
+    links_prompt: Callable[[str, str], str] = "{}\n{}".format
 
 
 class _Answered(msgspec.Struct, frozen=True):
@@ -110,8 +112,9 @@ class ResolveReviews:
             return Done("nothing", detail=f"extraction.resolver is {mode}")
         if self._means.asks is None:
             return await work.note(Done("nothing", detail="no model is configured: reviews wait for a person"))
-        found = await work.store.read(lambda it: reviews.pending(it, reviews.MAX_PENDING))
-        asked = [each for each in found if (work.store.name, each.id) not in self._left][:PORTION]
+        found = await work.store.read(lambda it: reviews.pending(it, reviews.MAX_PENDING + reviews.MAX_LINKS))
+        waiting = [each for each in found if each.asked.link is None]
+        asked = [each for each in waiting if (work.store.name, each.id) not in self._left][:PORTION]
         if work.dry_run:
             return work.done(len(asked), "reviews would be asked about")
         decided, allowance = 0, Allowance(work.store.snapshot.live)

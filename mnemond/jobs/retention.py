@@ -10,6 +10,7 @@ from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
+from mnemond.jobs.slow_path import SlowPath
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
 from mnemond.jobs.summaries import RollingSummaries, SummaryDeps
 from mnemond.memory.retention import (
@@ -253,6 +254,7 @@ def jobs_of(
         Extract(_interval(lifecycle.extract_interval), reading),
         RollingSummaries(_interval(lifecycle.extract_interval), summing_up),
         ResolveReviews(answering),
+        SlowPath(config_of, answering),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mnemond.api.types_admin import StatusResult
-from mnemond.api.types_changes import ReviewsResult
+from mnemond.api.types_changes import ReviewsResult, ReviewView
 from mnemond.api.types_extract import ExtractResult, FactView
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Core
@@ -229,14 +229,23 @@ def to_decide(result: ReviewsResult, nonce: str) -> str:
         line
         for each in result.reviews
         for line in (
-            f"<review {each.id} {each.suggestion}?> {inert(each.reason)}",
+            f"<review {each.id} {each.suggestion}?> {inert(each.reason)}{_proposed(each)}",
             *(
                 f"<ref:{inert(it.id[:REF])} {which} {it.created_at[:10]} {_name(it.source)}> {_shown(it.content)}"
                 for which, it in (("older", each.older), ("newer", each.newer))
             ),
         )
     ]
-    return f"{_degraded(result)}{plural(result.total, 'review')}, oldest first. {WARNING}\n{fenced(lines, nonce)}"
+    head = f"{_degraded(result)}{plural(result.total + result.links, 'review')}, oldest first."
+    return f"{head} {WARNING}\n{fenced(lines, nonce)}"
+
+
+def _proposed(review: ReviewView) -> str:
+    """The direction of a proposed causal link."""
+    link = review.link
+    if link is None or link.edge_type != "causal":
+        return ""
+    return f"; the {'older' if link.source == review.older.id else 'newer'} one would be the cause"
 
 
 def decided(result: ResolveResult, nonce: str) -> str:

@@ -15,7 +15,7 @@ from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.model.changes import AddEdge, RemoveEdge
-from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
+from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, CreatedBy, Edge, EdgeType, Entity, Insight, Relation
 from mnemond.model.outcomes import EdgesCreated
 from mnemond.text.caches import register, text_cache
 from mnemond.text.causes import Claim, claims, claims_between, share_of_forms
@@ -364,6 +364,9 @@ def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Bui
 
 Key = tuple[str, str, str]
 
+DERIVED: tuple[CreatedBy, ...] = ("auto", "worker")
+"""Makers of links that follow from the texts, and go with them."""
+
 ALL: frozenset[EdgeType] = frozenset(get_args(EdgeType))
 
 
@@ -398,7 +401,7 @@ def relinked(snapshot: Snapshot, similarity: Cosines | None, what: Relinking, se
     stale = [
         RemoveEdge(*key)
         for key, edge in had.items()
-        if edge.created_by == "auto" and edge.edge_type in what.kinds and not _alike(edge, plan.wanted.get(key))
+        if edge.created_by in DERIVED and edge.edge_type in what.kinds and not _alike(edge, plan.wanted.get(key))
     ]
     gone = {_key(removal) for removal in stale}
     added = [AddEdge(edge) for key, edge in plan.wanted.items() if key not in had or key in gone]

@@ -55,10 +55,10 @@ def direction_problems(edge_type: str, *, bidirectional: bool, allow_cycle: bool
 
 def propose_link(link: LinkRequest, identity: WriteContext, find: Find) -> Proposal:
     """Propose the link of two active memories. Everything is checked in the writer; `find` resolves ids."""
-    return identity.proposal("link", partial(_decide_link, link, identity, find))
+    return identity.proposal("link", partial(decide_link, link, identity, find))
 
 
-def _decide_link(link: LinkRequest, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+def decide_link(link: LinkRequest, identity: WriteContext, find: Find, view: View) -> ChangeSet:
     source = active_row(view, find, link.edge.source_id, link.scope)
     target = active_row(view, find, link.edge.target_id, link.scope)
     one, other = source.insight.id, target.insight.id
@@ -66,7 +66,7 @@ def _decide_link(link: LinkRequest, identity: WriteContext, find: Find, view: Vi
         raise invalid([FieldProblem("target_id", f"target_id is the source itself, {one}; link it to another")])
     edge = msgspec.structs.replace(link.edge, source_id=one, target_id=other)
     if edge.edge_type == "causal" and not link.allow_cycle:
-        _refuse_cycle(view.snapshot, source.row, target.row)
+        refuse_cycle(view.snapshot, source.row, target.row)
     both_ways = link.bidirectional or edge.edge_type != "causal"
     return identity.change_set(
         method="link",
@@ -99,7 +99,7 @@ def _reverse(edge: Edge) -> Edge:
     return msgspec.structs.replace(edge, source_id=edge.target_id, target_id=edge.source_id, metadata=metadata)
 
 
-def _refuse_cycle(snapshot: Snapshot, cause: int, effect: int) -> None:
+def refuse_cycle(snapshot: Snapshot, cause: int, effect: int) -> None:
     """Raise MnemonError(INVALID_PARAMS) if the effect leads back to the cause and the link does not exist yet."""
     if is_cause(snapshot, cause, effect):
         return

@@ -9,21 +9,21 @@ from typing import Final
 import msgspec
 
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.memory import revise
+from mnemond.memory import links, revise
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.history import EmbeddedText, Find, active_row
-from mnemond.memory.remember import both_ways
+from mnemond.memory.remember import LEAST_WEIGHT, both_ways
 from mnemond.memory.resolver import refusal
 from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
-from mnemond.model.memory import Insight, TextWithCues
+from mnemond.model.memory import Edge, Insight, TextWithCues
 from mnemond.model.outcomes import MergeResult, ResolveResult
-from mnemond.model.reviews import Action, CloseReview, Resolution, Review
+from mnemond.model.reviews import Action, CloseReview, OpenReview, Resolution, Review
 from mnemond.store import reviews
 from mnemond.store.operations import Proposal, View
 
 ACTIONS: Final[dict[Resolution, Action]] = {
-    "DUPLICATE": "DELETE", "SUPERSEDE": "UPDATE", "MERGE": "MERGE", "COEXIST": "NONE",
+    "DUPLICATE": "DELETE", "SUPERSEDE": "UPDATE", "MERGE": "MERGE", "COEXIST": "NONE", "LINK": "NONE",
 }  # fmt: skip
 """The effect of each decision on the two memories: the newer leaves recall, or takes the place of the older, or becomes
 one with it; or both stay."""
@@ -73,12 +73,16 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
     """Raises MnemonError: NOT_FOUND if it does not wait any more or a memory left recall; INVALID_PARAMS; BUSY if the
     text that was embedded is another by now."""
     review = waiting(reviews.read(view.connection, resolve.review), resolve.review)
+    _refuse_unasked(review, resolve.resolution)
     older = active_row(view, find, review.asked.older, resolve.scope).insight
     newer = active_row(view, find, review.asked.newer, resolve.scope).insight
     if resolve.gated and (why := refusal(resolve.resolution, older, newer, rules.diff, identity.now_us)):
         sentence = f"review {review.id} is not decided as {resolve.resolution}: {why}"
         raise invalid([FieldProblem("resolution", sentence)], hint="both memories stay")
-    reached = _carried_out(resolve, identity, find, rules, view, older, newer)
+    if review.asked.link is None:
+        reached = _carried_out(resolve, identity, find, rules, view, older, newer)
+    else:
+        reached = _linked(resolve, identity, find, view, review.asked)
     outcome = _outcome(resolve, identity, review, reached)
     return identity.change_set(
         "resolve",
@@ -88,6 +92,29 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
         subject=reached.subject,
         reviews=(CloseReview(review.id, resolve.resolution, identity.triggered_by),),
     )
+
+
+def _refuse_unasked(review: Review, resolution: Resolution) -> None:
+    """Raise MnemonError(INVALID_PARAMS) for a decision that is none on the question of a review."""
+    is_link = review.asked.link is not None
+    if (resolution == "LINK") != is_link and resolution != "COEXIST":
+        asks = "proposes a link: LINK, or COEXIST for none" if is_link else "proposes no link"
+        raise invalid([FieldProblem("resolution", f"review {review.id} {asks}")], hint="nothing was changed")
+
+
+def _linked(resolve: Resolve, identity: WriteContext, find: Find, view: View, asked: OpenReview) -> ChangeSet:
+    """Make the proposed link as `link` does by hand; without it nothing changes."""
+    link = asked.link
+    assert link is not None, "it is a review of a link"  # noqa: S101
+    if resolve.resolution == "COEXIST":
+        return identity.change_set("resolve", (), _nothing(asked.older, asked.newer, identity), subject=asked.newer)
+    target = asked.newer if link.source == asked.older else asked.older
+    fields = {"sub_type": link.sub_type, "source": "rules", "reason": asked.reason}
+    edge = Edge(
+        link.source, target, link.edge_type, max(LEAST_WEIGHT, asked.similarity),
+        msgspec.json.encode(fields).decode(), created_by="user" if identity.triggered_by == "user" else "host",
+    )  # fmt: skip
+    return links.decide_link(links.LinkRequest(edge=edge, scope=resolve.scope), identity, find, view)
 
 
 def _carried_out(
@@ -118,12 +145,16 @@ def _both_stay(identity: WriteContext, older: Insight, newer: Insight) -> Change
     """Take back the note that the two contradict each other, so that neither is shown as doubtful, and link them."""
     puts = [_without_note(newer, older, identity.now)]
     puts += [_without_note(older, newer, identity.now)] if newer.id in noted(older) else []
-    links = both_ways(newer.id, older.id, 0.0)
-    outcome = ResolveResult(
-        review=0, resolution="COEXIST", action="NONE", older_id=older.id, newer_id=newer.id, id=None, message="",
+    linked = both_ways(newer.id, older.id, 0.0)
+    return identity.change_set("resolve", (*puts, *linked), _nothing(older.id, newer.id, identity), subject=newer.id)
+
+
+def _nothing(older: str, newer: str, identity: WriteContext) -> ResolveResult:
+    """Return an outcome that `_outcome` completes."""
+    return ResolveResult(
+        review=0, resolution="COEXIST", action="NONE", older_id=older, newer_id=newer, id=None, message="",
         op_id=identity.op_id, replayed=False,
     )  # fmt: skip
-    return identity.change_set("resolve", (*puts, *links), outcome, subject=newer.id)
 
 
 def _without_note(it: Insight, other: Insight, now: str) -> PutInsight:
@@ -135,6 +166,7 @@ _MESSAGES: Final[dict[Resolution, str]] = {
     "SUPERSEDE": "the newer one holds: the older one left recall",
     "MERGE": "they are one memory now",
     "COEXIST": "both hold and stay in recall",
+    "LINK": "both stay in recall and are linked",
 }
 
 
@@ -161,6 +193,6 @@ def _outcome(resolve: Resolve, identity: WriteContext, review: Review, reached: 
 
 def _kept(resolution: Resolution, review: Review) -> str | None:
     """Return the memory that is left of the two; None if both stay."""
-    if resolution == "COEXIST":
+    if resolution in ("COEXIST", "LINK"):
         return None
     return review.asked.newer if resolution == "SUPERSEDE" else review.asked.older

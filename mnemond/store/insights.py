@@ -640,6 +640,20 @@ def numbers_of(connection: Connection, ids: AbstractSet[str]) -> Mapping[str, in
     return known
 
 
+def written_after(connection: Connection, number: int | None, limit: int) -> list[tuple[int, str]]:
+    """Return (number, id) of the oldest active memories with a greater number, in order; None: of the newest."""
+    if number is None:
+        rows = connection.rows(
+            "SELECT number, id FROM insights WHERE status = 'active' ORDER BY number DESC LIMIT ?", (limit,)
+        )
+        return [(row[0], row[1]) for row in rows][::-1]
+    rows = connection.rows(
+        "SELECT number, id FROM insights WHERE number > ? AND status = 'active' ORDER BY number LIMIT ?",
+        (number, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def number_of(connection: Connection, insight_id: str) -> int | None:
     known = connection.numbers.get(insight_id)
     return known if known is not None else numbers_of(connection, {insight_id}).get(insight_id)

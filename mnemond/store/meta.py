@@ -60,6 +60,21 @@ def note(connection: Connection, facts: Iterable[tuple[str, str]]) -> None:
         )
 
 
+LINKS_KEY: Final = "links"
+"""Row that says which memories were read for links."""
+
+
+class LinksRecord(msgspec.Struct, frozen=True):
+    """Memories with a number up to `after` were read for links."""
+
+    after: int
+
+
+def links_fact(after: int) -> tuple[str, str]:
+    """Return the row that records which memories were read for links."""
+    return LINKS_KEY, msgspec.json.encode(LinksRecord(after)).decode()
+
+
 # The last run of each background job.
 
 

@@ -18,6 +18,9 @@ from mnemond.store.connection import Connection, Value
 MAX_PENDING: Final = 200
 """Reviews that wait at once: a longer list is not read. The oldest then ends as if it had expired."""
 
+MAX_LINKS: Final = 20
+"""Links that are proposed at once. The oldest proposal then ends, as nothing is in doubt without an answer."""
+
 MAX_DECIDED: Final = 1_000
 """Decided reviews that are kept: a look for an earlier one of a pair reads all of them."""
 
@@ -48,6 +51,7 @@ _BOTH_ACTIVE: Final = (
     " (json_extract(payload, '$.older'), json_extract(payload, '$.newer'))) ELSE 0 END = 2"
 )
 _PENDING: Final = f"resolved_at IS NULL AND {_BOTH_ACTIVE}"
+_IN_DOUBT: Final = f"kind <> 'link' AND {_PENDING}"
 
 
 def apply(connection: Connection, change_set: ChangeSet) -> None:
@@ -67,19 +71,23 @@ def apply(connection: Connection, change_set: ChangeSet) -> None:
 
 
 def _open(connection: Connection, asked: OpenReview, now: str) -> None:
-    """Add a review unless there is or was one of this pair. End the oldest beyond MAX_PENDING, and forget decided ones
-    beyond MAX_DECIDED."""
+    """Add a review unless there is or was one of this pair; a proposed link does not count for other questions. End the
+    oldest beyond MAX_PENDING, or MAX_LINKS, and forget decided ones beyond MAX_DECIDED."""
+    is_link = asked.kind == "link"
     if connection.row(
-        "SELECT 1 FROM pending_reviews WHERE instr(payload, ?) AND instr(payload, ?)", (asked.older, asked.newer)
+        "SELECT 1 FROM pending_reviews WHERE instr(payload, ?) AND instr(payload, ?) AND (? OR kind <> 'link')",
+        (asked.older, asked.newer, is_link),
     ):
         return
     connection.run(
         "INSERT INTO pending_reviews(kind, payload, created_at) VALUES(?, ?, ?)",
         (asked.kind, _encoder.encode(asked).decode(), now),
     )
-    newest = "SELECT id FROM pending_reviews WHERE resolved_at IS {} NULL ORDER BY id DESC LIMIT -1 OFFSET ?"
-    _end(connection, f"id IN ({newest.format('')})", (MAX_PENDING,), now)
-    connection.run(f"DELETE FROM pending_reviews WHERE id IN ({newest.format('NOT')})", (MAX_DECIDED,))  # noqa: S608
+    newest = "SELECT id FROM pending_reviews WHERE {} ORDER BY id DESC LIMIT -1 OFFSET ?"
+    alike = f"resolved_at IS NULL AND kind {'=' if is_link else '<>'} 'link'"
+    _end(connection, f"id IN ({newest.format(alike)})", (MAX_LINKS if is_link else MAX_PENDING,), now)
+    decided = newest.format("resolved_at IS NOT NULL")
+    connection.run(f"DELETE FROM pending_reviews WHERE id IN ({decided})", (MAX_DECIDED,))  # noqa: S608 - constants
 
 
 def _close(connection: Connection, number: int, settled: Settled, now: str) -> None:
@@ -113,8 +121,13 @@ def count_expired(connection: Connection, now_us: int) -> int:
 
 
 def count_pending(connection: Connection) -> int:
-    """Count the reviews that wait, of which both memories are active."""
-    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE {_PENDING}")  # noqa: S608 - constants
+    """Count the reviews that wait, of which both memories are active and in doubt: no proposed links."""
+    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE {_IN_DOUBT}")  # noqa: S608 - constants
+
+
+def count_links(connection: Connection) -> int:
+    """Count the proposed links that wait, of which both memories are active."""
+    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE kind = 'link' AND {_PENDING}")  # noqa: S608
 
 
 def pending(connection: Connection, limit: int, *, resolved: bool = False) -> list[Review]:

@@ -76,7 +76,9 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
 }  # fmt: skip
 """Columns that are more than text, by table: each reads a value as it is read when used, and raises for others."""
 
-_RECORDS: Final[dict[str, type]] = {"embedder": meta.EmbedderRecord, "switch": SwitchRecord}
+_RECORDS: Final[dict[str, type]] = {
+    "embedder": meta.EmbedderRecord, "switch": SwitchRecord, meta.LINKS_KEY: meta.LinksRecord,
+}  # fmt: skip
 
 
 def unusable_columns(table: str, named: Mapping[str, Any]) -> tuple[str, ...]:

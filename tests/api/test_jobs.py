@@ -37,8 +37,8 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "rolling_summary", "resolve", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim",
-    "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
+    "extract", "rolling_summary", "resolve", "slow_path", "decay_refresh", "expire", "prune", "graph_metrics",
+    "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 

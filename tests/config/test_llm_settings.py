@@ -144,15 +144,17 @@ def test_no_questions_are_stored_for_other_triggers(tmp_path: Path) -> None:
 def test_what_is_sent_where_is_a_sentence_for_each_server(tmp_path: Path) -> None:
     assert Config().sends() == []
     both = '[embedding]\nprovider = "ollama"\n[llm]\nprovider = "openai"\nendpoint = "https://h"\nmodel = "m"\n'
-    one, other = config_of(tmp_path, both).sends()
+    assert "once" not in config_of(tmp_path, both).sends()[1]  # the slow path reads memories
+    one, other = config_of(tmp_path, f'{both}[graph]\nslow_path = "rules"\n').sends()
     assert one == "every memory and every query is sent to http://localhost:11434 (embedding.provider)"
     assert other == (
-        "parts of conversations and memories are sent to https://h (llm.provider), once a setting `engine` or"
-        " `resolver` names it"
+        "parts of conversations and memories are sent to https://h (llm.provider), once a setting `engine`, `resolver`"
+        " or `slow_path` names it"
     )
-    assert "once" not in config_of(tmp_path, f'{both}[extraction]\nengine = "auto"\n').sends()[1]
-    assert "once" not in config_of(tmp_path, f'{both}[extraction]\nresolver = "llm"\n').sends()[1]
-    gates = f'{both}[commitment.cues]\nengine = "llm"\n[commitment.trigger]\nengine = "llm"\n'
+    alone = f'{both}[graph]\nslow_path = "off"\n'
+    assert "once" not in config_of(tmp_path, f'{alone}[extraction]\nengine = "auto"\n').sends()[1]
+    assert "once" not in config_of(tmp_path, f'{alone}[extraction]\nresolver = "llm"\n').sends()[1]
+    gates = f'{alone}[commitment.cues]\nengine = "llm"\n[commitment.trigger]\nengine = "llm"\n'
     assert config_of(tmp_path, gates).sends()[1:] == [
         "parts of conversations and memories are sent to https://h (llm.provider)",
         "every new memory is sent to https://h (commitment, engine = llm: trigger, cues)",
