@@ -24,6 +24,7 @@ from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import HistoryHandlers
+from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
 from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
@@ -232,6 +233,7 @@ class Daemon:
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
                 ReviewHandlers(self.open_stores, identities),
+                KnowledgeHandlers(self.open_stores, identities),
                 ReadHandlers(
                     self.open_stores,
                     monotonic_s,

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from mnemond.api import types_admin, types_changes, types_extract, types_memories, types_rules, types_sessions
+from mnemond.api import (
+    types_admin,
+    types_changes,
+    types_extract,
+    types_knowledge,
+    types_memories,
+    types_rules,
+    types_sessions,
+)
 from mnemond.wire.params import Method
 
 METHODS: dict[str, Method] = {
     declared.name: declared
-    for module in (types_memories, types_extract, types_changes, types_rules, types_sessions, types_admin)
+    for module in (
+        types_memories,
+        types_extract,
+        types_changes,
+        types_knowledge,
+        types_rules,
+        types_sessions,
+        types_admin,
+    )
     for declared in vars(module).values()
     if isinstance(declared, Method)
 }

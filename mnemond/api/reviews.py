@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
+import trio
+
 from mnemond.api.remember import embedding_of
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import ResolveParams, ReviewedMemory, ReviewsParams, ReviewsResult, ReviewView
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import reviews
+from mnemond.memory.consolidation import pair_preview
 from mnemond.memory.draft import clean, problems_of
 from mnemond.model.memory import DAY_US, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import ResolveResult
@@ -26,12 +30,14 @@ class ReviewHandlers:
     def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
         self._open_stores = open_stores
         self._identities = identities
+        self._threads = trio.CapacityLimiter(1)
 
     @handles("reviews", in_task=True)
     async def reviews(self, call: Call, params: ReviewsParams) -> ReviewsResult:
         """Return pairs that wait, with the texts of both."""
         warm = await self._open_stores.use(params.store)
         found = await warm.store.read(partial(_listed, params=params))
+        found = await trio.to_thread.run_sync(_with_previews, found, limiter=self._threads)
         links = await warm.store.read(stored.count_links)
         total = warm.store.pending_reviews
         return warm.marked(ReviewsResult(reviews=found, total=total, store=warm.store.name, links=links))
@@ -77,6 +83,20 @@ async def _text(warm: OpenStore, params: ResolveParams, content: str | None) -> 
 
 def _listed(connection: Connection, params: ReviewsParams) -> list[ReviewView]:
     return [_view(connection, each) for each in stored.pending(connection, params.limit, resolved=params.decided)]
+
+
+def _with_previews(found: list[ReviewView]) -> list[ReviewView]:
+    """Takes a millisecond for each merge that waits: for a thread."""
+    return [msgspec.structs.replace(each, preview=_preview(each)) for each in found]
+
+
+def _preview(it: ReviewView) -> str | None:
+    """Return what a suggested merge would store, by the merge that `resolve` makes."""
+    if it.resolved_at is not None or it.older.status != "active" or it.newer.status != "active":
+        return None
+    if it.suggestion == "DUPLICATE":
+        return it.older.content
+    return pair_preview(it.older.content, it.newer.content) if it.suggestion == "MERGE" else None
 
 
 def _view(connection: Connection, review: Review) -> ReviewView:

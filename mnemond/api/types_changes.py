@@ -214,8 +214,9 @@ class ReviewedMemory(msgspec.Struct, frozen=True):
 
 class ReviewView(msgspec.Struct, frozen=True):
     """A pair that waits, or was decided: `older` and `newer` by when they were said, a `suggestion` that was not
-    carried out, why it is asked, and until when; the last three are null while it waits. Both memories are recalled
-    meanwhile. `link`: what a review of the kind "link" proposes, which leaves neither memory in doubt."""
+    carried out, why it is asked, and until when; the next three are null while it waits. Both memories are recalled
+    meanwhile. `link`: what a review of the kind "link" proposes, which leaves neither memory in doubt. `preview`: the
+    text that a suggested merge would store; null if there is none, or if clauses of the two contradict each other."""
 
     id: int
     kind: ReviewKind
@@ -230,6 +231,7 @@ class ReviewView(msgspec.Struct, frozen=True):
     resolution: Resolution | None
     by: str | None
     link: ProposedLink | None = None
+    preview: str | None = None
 
 
 class ReviewsResult(Result, frozen=True, kw_only=True):

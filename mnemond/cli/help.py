@@ -11,6 +11,7 @@ from mnemond.cli import (
     cues,
     embed,
     history,
+    knowledge,
     links,
     maintenance,
     recall,
@@ -40,7 +41,8 @@ HELP = Command(
 """Both are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, rules, links, history, sessions, admin, stores, embed, maintenance,
+    remember, cues, recall, revise, reviews, knowledge, rules, links, history, sessions, admin, stores, embed,
+    maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

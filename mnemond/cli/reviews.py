@@ -56,6 +56,8 @@ def _review(it: ReviewView, style: Style) -> Iterator[str]:
     yield _memory(_which("older", it.older, it), it.older, style)
     yield _memory(_which("newer", it.newer, it), it.newer, style)
     yield note(it.reason, style)
+    if it.preview is not None:
+        yield body(one_line(f"merged  {shorten(it.preview, MAX_SAID)}"), style, "  ")
 
 
 def _which(which: str, memory: ReviewedMemory, it: ReviewView) -> str:

@@ -502,6 +502,25 @@ class ExtractionSettings(Section, frozen=True):
     ] = True
 
 
+class ConsolidationSettings(Section, frozen=True):
+    """Memories that say nearly the same are proposed to be merged; `mnemonctl reviews` shows them."""
+
+    interval: Annotated[Duration, Meta(description="Time between searches for them; at least a minute.")] = "1d"
+    cosine: Annotated[
+        Share, Meta(description="Cosine from which two memories are alike, of the reference embedder.")
+    ] = 0.92
+    jaccard: Annotated[
+        Share, Meta(description="Share of all words of two memories that both have, from which they are alike.")
+    ] = 0.80
+    auto_merge: Annotated[
+        bool,
+        Meta(
+            description="Merge them without a question, at most a twentieth of a store and 20 in one run. `mnemonctl"
+            " undo` takes each back."
+        ),
+    ] = False
+
+
 class LlmSettings(Section, frozen=True):
     """A language model behind a server, for `extraction.engine`. Nothing is sent anywhere with `provider = "none"`;
     keys and passwords are cut out of what is sent."""
@@ -938,6 +957,7 @@ class Config(Section, frozen=True, cache_hash=True):
     commitment: CommitmentSettings = CommitmentSettings()
     graph: GraphSettings = GraphSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
     llm: LlmSettings = LlmSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     backup: BackupSettings = BackupSettings()

@@ -164,7 +164,7 @@ class ResolveReviews:
     async def _decided(self, work: Work, desk: ExtractionContext, review: Review, answered: _Answered) -> bool:
         pair = _pair(work, review)
         text = None if pair is None else text_of(answered.resolution, *pair, answered.content)
-        vector, error = await _embedded(desk, text)
+        vector, error = await embedded(desk, text)
         wish = Resolve(
             review=review.id, resolution=answered.resolution, content=answered.content, embedded_text=text,
             vector=vector, embed_error=error, gated=True,
@@ -203,8 +203,11 @@ def _question(work: Work, allowance: Allowance) -> str:
     )
 
 
-async def _embedded(desk: ExtractionContext, text: TextWithCues | None) -> tuple[object, str | None]:
-    if text is None or desk.embedder is None:
+async def embedded(desk: ExtractionContext, text: TextWithCues | None) -> tuple[object, str | None]:
+    """Return the vector of a text, or why there is none; (None, None) without a text."""
+    if text is None:
+        return None, None
+    if desk.embedder is None:
         return None, desk.lacking
     vectors, error = await trio.to_thread.run_sync(
         try_embed_memories, desk.embedder, [text], abandon_on_cancel=True, limiter=desk.threads

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mnemond.config.settings import Config, seconds
+from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
@@ -259,6 +260,10 @@ def jobs_of(
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
+        Consolidate(
+            _interval(config.consolidation.interval),
+            ConsolidateDeps(answering.desk, answering.identity, answering.find),
+        ),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),

@@ -83,7 +83,7 @@ def _asked(old: Insight, new: Insight, verdict: Verdict, *, asking: bool) -> Ope
     if not verdict.contradicts and not (asking and _may_be_one(old, new)):
         return None
     kind: ReviewKind = "conflict" if suggestion == "SUPERSEDE" else "merge"
-    older, newer = sorted((old, new), key=_since)
+    older, newer = sorted((old, new), key=said_at)
     return OpenReview(kind, older.id, newer.id, suggestion, round(verdict.similarity, 6), verdict.reason)
 
 
@@ -127,16 +127,16 @@ def refusal(resolution: Resolution, older: Insight, newer: Insight, rules: DiffR
     if opposed(older.content, newer.content) is not None:
         return "they contradict each other"
     if resolution == "DUPLICATE":
-        return None if _repeats(older, newer) else "the newer one says something that the older does not"
+        return None if repeats(older, newer) else "the newer one says something that the older does not"
     return None if _same_category(older, newer) else "they are of different categories"
 
 
 def _not_superseded(older: Insight, newer: Insight, rules: DiffRules, now_us: int) -> str | None:
-    if _since(newer) <= _since(older):
+    if said_at(newer) <= said_at(older):
         return "neither is newer"
     if dated_apart(older, newer):
         return "they tell of different days"
-    if why := kept_because(older, newer.scope, Moment(parse_rfc3339(_since(newer)[0]), now_us)):
+    if why := kept_because(older, newer.scope, Moment(parse_rfc3339(said_at(newer)[0]), now_us)):
         return why
     verdict = judge(side_of(older), side_of(newer), None, rules)
     if verdict.contradicts or verdict.action in ("CONFLICT", "UPDATE"):
@@ -153,7 +153,7 @@ def dated_apart(one: Insight, other: Insight) -> bool:
     ) < one.event_start
 
 
-def _repeats(older: Insight, newer: Insight) -> bool:
+def repeats(older: Insight, newer: Insight) -> bool:
     """Return True if nothing is lost with the newer text: no word, number or name of it is missing in the older."""
     if normalised(older.content) == normalised(newer.content):
         return True
@@ -170,5 +170,6 @@ def _same_category(old: Insight, new: Insight) -> bool:
     return old.category == new.category or GENERAL in (old.category, new.category)
 
 
-def _since(it: Insight) -> tuple[str, str]:
+def said_at(it: Insight) -> tuple[str, str]:
+    """Return the order of memories by when they were said."""
     return it.valid_from or it.created_at, it.created_at

@@ -27,6 +27,9 @@ MAX_DECIDED: Final = 1_000
 KEPT_DAYS: Final = 90
 """Days for which decided reviews are kept, to be shown and to be reopened by an undo."""
 
+MAX_REFUSED: Final = 5_000
+"""Pairs that were left apart by a decision and so are not proposed to be merged again; kept longer than KEPT_DAYS."""
+
 
 class Settled(msgspec.Struct, frozen=True):
     """The decision as stored. `op_id` names the operation that carried it out."""
@@ -53,6 +56,12 @@ _BOTH_ACTIVE: Final = (
 _PENDING: Final = f"resolved_at IS NULL AND {_BOTH_ACTIVE}"
 _IN_DOUBT: Final = f"kind <> 'link' AND {_PENDING}"
 
+_REFUSED: Final = (
+    "(kind = 'merge' AND CASE WHEN json_valid(resolution) THEN json_extract(resolution, '$.resolution') = 'COEXIST'"
+    f" AND json_extract(resolution, '$.by') <> '{BY_EXPIRY}' ELSE 0 END)"
+)
+"""A person or a model left the two apart; one that ended because nothing answered is no refusal."""
+
 
 def apply(connection: Connection, change_set: ChangeSet) -> None:
     """Open and close the reviews of a write, in its transaction; an undo reopens those that the operation closed."""
@@ -72,7 +81,8 @@ def apply(connection: Connection, change_set: ChangeSet) -> None:
 
 def _open(connection: Connection, asked: OpenReview, now: str) -> None:
     """Add a review unless there is or was one of this pair; a proposed link does not count for other questions. End the
-    oldest beyond MAX_PENDING, or MAX_LINKS, and forget decided ones beyond MAX_DECIDED."""
+    oldest beyond MAX_PENDING, or MAX_LINKS, and forget decided ones beyond MAX_DECIDED, and refused merges beyond
+    MAX_REFUSED."""
     is_link = asked.kind == "link"
     if connection.row(
         "SELECT 1 FROM pending_reviews WHERE instr(payload, ?) AND instr(payload, ?) AND (? OR kind <> 'link')",
@@ -86,8 +96,9 @@ def _open(connection: Connection, asked: OpenReview, now: str) -> None:
     newest = "SELECT id FROM pending_reviews WHERE {} ORDER BY id DESC LIMIT -1 OFFSET ?"
     alike = f"resolved_at IS NULL AND kind {'=' if is_link else '<>'} 'link'"
     _end(connection, f"id IN ({newest.format(alike)})", (MAX_LINKS if is_link else MAX_PENDING,), now)
-    decided = newest.format("resolved_at IS NOT NULL")
-    connection.run(f"DELETE FROM pending_reviews WHERE id IN ({decided})", (MAX_DECIDED,))  # noqa: S608 - constants
+    for which, most in ((f"NOT {_REFUSED}", MAX_DECIDED), (_REFUSED, MAX_REFUSED)):
+        beyond = newest.format(f"resolved_at IS NOT NULL AND {which}")
+        connection.run(f"DELETE FROM pending_reviews WHERE id IN ({beyond})", (most,))  # noqa: S608 - constants
 
 
 def _close(connection: Connection, number: int, settled: Settled, now: str) -> None:
@@ -108,7 +119,10 @@ def _end(connection: Connection, which: str, values: tuple[Value, ...], now: str
 
 def expire(connection: Connection, now_us: int) -> int:
     """End reviews older than EXPIRES_DAYS, forget decided ones older than KEPT_DAYS; return how many ended."""
-    connection.run("DELETE FROM pending_reviews WHERE resolved_at < ?", (format_us(now_us - KEPT_DAYS * DAY_US),))
+    connection.run(
+        f"DELETE FROM pending_reviews WHERE resolved_at < ? AND NOT {_REFUSED}",  # noqa: S608 - constants
+        (format_us(now_us - KEPT_DAYS * DAY_US),),
+    )
     before = format_us(now_us - EXPIRES_DAYS * DAY_US)
     return _end(connection, "created_at < ?", (before,), format_us(now_us))
 
@@ -139,6 +153,16 @@ def pending(connection: Connection, limit: int, *, resolved: bool = False) -> li
 def pending_of(connection: Connection, insight_id: str) -> list[Review]:
     """Return the reviews about a memory that wait."""
     return _read(connection, f"instr(payload, ?) AND {_PENDING} ORDER BY id", (insight_id,))
+
+
+def asked_pairs(connection: Connection) -> dict[tuple[str, str], int | None]:
+    """Return the pairs that were asked about, by their ids in order: the number of a review that waits, None for one
+    that was decided."""
+    found: dict[tuple[str, str], int | None] = {}
+    for review in _read(connection, "1 ORDER BY id", ()):
+        one, other = sorted((review.asked.older, review.asked.newer))
+        found[one, other] = review.id if review.resolved_at is None else None
+    return found
 
 
 def read(connection: Connection, number: int) -> Review | None:

@@ -16,6 +16,7 @@ from tests.cli.cues_results import CUES_TRANSCRIPT
 from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
 from tests.cli.job_results import JOB_TRANSCRIPTS
+from tests.cli.knowledge_results import KNOWLEDGE_TRANSCRIPTS
 from tests.cli.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.cli.revision_results import REVISION_TRANSCRIPTS
 from tests.cli.session_results import SESSION_TRANSCRIPTS
@@ -33,6 +34,7 @@ TRANSCRIPTS = {
     **REVISION_TRANSCRIPTS,
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
+    **KNOWLEDGE_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,

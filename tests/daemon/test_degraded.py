@@ -46,6 +46,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "session.show": lambda _: {},
     "hook.preview": lambda _: {"moment": "session"},
     "reviews": lambda _: {},
+    "consolidate": lambda _: {},
     "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},
     "rules.list": lambda _: {},

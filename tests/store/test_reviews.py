@@ -131,3 +131,27 @@ def test_a_count_that_fails_is_no_failure_of_the_write(bench: Bench, monkeypatch
     monkeypatch.setattr(reviews, "count_pending", fail)
     done = ChangeSet("op-x", False, "test", LATER, (), remembered(None, "op"), reviews=(ASKED,))
     assert bench.engine.commit([done]) == [remembered(None, "op")]
+
+
+def test_a_refused_merge_is_kept_for_years_and_an_expired_one_is_not(bench: Bench) -> None:
+    bench.run(reviews=(ASKED, OTHER))
+    conflict, merge = waiting(bench)
+    bench.run(reviews=(CloseReview(conflict.id, "COEXIST", "user"), CloseReview(merge.id, "COEXIST", "user")))
+    bench.engine.rewrite(lambda it: reviews.expire(it, START_US + 900 * DAY_US))
+    assert bench.engine.read(reviews.asked_pairs) == {(THREE, FOUR): None}
+    bench.run(reviews=(ASKED,))
+    assert bench.engine.read(reviews.asked_pairs) == {(ONE, TWO): waiting(bench)[0].id, (THREE, FOUR): None}
+    bench.run(reviews=(CloseReview(waiting(bench)[0].id, "COEXIST", BY_EXPIRY),))
+    bench.engine.rewrite(lambda it: reviews.expire(it, START_US + 900 * DAY_US))
+    assert bench.engine.read(reviews.asked_pairs) == {(THREE, FOUR): None}
+    bench.run(PurgeInsight(THREE))
+    assert bench.engine.read(reviews.asked_pairs) == {}
+
+
+def test_refused_merges_are_not_kept_without_end(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "MAX_REFUSED", 1)
+    bench.run(reviews=(OTHER, OpenReview("merge", ONE, TWO, "MERGE", 0.9, "alike")))
+    bench.run(reviews=tuple(CloseReview(each.id, "COEXIST", "user") for each in waiting(bench)))
+    bench.run(reviews=(OpenReview("merge", ONE, THREE, "MERGE", 0.9, "alike"),))
+    [waits] = waiting(bench)
+    assert bench.engine.read(reviews.asked_pairs) == {(ONE, TWO): None, (ONE, THREE): waits.id}

@@ -1,0 +1,70 @@
+"""Methods about what memories have in common: consolidate. Parameters and results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from mnemond.api.types_memories import DryRun
+from mnemond.model.outcomes import Result
+from mnemond.model.reviews import Resolution
+from mnemond.wire.params import Access, Limit, StoreParams, about, method
+
+# consolidate.
+
+
+class ConsolidateParams(StoreParams, frozen=True, kw_only=True):
+    """Memories of one category and for the same readers that say nearly the same are proposed to be merged. A pair is
+    proposed once; what was left apart is not proposed again."""
+
+    dry_run: DryRun = False
+    limit: Annotated[Limit, about("show at most so many clusters", "-n")] = 20
+
+
+class ClusterMember(msgspec.Struct, frozen=True):
+    """A memory that is like the first one of its cluster: `cosine` of their vectors (null without), share of all words
+    of the two that both have, and what may become of the two. `review`: the number of the question about them, null if
+    none was asked yet. `apart`: it contradicts what is merged before it, and would stay."""
+
+    id: str
+    content: str
+    created_at: str
+    cosine: float | None
+    jaccard: float
+    suggestion: Resolution
+    review: int | None
+    apart: bool
+
+
+class MemoryCluster(msgspec.Struct, frozen=True):
+    """A memory and the later ones that are like it; `preview` is the text that they would become."""
+
+    id: str
+    content: str
+    category: str
+    project: str | None
+    created_at: str
+    members: list[ClusterMember]
+    preview: str
+
+
+class ConsolidateResult(Result, frozen=True, kw_only=True):
+    """`clusters`: the largest first, `found` of them in all, with `pairs`. `proposed`: pairs that this call asked
+    about, or would ask about. `refused`: pairs that were left apart before; `apart`: pairs that are alike, but
+    contradict each other or name different things."""
+
+    store: str
+    clusters: list[MemoryCluster]
+    found: int
+    pairs: int
+    proposed: int
+    refused: int
+    apart: int
+    dry_run: bool
+
+
+CONSOLIDATE = method(
+    "consolidate", ConsolidateParams, ConsolidateResult, Access.WRITE,
+    "Propose to merge memories that say nearly the same.",
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""`mnemonctl consolidate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mnemond.api import types_knowledge
+from mnemond.api.types_knowledge import ClusterMember, ConsolidateResult, MemoryCluster
+from mnemond.cli.output import MAX_SAID, Style, body, lines, one_line, short_id, shorten
+from mnemond.cli.parser import Command, Group
+from mnemond.wire.params import plural
+
+
+def _consolidated(result: ConsolidateResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*(one_line(each.id) for each in result.clusters))
+    store = f'store "{one_line(result.store)}"'
+    left = f"{plural(result.refused, 'pair')} left apart before" if result.refused else None
+    if not result.found:
+        return lines(f"No memories of {store} say nearly the same", left)
+    unshown = result.found - len(result.clusters)
+    asked = f"{'would ask' if result.dry_run else 'asked'} about {plural(result.proposed, 'pair')}"
+    return lines(
+        style.strong(f"{plural(result.found, 'cluster')} in {store}, {plural(result.pairs, 'pair')}; {asked}"),
+        *(line for each in result.clusters for line in _cluster(each, style)),
+        f"and {unshown:,} more, see --limit" if unshown else None,
+        left,
+        style.faint("decide: mnemonctl reviews, then mnemonctl resolve N --as MERGE | DUPLICATE | COEXIST"),
+    )
+
+
+def _cluster(it: MemoryCluster, style: Style) -> Iterator[str]:
+    yield body(one_line(f"{short_id(it.id)}  {shorten(it.content, MAX_SAID)}"), style, "")
+    for each in it.members:
+        yield body(one_line(f"{short_id(each.id)}  {_how(each)}  {shorten(each.content, MAX_SAID)}"), style, "  ")
+    yield body(one_line(f"merged  {shorten(it.preview, MAX_SAID)}"), style, "  ")
+
+
+def _how(it: ClusterMember) -> str:
+    likeness = it.jaccard if it.cosine is None else max(it.jaccard, it.cosine)
+    number = "" if it.review is None else f"  review {it.review}"
+    return f"{likeness:.0%}{', would stay apart' if it.apart else ''}{number}"
+
+
+CONSOLIDATE = Command(
+    "consolidate",
+    Group.CHANGE,
+    ("mnemonctl consolidate --dry-run", "mnemonctl consolidate", "mnemonctl consolidate --json"),
+    method=types_knowledge.CONSOLIDATE,
+    details=(
+        "Memories of one category and for the same readers; pinned ones and enforced rules stay as they are.",
+        "Nothing is merged by this: `mnemonctl reviews` shows the pairs, and a pair left apart is not proposed again.",
+        "The daemon searches once a day by itself; consolidation.auto_merge = true merges without a question.",
+    ),
+    render=_consolidated,
+)

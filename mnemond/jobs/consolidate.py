@@ -1,0 +1,142 @@
+"""consolidate: propose to merge memories that say nearly the same, or merge them where a setting says so.
+
+The search runs in a thread on one snapshot, in steps; between two steps the thread is given back. Its result is one
+write that opens reviews. Merges are operations of their own, which pass the gates of the resolver, and a run makes no
+more of them than a run of a model that answers reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from mnemond.embed.calibration import scaled
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.jobs.extract import ExtractionContext
+from mnemond.jobs.job import Done, Work
+from mnemond.jobs.resolve import embedded
+from mnemond.memory.alike import Limits
+from mnemond.memory.consolidation import Pairs, Plan, Search, pair_of, proposals
+from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
+from mnemond.memory.history import Find
+from mnemond.memory.resolver import Allowance
+from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.model.outcomes import Maintained
+from mnemond.model.reviews import OpenReview, Review
+from mnemond.store import reviews
+from mnemond.store.store import Store
+
+NAME: Final = "consolidate"
+
+SLICE: Final = 4
+"""Steps of a search in one stay in the thread, some 50 ms: other work of the thread waits no longer."""
+
+Think = Callable[[Callable[[Iterator[None]], bool], Iterator[None]], Awaitable[bool]]
+"""Call a function with a search in a thread."""
+
+
+async def searched(store: Store, rules: WriteRules, known: Pairs, think: Think) -> Plan:
+    """Search a snapshot of a store for clusters."""
+    search = Search(store.snapshot, limits_of(store, rules), rules.diff, known)
+    steps = search.steps()
+    while await think(_some_steps, steps):
+        pass
+    return search.plan()
+
+
+def limits_of(store: Store, rules: WriteRules) -> Limits:
+    """Return the limits of the settings, the cosine on the scale of the store's embedder."""
+    wanted = rules.config.consolidation
+    return Limits(scaled(wanted.cosine, calibration_of(store.embedder)), wanted.jaccard)
+
+
+def _some_steps(steps: Iterator[None]) -> bool:
+    """Take a few steps; return False at the end."""
+    return all(next(steps, steps) is None for _ in range(SLICE))
+
+
+async def ask(store: Store, identity: WriteContext, asked: tuple[OpenReview, ...]) -> None:
+    """Open reviews. Raises MnemonError."""
+    outcome = Maintained(changed=len(asked), op_id=identity.op_id)
+    detail = f"asked={len(asked)}"
+    await store.write(identity.change_set(NAME, (), outcome, detail=detail, reviews=asked))
+
+
+class ConsolidateDeps(msgspec.Struct, frozen=True):
+    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; the lookup of a
+    memory."""
+
+    desk: Callable[[str], Awaitable[ExtractionContext]]
+    identity: Callable[[str, str], WriteContext]
+    find: Find
+
+
+class Consolidate:
+    """Runs every `consolidation.interval`."""
+
+    name = NAME
+    summary = "memories that say nearly the same are proposed to be merged"
+    first_s = 3_600.0
+
+    def __init__(self, interval_s: float, means: ConsolidateDeps) -> None:
+        self.interval_s = interval_s
+        self._means = means
+
+    async def run(self, work: Work) -> Done:
+        """Search, and ask about what was found; merge it with `consolidation.auto_merge`."""
+        desk = await self._means.desk(work.store.name)
+        known = await work.store.read(reviews.asked_pairs)
+        plan = await searched(work.store, desk.rules, known, work.think)
+        asked = proposals(plan, known, work.store.pending_reviews)
+        if work.dry_run:
+            return work.done(len(asked), _summary(plan))
+        if asked:
+            await ask(work.store, work.identity, tuple(asked))
+        if not desk.rules.config.consolidation.auto_merge:
+            return await work.note(work.done(len(asked), _summary(plan)))
+        return await work.note(await self._merged(work, desk, plan))
+
+    async def _merged(self, work: Work, desk: ExtractionContext, plan: Plan) -> Done:
+        """Merge the pairs of a plan that wait, as many as one run may."""
+        known = await work.store.read(reviews.asked_pairs)
+        numbers = [known.get(pair_of(cluster.centre.id, each.insight.id)) for cluster, each in plan.pairs()]
+        merged, allowance = 0, Allowance(work.store.snapshot.live)
+        for number in numbers:
+            review = None if number is None else await work.store.read(partial(reviews.read, number=number))
+            if review is None or review.asked.kind != "merge":
+                continue
+            if not work.sure and not allowance.admits([review.asked.newer]):
+                return work.done(merged, f"a run merges no more than {allowance.most}; the rest waits")
+            merged += await self._merge(work, desk, review)
+        return work.done(merged, _summary(plan))
+
+    async def _merge(self, work: Work, desk: ExtractionContext, review: Review) -> bool:
+        """Merge the memories of a review; return False if the gates of the resolver leave them to a person."""
+        snapshot, asked = work.store.snapshot, review.asked
+        rows = snapshot.row_of(asked.older), snapshot.row_of(asked.newer)
+        if rows[0] is None or rows[1] is None:
+            return False
+        text = text_of(asked.suggestion, snapshot.insight(rows[0]), snapshot.insight(rows[1]), None)
+        vector, error = await embedded(desk, text)
+        wish = Resolve(
+            review=review.id, resolution=asked.suggestion, embedded_text=text, vector=vector, embed_error=error,
+            gated=True,
+        )  # fmt: skip
+        identity = self._means.identity(work.store.name, f"system:{NAME}")
+        proposal = propose_resolve(wish, identity, self._means.find, desk.rules)
+        made_by = None if desk.embedder is None else desk.embedder.fingerprint
+        try:
+            await work.store.write(proposal._replace(made_by=made_by))
+        except MnemonError as refused:
+            if refused.kind not in (INVALID_PARAMS, NOT_FOUND, BUSY):
+                raise
+            return False
+        return True
+
+
+def _summary(plan: Plan) -> str:
+    many = sum(1 for _ in plan.pairs())
+    return f"clusters: {len(plan.clusters):,}, pairs: {many:,}" if many else ""

@@ -1,0 +1,44 @@
+"""What `consolidate` asks for and prints besides the transcript."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.api.types_admin import CliRunParams
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
+from mnemond.cli.output import Style
+from tests.cli.knowledge_results import CONSOLIDATED, ID
+from tests.cli.revision_results import REVIEWS, WAITING
+
+
+def shown(command: str, result: object, *, quiet: bool = False) -> str:
+    return success(BY_NAME[command], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "params"),
+    [
+        (["consolidate"], {}),
+        (["consolidate", "--dry-run", "-n", "3", "--store", "work"], {"dry_run": True, "limit": 3, "store": "work"}),
+    ],
+)
+def test_what_is_asked_for(argv: list[str], params: dict[str, object]) -> None:
+    parsed = parse(CliRunParams(argv=argv))
+    assert isinstance(parsed, Invocation), parsed
+    assert (parsed.method, parsed.params) == ("consolidate", params)
+
+
+def test_nothing_alike_a_dry_run_and_the_ids_alone() -> None:
+    none = msgspec.structs.replace(CONSOLIDATED, clusters=[], found=0, pairs=0, refused=0)
+    assert shown("consolidate", none) == 'No memories of store "default" say nearly the same\n'
+    assert "would ask about 1 pair\n" in shown("consolidate", msgspec.structs.replace(CONSOLIDATED, dry_run=True))
+    assert shown("consolidate", CONSOLIDATED, quiet=True) == f"{ID}\n"
+
+
+def test_a_review_shows_what_a_merge_would_store() -> None:
+    merge = msgspec.structs.replace(WAITING, kind="merge", suggestion="MERGE", preview="Berlin\x1b[2J; Munich")
+    text = shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[merge]))
+    assert "  merged  Berlin" in text
+    assert "\x1b[2J" not in text
