@@ -1,0 +1,1 @@
+"""A real language model on this machine, for measurements by hand."""
