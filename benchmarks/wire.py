@@ -34,10 +34,10 @@ def request(number: int, method: str, params: Json) -> bytes:
 class Wire:
     """One connection to `path`. Use as a context manager."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, timeout_s: float = TIMEOUT_S) -> None:
         self._numbers = itertools.count(1)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(TIMEOUT_S)
+        self._socket.settimeout(timeout_s)
         self._reader = self._socket.makefile("rb", buffering=1 << 16)
         try:
             self._socket.connect(str(path))
