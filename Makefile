@@ -21,8 +21,8 @@ ON_MEMORY := tests/api tests/hooks tests/index tests/mcp tests/memory tests/reca
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30
-DEEP := $(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep -rs \
-        --minutes=$(DEEP_MINUTES) -o faulthandler_timeout=1800
+LONG := $(BIN)/python -m pytest --hypothesis-profile=deep -rs -o faulthandler_timeout=1800
+DEEP := $(LONG) -m "(deep or slow or hosts or hypothesis) and not attack" --minutes=$(DEEP_MINUTES)
 
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.
 ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|ExceptionGroup|except *:|except *\*
@@ -39,7 +39,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all hosts bench load format docs shape clean check-deep-faults check-deep-rest \
+.PHONY: help demo test check check-all attacks hosts bench load format docs shape clean check-deep-faults check-deep-rest \
         check-memory check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
@@ -56,9 +56,14 @@ check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-coverage check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
 	@echo "make check: all passed"
 
-check-all: check ## check, then the long fault, fuzz and load runs, every property with all its examples, real agents
+check-all: check ## check, then the attacks, the long fault, fuzz and load runs, every property with all its examples, real agents
+	@$(MAKE) --no-print-directory attacks
 	@$(MAKE) --no-print-directory hosts || true
 	@$(SIDE_BY_SIDE) check-deep-faults check-deep-rest
+
+# No budget of minutes: these are figures that a release states, so none of them may be skipped.
+attacks: $(VENV)/.ready-dev ## 200 damaged stores salvaged and restored over, 2,000 edits between setup and eject, secrets in sentences
+	@$(LONG) -m attack -s
 
 hosts: $(VENV)/.ready-dev ## install the agents and MCP clients of tests/hosts (1.3 GB) into .hosts
 	@$(BIN)/python -m tests.hosts.programs

@@ -96,6 +96,7 @@ def test_what_salvage_calls_sound_can_be_used(whole: Whole, tmp_path: Path) -> N
     assert kept >= done * len(whole.texts) * 0.8
 
 
+@pytest.mark.attack
 @pytest.mark.deep
 def test_of_two_hundred_none_is_called_sound_that_cannot_be_used(whole: Whole, tmp_path: Path) -> None:
     done, kept = salvage_all(whole, tmp_path, DEEP)
@@ -153,6 +154,7 @@ async def test_every_damaged_store_is_restored_over_or_removed_and_kept(whole: W
     assert await restore_all(whole, tmp_path, QUICK // 2) > 0
 
 
+@pytest.mark.attack
 @pytest.mark.deep
 async def test_two_hundred_damaged_stores_are_restored_over_or_removed_and_kept(whole: Whole, tmp_path: Path) -> None:
     assert await restore_all(whole, tmp_path, DEEP) > DEEP // 4

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,6 +115,7 @@ def parsed(name: str, content: bytes) -> Any:
     return tomllib.loads(text, parse_float=number) if name.endswith(".toml") else parse(text, JSONC).plain()
 
 
+@pytest.mark.attack
 @few_or_many(60, 2000)
 @given(data=st.data(), target=st.sampled_from(["gemini", "cursor", "copilot-cli"]))
 def test_any_edits_in_between_stay(data: Any, target: str) -> None:

@@ -15,6 +15,7 @@ FRAGMENT = 6
 """Characters of a secret that may not remain in the place of one that was cut."""
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("seed", range(12))
 def test_at_least_76_of_80_are_cut_whole_and_none_stays_whole(seed: int) -> None:
     cut = 0
