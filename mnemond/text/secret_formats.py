@@ -136,5 +136,8 @@ USER_TOKEN = regex(
 )
 """A token in the place of the user. Hexadecimal digits without group 2 are a public key of Sentry."""
 
+PARAMETER = regex(r"[?&](?:key|auth|sig|signature|code|hash|k)=([A-Za-z0-9_.~-]{20,512})", re.ASCII)
+"""Parameters of addresses that carry a key or a signature and are not called a secret."""
+
 AUTHORIZATION = regex(r"(?i:\bbearer|\bbasic)(?:[ \t]{1,4}|%20|\+)[\"']?([A-Za-z0-9._~+/-]{8,}={0,2})", re.ASCII)
 """RFC 6750, 2.1 and RFC 7617: the scheme, a space, token68."""

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mnemond.text.resources import regex
-from mnemond.text.secret_values import OF_FIELDS, is_bearer, is_password, is_word, value_at
+from mnemond.text.secret_values import (
+    OF_FIELDS,
+    is_bearer,
+    is_code,
+    is_password,
+    is_recovery_code,
+    is_varied,
+    is_word,
+    value_at,
+)
 
 MIXED_PASSWORD = 8
 """Characters of a password that only a preposition announces: "log in with password …"."""
@@ -19,6 +28,12 @@ MAX_ROWS = 200
 
 MAX_COOKIES = 4_096
 """Characters of a header with cookies (browsers send at most 4 KiB for one)."""
+
+CODES_WITHIN = 240
+"""Characters behind the name of recovery codes in which they stand; sixteen of them take 190."""
+
+STRONG_BEFORE, STRONG_BEHIND = 40, 80
+"""Characters of the line around the name of a password in which a word that only a password is is taken for it."""
 
 BEFORE = 160
 """Characters before the name of a password that are searched for its value."""
@@ -184,6 +199,13 @@ def _if_password(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 # ---------------------------------------------------------------- sentences with the value before its name
 
+_BESIDE = regex(r"passw|passphrase|kennwort|密码|密碼|口令|log(?:ged)? ?-?in\b|creds\b|credentials|zugang|einlogg|登录")
+_STRONG = regex(
+    r"(?<![\w./:@%$=\\<({\[\"'`&#?!*+~-])[A-Za-z0-9][A-Za-z0-9!#$%*?+~_@-]{7,40}(?![\w!#$%*?+~@/=(\[{<:\"'`\\&-])"
+)
+_SIGN = regex(r"[!#$%*+~]")
+"""A word that only a password is: letters of both cases, digits and one of the signs that names do not have."""
+
 _PROSE = regex(r"pass(?:word|wort|phrase|code)|kennwort|密码|密碼|口令")
 _BEFORE = regex(
     r"(?:^|(?<=\s))(\S{6,64}) (?:(?:is|was|as|ist|war|als) "
@@ -199,8 +221,8 @@ _BEHIND = regex(
 _WITH = regex(r"\b(?:with|using|by|mit)(?: [\w-]{1,20}){0,2}? $")
 _CHANGING = regex(r"\b(?:änder|setz|stell|wechs|geändert|gesetzt)\w{0,4}\b[^\n.]{0,60}$")
 _LOGIN = regex(
-    r"\b(?:log(?:ged)? ?-?in|sign(?:ed)? in|credentials|creds|zugang|zugangsdaten|anmeldung|einloggen)\b"
-    r"[^\n/]{0,24}?[ :][\w.@-]{2,40} / (?=\S)"
+    r"(?:\b(?:log(?:ged)? ?-?in|sign(?:ed)? in|credentials|creds|zugang|zugangsdaten|anmeldung|einloggen|wifi|wlan)\b|"
+    r"登录|账号|账户|帐号)[^\n/]{0,24}?[ :：][\w.@-]{2,40}( / |/|:)(?=\S)"
 )
 
 
@@ -219,14 +241,33 @@ def before_names(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def after_logins(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield passwords behind the name of a user and a stroke: "log in with ana / …"."""
+    """Yield passwords behind the name of a user and a stroke: "log in with ana / …"; and strong ones beside a name."""
     for found in _LOGIN.finditer(lowered):
-        yield from _if_mixed(text, found.end(), shortest=MIXED_PASSWORD)
+        for start, end in _if_mixed(text, found.end(), shortest=MIXED_PASSWORD):
+            if found[1] == " / " or _is_of_both_cases(text[start:end]):
+                yield start, end
+    searched = 0
+    for name in _BESIDE.finditer(lowered):
+        start = max(searched, lowered.rfind("\n", searched, name.start()) + 1, name.start() - STRONG_BEFORE)
+        end = lowered.find("\n", name.end(), name.end() + STRONG_BEHIND)
+        searched = end if end >= 0 else min(len(text), name.end() + STRONG_BEHIND)
+        for run in _STRONG.finditer(text, start, searched):
+            value = run[0].rstrip("?")
+            if _is_of_both_cases(value) and _SIGN.search(value) and is_password(value, quoted=False):
+                yield run.start(), run.start() + len(value)
+            searched = max(searched, run.end())
+
+
+def _is_of_both_cases(value: str) -> bool:
+    return all(any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit))
 
 
 def may_have_logins(lowered: str) -> bool:
-    """Return False if a text, in small letters, has no stroke between a user and a password."""
-    return " / " in lowered
+    """Return False if a text, in small letters, speaks neither of a login nor of a password."""
+    return " / " in lowered or any(
+        each in lowered
+        for each in ("passw", "login", "log in", "logged in", "cred", "kennwort", "zugang", "密", "登录", "账")
+    )
 
 
 def _if_stated(text: str, start: int, run: str, *, quoted: bool) -> Iterator[tuple[int, int]]:
@@ -244,3 +285,72 @@ def _if_mixed(text: str, start: int, *, shortest: int) -> Iterator[tuple[int, in
     is_mixed = len(value) >= shortest and any(map(str.isdigit, value)) and not value.isdigit()
     if is_mixed and is_password(value, quoted) and not OF_FIELDS.search(value):
         yield start, end
+
+
+# ---------------------------------------------------------------- numbers to type, codes for one use, seeds
+
+_CODES = regex(
+    r"(?:recovery|backup|scratch|rescue|emergency|one-time)[ -]?codes?|"
+    r"(?:wiederherstellungs|ersatz|notfall|backup-?)codes?|recovery key|恢复码|恢复代码|备用码|备用代码|备份码"
+)
+_CODE = regex(r"(?<![\w-])(?:[0-9A-Za-z]{4,10}(?:[- ][0-9A-Za-z]{4,10}){1,7}|[0-9A-Za-z]{8,20})(?![\w-])")
+_NUMBERS = regex(
+    r"(?<![a-z0-9_])(?:pin|puk)(?:[ -]?(?:code|number|nummer))?(?![a-z0-9_])|"
+    r"geheimzahl|pin码|门禁码|门禁密码|取款密码|"
+    r"(?:zugangs|zutritts|haustür|tür|tor|alarm|tresor)-?code|"
+    r"(?:door|gate|alarm|access|entry|safe|lock|garage)[ -](?:pin|code)|combination|kombination|"
+    r"code (?:for|to|of|für|zu|zum|zur|der|des|vom)(?: (?:the|our|my|die|das|der|den|dem))?(?: [\w-]{2,12}){0,1}? "
+    r"(?:door|gate|alarm|safe|garage|building|office|tür|haustür|tor|tresor|büro|keller)"
+)
+_NUMBER = regex(
+    r"(?:[ \t](?:for|of|on|to|at|für|der|des|vom|von|zum|zur|am|im|beim|[mdsu]\w{2,4}e[sr])"
+    r"(?:[ \t][\w./-]{1,24}){1,3}?)?"
+    r"(?:[ \t]?[:：=][ \t]?|[ \t](?:is|was|ist|lautet|war)(?:[ \t](?:now|jetzt|still|nun))?[ \t:]{1,2}|[是为][ ：:]?)"
+    r"([0-9]{4,12}|[0-9]{1,2}(?:-[0-9]{1,2}){2,3})(?![\w.,]?[0-9A-Za-z])"
+)
+_SEEDS = regex(r"2fa|totp|(?<![a-z])otp|mfa|two[- ]factor|authenticator|zwei-faktor|两步验证|双因素")
+_SEED = regex(
+    r"(?<![A-Za-z0-9+/=_-])"
+    r"(?:[A-Z2-7]{16,64}|[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){3,15})"
+    r"(?![A-Za-z0-9+/=_-])"
+)
+"""RFC 4648, section 6: the key of one-time passwords in base32, as applications show it, often in groups of four."""
+
+_PHRASES = regex(
+    r"(?:seed|recovery|mnemonic|secret|backup)[ -](?:phrase|words)|mnemonic|wiederherstellungs(?:phrase|wörter)|助记词"
+)
+_PHRASE = regex(
+    r"[ \t]{0,3}(?:is|are|ist|lautet|sind|是|为)?[ \t:：\"'`“=]{1,4}([a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![\w-])"
+)
+"""BIP 39: twelve to twenty-four words of three to eight letters."""
+
+_OF_CODES = (
+    "code", "pin", "puk", "combination", "kombination", "recovery", "2fa", "otp", "mfa", "factor", "faktor",
+    "authenticator", "geheimzahl", "phrase", "words", "mnemonic",
+)  # fmt: skip
+"""In small letters; without one of them none of these names occurs."""
+
+
+def may_have_codes(text: str, lowered: str) -> bool:
+    """Return False if a text has no name of a code, a number to type or a seed."""
+    return any(each in lowered for each in _OF_CODES) or (
+        not text.isascii() and any(each in text for each in ("码", "助记词", "两步验证", "双因素"))
+    )
+
+
+def behind_codes(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Yield numbers to type ("the PIN is …"), recovery codes, seeds of one-time passwords and phrases of wallets."""
+    for name in _NUMBERS.finditer(lowered):
+        if (found := _NUMBER.match(lowered, name.end())) and is_code(found[1]):
+            yield found.span(1)
+    for name in _CODES.finditer(lowered):
+        for code in _CODE.finditer(text, name.end(), name.end() + CODES_WITHIN):
+            if is_recovery_code(code[0]):
+                yield code.span()
+    for name in _SEEDS.finditer(lowered):
+        for seed in _SEED.finditer(text, name.end(), name.end() + BEFORE):
+            if is_varied(seed[0].upper()) and any(map(str.isdigit, seed[0])):
+                yield seed.span()
+    for name in _PHRASES.finditer(lowered):
+        if phrase := _PHRASE.match(text, name.end()):
+            yield phrase.span(1)

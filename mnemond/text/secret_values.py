@@ -28,6 +28,9 @@ SHORTEST_SECRET = 12
 LONGEST_SECRET = 4_096
 """Characters; longer ones are documents."""
 
+SHORTEST_BARE = 20
+"""Characters of a secret beside its name without a sign between them."""
+
 MIN_DIFFERENT = 7
 """Different characters of a token body. Sixteen hexadecimal digits drawn at random have about ten."""
 
@@ -41,6 +44,12 @@ CamelCase about 0.15."""
 
 LONGEST_SAMPLE = 128
 """Characters of a value whose mixture is measured."""
+
+SHORTEST_SCRAMBLED = 8
+"""Letters of a password of letters alone; shorter ones are abbreviations too often."""
+
+SHORTEST_RECOVERY_CODE = 8
+"""Digits of a code for one use (GitHub: ten characters, Google: eight digits)."""
 
 FEWEST_WORDS = 4
 """Words with spaces between them that make a passphrase rather than a label."""
@@ -90,8 +99,10 @@ _FILE = regex(
 _NUMBER = regex(r"[\d.,:/ ×x%+-]*[\d.,:/-](?:[a-zA-Z%]{1,3})?$")
 _ADDRESS = regex(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}$|(?:[a-z][a-z0-9+-]{1,15}:)?//")
 _UUID = regex(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_GROUPS = regex(r"[0-9A-Z]{4,8}(?:-[0-9A-Z]{4,8}){3,7}")
 _HEX = regex(r"[0-9a-f]{16,}$|[0-9A-F]{16,}$")
 _DIGIT = regex(r"[0-9]")
+_DATE = regex(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _STRONG_SYMBOL = regex(r"[!@#$%^&*?+~|=]")
 _SEPARATORS = regex(r"[^A-Za-z0-9]+")
 _HOW_STORED = regex(r"(?i)[-_](?:encoded|hashed|based|encrypted|protected|salted|only)$")
@@ -158,7 +169,20 @@ def is_password(value: str, quoted: bool) -> bool:
     inside = value.strip(".,;:!?-_/ ")
     if has_letter and _STRONG_SYMBOL.search(inside):
         return quoted or sum(map(str.isalpha, value)) >= 4
-    return is_random(value) or _is_passphrase(value)
+    return is_random(value) or _is_passphrase(value) or _is_scrambled(inside)
+
+
+def is_code(value: str) -> bool:
+    """True for a number that may be a PIN, a PUK or the code of a door."""
+    return not (value.isdigit() and _is_sequence(value))
+
+
+def is_recovery_code(value: str) -> bool:
+    """True for groups of letters and digits as chance mixes them, or of digits alone."""
+    plain = _SEPARATORS.sub("", value)
+    if plain.isdigit():
+        return len(plain) >= SHORTEST_RECOVERY_CODE and not _is_sequence(plain) and _DATE.match(value) is None
+    return is_random(value)
 
 
 def is_strong_password(value: str, quoted: bool) -> bool:
@@ -178,6 +202,15 @@ def is_secret(value: str, quoted: bool) -> bool:
     if not is_random(value) or (len(value) < 16 and not any(map(str.isdigit, value))):
         return False
     return not (is_placeholder(value) or _is_reference(value, quoted) or (not quoted and _CAMEL_CASE.match(value)))
+
+
+def is_strong_secret(value: str, quoted: bool) -> bool:
+    """True for a secret that needs no sign between it and its name."""
+    if not is_secret(value, quoted) or _PATH.match(value):
+        return False
+    return (len(value) >= SHORTEST_BARE and (is_hexadecimal(value) or _three_kinds(value))) or _GROUPS.fullmatch(
+        value
+    ) is not None
 
 
 def is_high_entropy(value: str) -> bool:
@@ -244,6 +277,13 @@ def _is_passphrase(value: str) -> bool:
     return len(words) >= 4 and len(value) >= 20 and all(word.isalpha() and len(word) >= 3 for word in words)
 
 
+def _is_scrambled(value: str) -> bool:
+    """Letters of both cases as no name and no word has them."""
+    if len(value) < SHORTEST_SCRAMBLED or not (value.isascii() and value.isalpha()) or _CAMEL_CASE.match(value):
+        return False
+    return not (value.islower() or value.isupper() or value[1:].islower())
+
+
 def _is_sequence(digits: str) -> bool:
     steps = {ord(after) - ord(before) for before, after in pairwise(digits)}
     return len(steps) == 1 or len(set(digits)) < 2
@@ -303,7 +343,8 @@ def _is_value_of(text: str, start: int, end: int, sign: str) -> bool:
 
 _STEMS = ("mot de passe", "pass", "pw", "psk", "kennwort", "senha", "identified by", "secret", "token", "credential")
 _OTHER_PASSWORDS = ("contraseña", "пароль", "パスワード", "비밀번호")
-_TRIGGERS = (*_STEMS, "key", "masterauth")
+_SPOKEN = ("community string", "security answer", "sicherheitsantwort")
+_TRIGGERS = (*_STEMS, *_SPOKEN, "key", "masterauth", "schlüssel")
 _FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
 """A text in lower case without any of these names no secret."""
 
@@ -316,16 +357,22 @@ _PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
 _CHOSEN = (
     rf"pass(?:word|wd|phrase|code|wort|wörter)s?|mot de passe|senha|kennwort|pwd|"
     rf"{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
-    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(_OTHER_PASSWORDS)}"
+    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join((*_OTHER_PASSWORDS, *_SPOKEN))}"
 )
 _HOLDERS = (
     "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
-    "client", "consumer", "wlan", "wpa2", "subscription",
+    "client", "consumer", "wlan", "wpa2", "subscription", "license", "licence",
+    "product", "admin", "org", "organization", "server", "webhook", "shared", "ingest", "deploy", "instrumentation",
 )  # fmt: skip
-_ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
+_KINDS_OF_SCHLUESSEL = ("api", "zugangs", "zugriffs", "geheim", "lizenz", "produkt", "sicherheits", "webhook")
+_ISSUED = (
+    rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|(?:{'|'.join(_KINDS_OF_SCHLUESSEL)})[ -]?schlüssel|credential|"
+    r"密钥|金鑰|秘钥|令牌|凭证"
+)
 _STARTS = regex(
-    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *_FOREIGN_TRIGGERS))
+    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *_FOREIGN_TRIGGERS, *_SPOKEN))
     + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
+    + "".join(f"|{kind}[ -]?schlüssel" for kind in _KINDS_OF_SCHLUESSEL)
 )
 """The start of every match of `_NAMES`. Each alternative starts with a literal, which makes the search fast."""
 
@@ -336,11 +383,15 @@ _TAIL = (
 _SPACE = "[ \t\u00a0\u3000]"
 _ANNOTATION = r":[ \t]?&?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
 _ASSIGNING_WORDS = (
-    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|(?:is|was) (?:still|currently|just)|"
+    r"[ \t]{1,2}(?:(?:there|here|now|then|today|again|dort|hier|da)[ \t])?"
+    r"(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|(?:is|was) (?:still|currently|just)|"
     r"is|was|are|to|as|es|est|é|è|"
-    r"(?:ist|lautet|lautete|heißt|heisst|war)(?:[ \t](?:jetzt|nun|ab heute|ab sofort|wieder))?|"
-    r"(?:wurde|ist)(?:[ \t]jetzt)?[ \t]auf)[ \t:]{1,3}|"
-    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)了?[ \t:：]{0,2}|['’]s[ \t]{1,2}(?=[^ \t])"
+    r"(?:ist|lautet|lautete|heißt|heisst|war|müsste|dürfte)"
+    r"(?:[ \t](?:jetzt|nun|ab heute|ab sofort|wieder|früher|bisher|aktuell|derzeit|noch|weiterhin))?|"
+    r"(?:wurde|ist|haben?|hab|hat)(?:[ \t][a-zäöüß]{2,16}){0,3}?[ \t]auf)[ \t:]{1,3}|"
+    r"(?:我们?|现在|目前|已经|已|暂时|统一|默认|都|还){0,3}"
+    r"(?:设为|設為|设成|改为|改成|设置为|换成|重置为|更新为|就是|是|为|為|用的是)了?[ \t:：]{0,2}|"
+    r"['’]s[ \t]{1,2}(?=[^ \t])"
 )
 _CLOSING = r"(?:</[a-z][a-z0-9]{0,9}>)"
 _MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
@@ -360,8 +411,12 @@ _APART = (
 the environment of a container `- name: DB_PASSWORD` with `value: …` on the next line."""
 _OF = (
     r"(?:[ \t](?:for|of|on|in|at|für|vom|von|zum|zur|des|der|im|am|beim)(?:[ \t][\w.@/-]{1,30}){1,3}?|"
-    r"[ \t]?[(（][^()（）\n]{1,30}[)）])?"
+    r"[ \t](?:(?:that|which)[ \t])?(?:i|we|you|they|he|she)(?:[ \t][\w'’-]{1,20}){1,5}?|"
+    r",[ \t]das[ \t][^,\n:=]{3,40},|(?<=wort)(?:,?[ \t][\w.-]{2,20}){1,4}?(?=[ \t]?[:：]))?"
+    r"(?:[ \t]?[(（][^()（）\n]{1,30}[)）])?"
 )
+"""Which password it is, between its name and the sign: of a thing ("for the server"), of a person ("that I use"), and
+more of it in brackets."""
 _BARE = rf"{_SPACE}{{1,2}}(?:[-–—][ \t])?(?=[^ \t-])|(?<=[码令碼])(?=[!-~“「『])"
 _NAMES = regex(
     rf"\[redacted:\w{{1,24}}\]|(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))"
@@ -419,6 +474,10 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
     """True if the value is a password of words."""
     chosen, sign = name["chosen"], name["is"]
+    if chosen is None and sign == "=" and text[name.start()].isupper() and end - start >= SHORTEST_SECRET:
+        return is_word(text[start:end])
+    if chosen == "passphrase" and quoted and sign is None:
+        return is_words(text[start:end])
     if chosen is None or sign is None or sign.endswith("("):
         return False
     if chosen in ("pass", "pw") and text[name.start() - 1 : name.start()] not in ("_", "-", '"', "'"):
@@ -426,6 +485,8 @@ def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: 
     value = text[start:end]
     if quoted:
         return is_word(value) or is_words(value)
+    if chosen == "passphrase" and _ASSIGNING.search(sign) and (phrase := _PHRASE.match(text, start)):
+        return is_words(phrase[0]) and _CLAUSE_END.match(text, phrase.end()) is not None
     if sign == "=" and (text[name.start()].isupper() or _is_parameter(lowered, name.start())):
         return is_word(value)
     if _NAMING.search(sign):
@@ -459,6 +520,8 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
     if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
         if name["bare"] is not None and (name["chosen"] == "passcode" or name["chosen"] in _CHINESE):
             return is_password
+        if name["bare"] is not None and not name["chosen"]:
+            return is_strong_secret
         is_verb = name["chosen"] == "pass"
         return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
     return is_password if name["chosen"] else is_secret

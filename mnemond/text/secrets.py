@@ -23,8 +23,10 @@ from mnemond.text.secret_formats import TokenFormat, token_formats
 from mnemond.text.secret_places import (
     after_logins,
     before_names,
+    behind_codes,
     in_cookies,
     in_tables,
+    may_have_codes,
     may_have_commands,
     may_have_cookies,
     may_have_logins,
@@ -186,10 +188,12 @@ class Hints(msgspec.Struct, frozen=True):
     private_keys: bool = False
     authorizations: bool = False
     urls: bool = False
+    parameters: bool = False
     commands: bool = False
     cookies: bool = False
     logins: bool = False
     tables: bool = False
+    codes: bool = False
 
 
 def hints(text: str, lowered: str) -> Hints | None:
@@ -199,8 +203,8 @@ def hints(text: str, lowered: str) -> Hints | None:
     authorizations = "bearer" in lowered or "basic" in lowered
     urls = "@" in text and "://" in text
     commands = may_have_commands(text)
-    cookies, logins = may_have_cookies(lowered), may_have_logins(lowered)
-    if not (mixed or names or authorizations or urls or commands or cookies or logins):
+    cookies, logins, codes = may_have_cookies(lowered), may_have_logins(lowered), may_have_codes(text, lowered)
+    if not (mixed or names or authorizations or urls or commands or cookies or logins or codes):
         return None
     long = " ".join(mixed)
     long_runs = len(long) >= LONG_RUN and any(len(chunk) >= LONG_RUN for chunk in mixed)
@@ -218,10 +222,12 @@ def hints(text: str, lowered: str) -> Hints | None:
         private_keys=names and "private key" in lowered,
         authorizations=authorizations,
         urls=urls,
+        parameters="=" in long and ("?" in long or "&" in long),
         commands=commands,
         cookies=cookies,
         logins=logins,
         tables=names and may_have_tables(text),
+        codes=codes,
     )
 
 
@@ -315,6 +321,8 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
         yield from _private_keys(text)
     if hinted.urls:
         yield from _url_passwords(text)
+    if hinted.parameters:
+        yield from _parameters(text)
     if hinted.encoded:
         yield from _encoded(text)
 
@@ -330,6 +338,8 @@ def _of_place(text: str, lowered: str, hinted: Hints) -> Iterator[Secret]:
         yield from (Secret("password", *span) for span in before_names(text, lowered))
     if hinted.logins:
         yield from (Secret("password", *span) for span in after_logins(text, lowered))
+    if hinted.codes:
+        yield from (Secret("password", *span) for span in behind_codes(text, lowered))
 
 
 def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:
@@ -444,9 +454,17 @@ def _url_passwords(text: str) -> Iterator[Secret]:
     for found in formats.USER_INFORMATION.finditer(text):
         if len(found[2]) >= 3 and not is_placeholder(found[2]) and found[2] not in formats.NO_PASSWORDS:
             yield Secret("url_password", *found.span(2))
+            if is_varied(found[1]) and is_bearer(found[1]):  # a pair of keys
+                yield Secret("url_password", *found.span(1))
     for found in formats.USER_TOKEN.finditer(text):
         if is_varied(found[1]) and is_random(found[1]) and (found[2] or not is_hexadecimal(found[1])):
             yield Secret("url_password", *found.span(1))
+
+
+def _parameters(text: str) -> Iterator[Secret]:
+    for found in formats.PARAMETER.finditer(text):
+        if is_high_entropy(found[1]) or (is_hexadecimal(found[1]) and text[found.start() + 1 :].startswith("key=")):
+            yield Secret("secret", *found.span(1))
 
 
 def _authorizations(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:

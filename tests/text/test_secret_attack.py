@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import base64
+import random
+import re
+import string
 import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +31,46 @@ def test_at_least_76_of_80_are_cut_whole_and_none_stays_whole(seed: int) -> None
         assert redact(left).text == left
     assert len(attacks(seed)) == 80
     assert cut >= 79
+
+
+TOLD = Path(__file__).with_name("secrets_told.txt")
+"""Texts, one a line (`⏎` is a line break): «…» are the secrets, ‹alphabet:length› what is drawn, ⟦…⟧ becomes base64. A
+first look at them found 72 of the first eighty and 36 of the forty after them."""
+
+ALPHABETS = {
+    "digits": string.digits, "nonzero": "123456789", "hex": "0123456789abcdef", "letters": string.ascii_letters,
+    "base62": string.ascii_letters + string.digits, "capitals": string.ascii_uppercase + string.digits,
+    "small": string.ascii_lowercase + string.digits, "url": string.ascii_letters + string.digits + "-_",
+    "base64": string.ascii_letters + string.digits + "+/", "azure": string.ascii_letters + string.digits + "~._-",
+    "base32": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "bech32": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+}  # fmt: skip
+
+
+def told(seed: int) -> Iterator[tuple[str, list[str]]]:
+    """Every text with its secrets, the bodies drawn from a seed."""
+    draw = random.Random(seed)
+
+    def drawn(match: re.Match[str]) -> str:
+        return "".join(draw.choice(ALPHABETS[match[1]]) for _ in range(int(match[2])))
+
+    for line in TOLD.read_text("utf-8").splitlines():
+        text = re.sub(r"‹(\w+):(\d+)›", drawn, line.replace("⏎", "\n"))
+        text = re.sub(r"⟦(.+?)⟧", lambda found: encoded(found[1]), text, flags=re.DOTALL)
+        yield re.sub("[«»]", "", text), re.findall("«(.+?)»", text, re.DOTALL)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("seed", range(6))
+def test_of_what_people_tell_an_agent_nearly_all_is_cut_whole(seed: int) -> None:
+    texts = list(told(seed))
+    left = []
+    for text, secrets in texts:
+        kept = redact(text).text
+        parts = {secret[at : at + FRAGMENT] for secret in secrets for at in range(len(secret) - FRAGMENT + 1)}
+        if any(part in kept for part in parts):
+            left.append((kept, secrets))
+    assert len(texts) == 120
+    assert len(left) <= 3, left
 
 
 def encoded(text: str, encoding: str = "utf-8") -> str:
@@ -101,7 +146,15 @@ def test_a_secret_in_a_sentence_ends_before_its_full_stop(text: str, left: str) 
         "md5 9f86d081884c7d659a2feaa0c55ad015 of the image", "The age of the key is 58 days.",
         "Azure DevOps runs the pipeline build-release-and-publish-the-documentation-of-everything-again",
         encoded("the quick brown fox jumps over the lazy dog 1234"), encoded("PASSWORD=${PASSWORD}\n"),
-        encoded("password: changeme\n"), "https://discord.com/api/webhooks/123/abc", "passcode 123456",
+        encoded("password: changeme\n"), "https://discord.com/api/webhooks/123/abc",
+        "The exit code is 137 and the status code is 5004",
+        "GPIO pin 13 is wired to the relay", "pin the version to 2024.10", "The recovery codes are in the safe",
+        "The recovery code runs in postgres16", "2FA is required for everyone", "The PIN has at least 4 digits",
+        "the seed phrase is written on paper and kept in the safe of the bank in town for now",
+        "Das Passwort muss 12-stellig sein", "Passwort ändern: Seite 4", "log in to https://ci.example.com/job/42",
+        "the secret santa draw is 2024-12-01", "a combination: 12 of 20", "https://example.com/?code=200&key=name",
+        "login with Python3.11 works", "credentials: see page 12/14", "token limit 128000", "key 42 of 1000",
+        "passcode 123456",
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
     ],
 )  # fmt: skip
