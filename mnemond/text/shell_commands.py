@@ -33,6 +33,9 @@ MAX_NESTED: Final = 6
 MAX_RUN: Final = 3
 """Commands that one `find` runs."""
 
+MAX_LETTERS: Final = 10
+"""Characters of options of one letter that stand together."""
+
 MAX_VALUE: Final = 200
 """Characters of a variable that is a program and its arguments."""
 
@@ -166,7 +169,7 @@ class _Reader:
                 elif kind == 4:
                     opens = found[4]
                 else:
-                    level.add("" if found[3] == "\n" else found[1] or found[3])
+                    level.add(found[1] or _within_quotes(found[3]))
             elif kind == 1:
                 if level.parts is None and found[1] == "#" and (at == 1 or line[at - 2] in " \t\n;&|()"):
                     comment = _COMMENT.match(line, at - 1)
@@ -236,16 +239,19 @@ class _Reader:
         inner: list[str] = []
         if program in _SHELLS:
             inner = _script(rest, read)
-        elif program == "eval":
-            inner = [" ".join(map(self._value, rest))]
-        elif program == "trap":
-            inner = rest[:1]
+        elif program in ("eval", "trap"):
+            given = rest[_after_options(rest, 0, frozenset()) :]
+            inner = [" ".join(map(self._value, given if program == "eval" else given[:1]))]
         elif program in _SCRIPTED:
-            inner = [text for option, text in pairwise(rest) if option in _LINE_OPTIONS]
-        elif program in _LINE_OPTIONS:  # flock FILE -c LINE
+            inner = [text for option, text in pairwise(rest) if _LINE_OPTION.fullmatch(option)]
+        elif _LINE_OPTION.fullmatch(program):  # flock FILE -c LINE
             inner = rest[:1]
-        elif program == "find":
-            runs = [at for at, each in enumerate(rest) if each in _EXECUTING]
+        elif program == "tmux":
+            inner = [" ".join(rest[_after_options(rest, 1, _TMUX_VALUES) :])]
+        elif program in ("at", "batch"):
+            inner = _input(read)
+        elif program in _EXECUTING:
+            runs = [at for at, each in enumerate(rest) if each in _EXECUTING[program]]
             self.is_whole = self.is_whole and len(runs) <= MAX_RUN
             inner = [" ".join(rest[at + 1 :]) for at in runs[:MAX_RUN]]
         elif not rest and at and " " in words[0]:  # watch "git push"
@@ -258,7 +264,7 @@ class _Reader:
 
     def _note_values(self, words: Sequence[str]) -> bool:
         """Keep the variables that a command sets; return False if it does anything else."""
-        named = words[1:] if words[0] in _DECLARING else words
+        named = words[_after_options(words, 1, frozenset()) :] if words[0] in _DECLARING else words
         for each in named:
             assigned = _ASSIGNMENT.match(each)
             if assigned is None:
@@ -273,6 +279,13 @@ class _Reader:
         """Return what a variable has, for a word that is one and that the line has set."""
         found = _VARIABLE.fullmatch(word) if word.startswith("$") else None
         return word if found is None else self._values.get(found[1] or found[2], word)
+
+
+def _within_quotes(escaped: str) -> str:
+    """Return what a backslash and this stand for between double quotes, where most of them are two characters."""
+    if escaped == "\n":
+        return ""
+    return escaped if escaped in '$`"\\' else f"\\{escaped}"
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -320,7 +333,11 @@ _KEYWORDS: Final = {
 _WRAPPERS: Final = {
     **_KEYWORDS,
     **dict.fromkeys(
-        ("command", "nohup", "builtin", "setsid", "unbuffer", "chronic", "caffeinate", "winpty", "busybox", "npx"),
+        (
+            "command", "nohup", "builtin", "setsid", "unbuffer", "chronic", "caffeinate", "winpty", "busybox", "npx",
+            "bunx", "uvx", "ltrace", "setpriv", "firejail", "dbus-run-session", "torsocks", "proxychains",
+            "proxychains4", "valgrind", "entr", "hyperfine", "fakeroot",
+        ),
         _wrapper(),
     ),
     "env": _wrapper("-u --unset -C --chdir"),
@@ -339,12 +356,16 @@ _WRAPPERS: Final = {
     "strace": _wrapper("-e -o -p -s -P -u -E"),
     "chroot": _wrapper(before=1),
     "taskset": _wrapper(before=1),
+    "faketime": _wrapper(before=1),
+    "xvfb-run": _wrapper("-n -s -e -f -w"),
+    "screen": _wrapper("-S -t -c -h -s -T"),
     "chrt": _wrapper(before=1),
     "unshare": _wrapper("-S -G -R -w"),
     "nsenter": _wrapper("-t --target -S -G"),
     "systemd-run": _wrapper("-u --unit -p --property -E --setenv -M --machine -H --host"),
 }  # fmt: skip
 _SHELLS: Final = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish"))
+_SHELL_LINE: Final = regex(r"-[A-Za-z]{0,9}c[A-Za-z]{0,9}")
 _SHELL_VALUES: Final = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
 _OPTIONS: Final = {
     "git": _wrapper("-C -c --git-dir --work-tree --namespace --exec-path"),
@@ -360,14 +381,18 @@ _OPTIONS: Final = {
     "terraform": _wrapper(),
 }
 """Programs that take options before what they are to do: `git -C there push` is a `git push` as well."""
-_SCRIPTED: Final = frozenset(("su", "runuser", "script", "sg", "nix-shell"))
+_SCRIPTED: Final = frozenset(("su", "runuser", "script", "sg", "nix-shell", "pwsh", "powershell"))
 """Programs that run a line which is the value of an option."""
-_LINE_OPTIONS: Final = frozenset(("-c", "--command", "--run"))
+_LINE_OPTION: Final = regex(r"-[A-Za-z]{0,9}c|--command|--run|-[Cc]ommand")
+_TMUX_VALUES: Final = _wrapper("-s -t -n -c -e -x -y -F -l -p -N").with_value
 _RUNNERS: Final = {
-    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"), "run"),
+    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "hatch", "rye", "pipx", "conda", "mamba", "dotenv"), "run"),
     **dict.fromkeys(("bundle", "mise", "npm", "pnpm", "yarn"), "exec"),
 }
 """Programs that run another one after this word."""
+_RUNNER_VALUES: Final = _wrapper(
+    "--with -p --python --directory --project --extra --group --env-file --spec -n --name -f -w --workspace"
+).with_value
 _LOOKING: Final = frozenset(("-v", "-V"))
 """Options with which `command` runs nothing."""
 _PIPES: Final = frozenset(("|", "|&"))
@@ -376,7 +401,10 @@ _PASSING: Final = frozenset(("cat", "tee"))
 _DECLARING: Final = frozenset(("export", "readonly", "local", "declare", "typeset"))
 _ASSIGNMENT: Final = regex(r"[A-Za-z_]\w*\+?=")
 _VARIABLE: Final = regex(r"\$(?:(\w+)|\{(\w+)\})")
-_EXECUTING: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_EXECUTING: Final = {
+    "find": frozenset(("-exec", "-execdir", "-ok", "-okdir")),
+    **dict.fromkeys(("fd", "fdfind"), frozenset(("-x", "--exec", "-X", "--exec-batch"))),
+}
 
 
 class ShellLine(NamedTuple):
@@ -411,7 +439,7 @@ def _begin(words: Sequence[str], wrappers: Mapping[str, _Wrapper]) -> int:
             continue
         program, after = words[at].rpartition("/")[2], words[at + 1 : at + 2]
         if wrappers is _WRAPPERS and after and _RUNNERS.get(program) == after[0]:
-            at = _after_options(words, at + 2, frozenset())
+            at = _after_options(words, at + 2, _RUNNER_VALUES)
             continue
         wrapper = wrappers.get(program)
         if wrapper is None or (program == "command" and _LOOKING.intersection(after)):
@@ -425,21 +453,35 @@ def _after_options(words: Sequence[str], at: int, with_value: frozenset[str]) ->
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "--":
             return at + 1
-        at += 2 if words[at] in with_value else 1
+        at += 2 if _needs_next(words[at], with_value) else 1
     return at
+
+
+def _needs_next(option: str, with_value: frozenset[str]) -> bool:
+    """Return True if the value of an option is the next word; letters may stand together, the value after the last."""
+    if option in with_value:
+        return True
+    if option.startswith("--") or len(option) > MAX_LETTERS:
+        return False
+    with_values = [at for at, each in enumerate(option) if f"-{each}" in with_value]
+    return bool(with_values) and with_values[0] == len(option) - 1
 
 
 def _script(rest: Sequence[str], read: _Read) -> list[str]:
     """Return what a shell is given to run: the text after `-c`, or its input unless it runs a file."""
     at, takes_input = 0, False
     while at < len(rest) and rest[at][:1] in ("-", "+"):
-        if re.fullmatch(r"-[a-z]*c", rest[at]):
-            at = _after_options(rest, at + 1, _SHELL_VALUES)
+        option, step = rest[at], 2 if _needs_next(rest[at], _SHELL_VALUES) else 1
+        at += step
+        if _SHELL_LINE.fullmatch(option):
+            at = _after_options(rest, at, _SHELL_VALUES)
             return list(rest[at : at + 1])
-        takes_input = takes_input or rest[at] in ("-s", "-")
-        at += 2 if rest[at] in _SHELL_VALUES else 1
-    if at < len(rest) and not takes_input and rest[at] != "/dev/stdin":
-        return []
+        takes_input = takes_input or option in ("-s", "-")
+    return _input(read) if at >= len(rest) or takes_input or rest[at] == "/dev/stdin" else []
+
+
+def _input(read: _Read) -> list[str]:
+    """Return what a command reads, as far as it is in the line."""
     return [*read.fed, *([] if read.before is None else _output(read.before))]
 
 
