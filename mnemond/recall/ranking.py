@@ -43,7 +43,7 @@ class Question(NamedTuple):
 
     `names`: terms that are part of the name of a source; `sources`: the numbers of these sources. `pairs`: two adjacent
     terms and their common weight. `window`: preferred span in microseconds, the end exclusive. `latin`: share of the
-    text in scripts the embedder may know.
+    text in scripts the embedder may know, 1 for a multilingual one.
     """
 
     weights: Floats

@@ -6,7 +6,7 @@ import pytest
 
 from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed import registry
-from mnemond.embed.embedder import Embedder
+from mnemond.embed.embedder import Embedder, is_multilingual
 from mnemond.embed.registry import Embedders
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
@@ -142,3 +142,17 @@ def test_every_loaded_model_lets_go_of_what_it_kept() -> None:
     assert found._word_piece._pieces
     supply.clear_cache()
     assert not found._word_piece._pieces
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("multilingual_e5_small_q4", True),
+        ("intfloat/multilingual-e5-large", True),
+        ("BAAI/bge-m3", True),
+        ("nomic-embed-text", False),
+        (registry.DEFAULT, False),
+    ],
+)
+def test_a_multilingual_model_is_known_by_its_name(name: str, *, known: bool) -> None:
+    assert is_multilingual(name) is known
