@@ -33,7 +33,7 @@ from mnemond.cli.admin import DoctorOptions, render_doctor, render_salvage
 from mnemond.cli.grammar import Output
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
-from mnemond.config.regular_files import read_regular
+from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import registry
 from mnemond.store.backups import DAMAGED, BackupDirectory, drafts, examine
@@ -398,8 +398,13 @@ def _check_copies(directory: Path, store: str | None, *, full: bool) -> list[Che
         wrong = [(each, found) for each in backups if (found := examine(each)) is not None]
         next_ = "do not rely on it; mnemonctl backup makes another one"
         problems = [ProblemView(f"{each.name} ({each.store}): {found}", str(each.path), next_) for each, found in wrong]
+        others = known.no_files(store)
+        gone = "it is no backup; look at it, then remove it; mnemonctl backup makes another one"
+        problems += [
+            ProblemView(f"{path.stem} ({path.parent.name}): {_kind_of(path)}", str(path), gone) for path in others
+        ]
         if problems:
-            what = f"{len(problems)} of {len(backups)} backups are not whole"
+            what = f"{len(problems)} of {len(backups) + len(others)} backups are not whole"
             checks.append(CheckView(name="backups", ok=False, state="problem", detail=what, problems=problems))
         else:
             checks.append(fine("backups", f"{len(backups)} backups, all whole"))
@@ -412,6 +417,14 @@ def _check_copies(directory: Path, store: str | None, *, full: bool) -> list[Che
         what = f"{len(left)} incomplete copies; those of no running backup go when the daemon starts again: {left[0]}"
         checks.append(note("leftovers", what))
     return checks
+
+
+def _kind_of(path: Path) -> str:
+    try:
+        os.close(open_regular(path, os.O_RDONLY))
+    except OSError as error:
+        return error.strerror or str(error)
+    return "it is a file again"
 
 
 def _check_jobs(facts: Facts, name: str) -> CheckView:

@@ -182,6 +182,13 @@ class BackupDirectory:
         paths = sorted((path for path in folder.iterdir() if path.suffix == _SUFFIX and path.is_file()), reverse=True)
         return [backup for path in paths if (backup := _read(path, store)) is not None]
 
+    def no_files(self, store: str | None) -> list[Path]:
+        """Return what has the name of a backup, of one store or of all, and is no file: a directory, a named pipe, a
+        link to nothing. No backup is read from it."""
+        folders = [self.directory(store)] if store is not None else self._root.glob("*")
+        places = (path for folder in folders if is_valid_name(folder.name) for path in folder.glob(f"*{_SUFFIX}"))
+        return sorted(path for path in places if _NAME.fullmatch(path.stem) and not path.is_file())
+
     def find(self, name: str, store: str | None) -> Backup:
         """Return the backup whose name is, or begins with, `name`; of one store if that is given.
 

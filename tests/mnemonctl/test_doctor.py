@@ -309,6 +309,28 @@ def test_backups_are_verified_with_their_notes_and_leftovers_and_what_is_kept_as
     assert str(kept) in checks["damaged"]["detail"]
 
 
+def test_what_is_in_the_place_of_a_backup_and_no_file_is_named(directory: Path) -> None:
+    shelf = BackupDirectory(directory, keep=5)
+    made = [
+        shelf.add("default", directory / "data" / "default" / "mnemon.db", "asked", START_US + second)[0]
+        for second in range(3)
+    ]
+    for each in (directory / "backups", directory / "backups" / "default"):
+        each.chmod(0o700)
+    for lost in made[:2]:
+        lost.path.unlink()
+    os.mkfifo(made[0].path, 0o600)
+    made[1].path.mkdir(mode=0o700)
+    code, checks = look(directory, full=True)
+    assert (code, checks["backups"]["detail"]) == (1, "2 of 3 backups are not whole")
+    said = [each["what"] for each in checks["backups"]["problems"]]
+    assert said == [
+        f"{made[0].name} (default): it is a named pipe, not a file",
+        f"{made[1].name} (default): it is a directory, not a file",
+    ]
+    assert look(directory, full=True, store="work")[1]["backups"]["detail"] == "0 backups, all whole"
+
+
 def test_every_store_is_checked_unless_one_is_named(directory: Path) -> None:
     for name in ("work", "empty"):
         (directory / "data" / name).mkdir(mode=0o700)
