@@ -96,7 +96,8 @@ def probe(directory: Path, deadline: float = PROBE_S) -> Running | None:
     except rpc.NotRunningError:
         return None
     except rpc.NoReplyError as error:
-        error.hint = None  # it names a command that would do the same again
+        if files.suspended(directory) is None:
+            error.hint = None  # it names a command that would do the same again
         raise
 
 

@@ -24,6 +24,17 @@ DEADLINE_S = 30.0
 LONG_DEADLINE_S = 86_400.0
 """Deadline of a command that may embed or copy a whole store. The daemon goes on when the client has gone."""
 
+SILENT_S = 5.0
+"""Seconds without a byte of a reply with the long deadline after which the daemon is sent a ping."""
+
+PING_S = 5.0
+"""Seconds that it may take to answer that."""
+
+MAX_MISSED = 2
+"""Pings in a row without an answer after which the daemon is given up: 20 seconds in all."""
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
 MAX_REPLY = 1 << 28
 """Bytes of a reply that are read: several times the longest that a daemon sends."""
 
@@ -326,7 +337,7 @@ def color() -> bool:
 # ------------------------------------------------------------------ the socket
 
 
-def connect(path: bytes, deadline: float) -> _socket.socket:
+def connect(path: bytes | str, deadline: float) -> _socket.socket:
     """Connect to the daemon. Raises OSError; with a timeout set, a full backlog raises EAGAIN instead of blocking."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     while connection.fileno() <= 2:  # a standard stream was closed: the socket must not take its number
@@ -345,8 +356,9 @@ def exchange(connection: _socket.socket, request: bytes, deadline: float) -> byt
     """Send the request, close the connection and return the reply without its line break. Raises NoAnswer."""
     ends = posix.times()[4] + deadline
     try:
+        connection.settimeout(min(deadline, DEADLINE_S))
         send(connection, request)
-        return receive(connection, ends)
+        return receive(connection, ends, watched=deadline > DEADLINE_S)
     except TimeoutError:
         raise NoAnswer(f"mnemond did not answer within {deadline:g} s") from None
     except OSError as error:
@@ -370,13 +382,25 @@ def send(connection: _socket.socket, request: bytes) -> None:
         return
 
 
-def receive(connection: _socket.socket, ends: float) -> bytes:
-    """Receive up to a line break or the end. Raises TimeoutError, NoAnswer."""
+def receive(connection: _socket.socket, ends: float, *, watched: bool = False) -> bytes:
+    """Receive up to a line break or the end. Raises TimeoutError, NoAnswer.
+
+    `watched`: the reply may take hours, so a daemon that is silent is sent a ping now and then; NoAnswer is raised when
+    it does not answer `MAX_MISSED` of them in a row.
+    """
     parts: list[bytes] = []
-    room = MAX_REPLY
+    room, missed = MAX_REPLY, 0
     while (left := ends - posix.times()[4]) > 0:
-        connection.settimeout(left)
-        part = connection.recv(1 << 16)
+        connection.settimeout(min(left, SILENT_S) if watched else left)
+        try:
+            part = connection.recv(1 << 16)
+        except TimeoutError:
+            if not watched:
+                raise
+            missed = 0 if answers_ping(connection.getpeername()) else missed + 1
+            if missed >= MAX_MISSED:
+                raise NoAnswer("mnemond has stopped answering, also to a ping") from None
+            continue
         if not part:
             break
         parts.append(part)
@@ -390,6 +414,21 @@ def receive(connection: _socket.socket, ends: float) -> bytes:
     if parts:
         return b"".join(parts)
     raise NoAnswer("mnemond closed the connection without an answer")
+
+
+def answers_ping(path: bytes | str) -> bool:
+    """Return True if the daemon answers a ping on a connection of its own within `PING_S`."""
+    try:
+        connection = connect(path, PING_S)
+    except OSError:
+        return False
+    try:
+        send(connection, PING)
+        return bool(connection.recv(1 << 16))
+    except OSError:
+        return False
+    finally:
+        connection.close()
 
 
 # ------------------------------------------------------------------ the reply

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mnemond.config.regular_files import open_regular
+from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.wire.listener import MAX_PATH_BYTES, SOCKET, open_data_dir
 
@@ -127,6 +128,15 @@ def logged(directory: Path, since: int) -> str:
 
 # ------------------------------------------------------------------ locks and stamps
 
+MAX_PID = 20
+"""Characters of a pid in the lock."""
+
+SUSPENDED = ("T", "t")
+"""States of a process that a signal or a debugger holds (proc(5), ps(1))."""
+
+PS_S = 2.0
+"""Seconds that ps(1) may take."""
+
 
 def try_lock(descriptor: int) -> bool:
     """Take an exclusive lock until the descriptor is closed; return False if another process holds it."""
@@ -153,6 +163,28 @@ def is_unlocked(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def suspended(directory: Path) -> int | None:
+    """Return the pid of the daemon of a data directory if a signal has suspended it (SIGSTOP, ^Z, a debugger); None if
+    it runs, if there is none, or if that cannot be found out."""
+    path = directory / "lock"
+    try:
+        pid = int(read_regular(path, MAX_PID, os.O_NOFOLLOW)[:MAX_PID])
+        if is_unlocked(path):  # the pid of one that is gone, which another process may have by now
+            return None
+        return pid if _state(pid)[:1] in SUSPENDED else None
+    except (OSError, ValueError, MnemonError, subprocess.SubprocessError):
+        return None
+
+
+def _state(pid: int) -> str:
+    """Return the state of a process by proc(5) of Linux, or else by ps(1). Raises OSError, SubprocessError."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].strip()
+    except FileNotFoundError:
+        line = ["/bin/ps", "-o", "state=", "-p", str(pid)]
+        return subprocess.run(line, capture_output=True, text=True, timeout=PS_S, check=True).stdout.strip()  # noqa: S603
 
 
 def claim_stamp(path: Path, seconds: float) -> bool:

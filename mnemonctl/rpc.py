@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mnemonctl import fast
+from mnemonctl import fast, files
 from mnemond.api.registry import METHODS
 from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
 from mnemond.wire.params import Access
@@ -99,6 +99,16 @@ def error_in(error: Mapping[str, Any]) -> MnemonError:
     )
 
 
+def _if_suspended(directory: Path) -> tuple[str, str] | None:
+    """Return (message, hint) if a signal has suspended the daemon, which then answers nothing."""
+    if (pid := files.suspended(directory)) is None:
+        return None
+    return (
+        f"mnemond (pid {pid}) is suspended by a signal (state T), so it answers nothing",
+        f"Let it go on: kill -CONT {pid}; or end it: kill -KILL {pid} (whatever was acknowledged is kept)",
+    )
+
+
 def unreachable(directory: Path, error: OSError) -> MnemonError:
     """Return the error for a connection that failed: why, and what to do instead."""
     path = socket_path(directory)
@@ -117,6 +127,7 @@ def unreachable(directory: Path, error: OSError) -> MnemonError:
     elif error.errno == errno.EAGAIN:
         message = f"mnemond at {path} accepts no connections: too many are waiting"
         hint = "Try again; if it stays so: mnemonctl daemon restart"
+        message, hint = _if_suspended(directory) or (message, hint)
     return MnemonError(UNREACHABLE, message, hint=hint)
 
 
@@ -139,9 +150,14 @@ def no_reply(directory: Path, error: fast.NoAnswer, method: str | None, op_id: s
             "It may have been stored or not: `mnemonctl log` shows what was done lately."
             " A write that has an --op-id can be repeated, and is stored once."
         )
+    message = f"{error} (socket {socket_path(directory)})"
+    if suspended := _if_suspended(directory):
+        reason, remedy = suspended
+        message = f"{reason}; {message}"
+        hint = f"{remedy}. {hint}" if access is Access.WRITE else remedy
     return NoReplyError(
         UNREACHABLE,
-        f"{error} (socket {socket_path(directory)})",
+        message,
         hint=hint,
         outcome="unknown" if access is Access.WRITE else None,
     )

@@ -8,8 +8,9 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -17,7 +18,10 @@ import apsw
 import pytest
 
 from benchmarks.wire import request
-from mnemonctl import fast, rpc
+from mnemonctl import daemon as control
+from mnemonctl import fast, files, rpc
+from mnemonctl.launcher.hook import DEADLINE_S
+from mnemonctl.setup import own_files
 from mnemond.wire.listener import BACKLOG
 from tests.faults.fork_server import Forked, ForkServer
 
@@ -132,6 +136,63 @@ def test_a_client_of_a_stopped_daemon_ends_at_its_deadline(forks: ForkServer, tm
         with pytest.raises(rpc.NoReplyError, match=r"within 0\.05 s"):
             rpc.call(tmp_path / "home", "ping", {}, object, 0.05)
         assert lateness(path, 0.05) > -0.05
+
+
+def test_a_stopped_daemon_is_named_with_what_to_do(forks: ForkServer, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with stopped(forks, home):
+        pid = int((home / "lock").read_text())
+        calls: list[Callable[[], object]] = [
+            lambda: rpc.call(home, "daemon.stop", {}, object, 0.05),
+            lambda: control.probe(home, 0.05),
+        ]
+        for call in calls:
+            with pytest.raises(rpc.NoReplyError) as found:
+                call()
+            assert f"mnemond (pid {pid}) is suspended by a signal (state T)" in found.value.message
+            assert found.value.hint is not None
+            assert f"kill -CONT {pid}" in found.value.hint
+        with pytest.raises(rpc.NoReplyError) as found:
+            rpc.call(home, "remember", {"content": "tea"}, object, 0.05)
+        assert (found.value.outcome, "kill -CONT" in str(found.value.hint)) == ("unknown", True)
+    assert files.suspended(home) is None
+
+
+def test_what_may_take_hours_does_not_wait_for_a_stopped_daemon(
+    forks: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`backup` has a deadline of a day."""
+    monkeypatch.setattr(fast, "SILENT_S", 0.05)
+    monkeypatch.setattr(fast, "PING_S", 0.05)
+    home = tmp_path / "home"
+    with stopped(forks, home), pytest.raises(rpc.NoReplyError, match="is suspended by a signal"):
+        rpc.call(home, "backup.create", {}, object, fast.LONG_DEADLINE_S)
+
+
+def test_a_daemon_that_works_for_long_is_waited_for(
+    forks: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Silence alone is no reason to give up: it answers pings meanwhile."""
+    monkeypatch.setattr(fast, "SILENT_S", 0.001)
+    daemon = forks.start(tmp_path / "home")
+    with daemon.connect() as wire:
+        wire.call("ping")
+    assert "backup" in rpc.call(tmp_path / "home", "backup.create", {}, dict, fast.LONG_DEADLINE_S)
+    assert daemon.end(signal.SIGTERM) == 0
+
+
+def test_a_hook_of_a_stopped_daemon_is_silent_and_in_time(forks: ForkServer, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    event = b'{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"which tea?","cwd":"/"}'
+    with stopped(forks, home):
+        for file in own_files.launcher_files(home):
+            file.write()
+        begin = time.monotonic()
+        done = subprocess.run(
+            [own_files.launcher(home, "hook")], input=event, capture_output=True, check=False, timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert time.monotonic() - begin < 10 * DEADLINE_S
 
 
 def test_a_full_backlog_is_told_at_once(forks: ForkServer, tmp_path: Path) -> None:
