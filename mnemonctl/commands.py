@@ -15,14 +15,15 @@ from mnemonctl import fast, rpc
 from mnemond.api.types_admin import BackupCreateResult, CliRunResult, TopResult
 from mnemond.api.types_changes import MemoryCues
 from mnemond.cli.admin import TopOptions, render_top
-from mnemond.cli.grammar import Invocation, Output, success
+from mnemond.cli.grammar import Invocation, Output, failure, success
 from mnemond.cli.output import one_line
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
 from mnemond.config.regular_files import read_regular
-from mnemond.errors import CONFIG, INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.outcomes import CuesApplied
 from mnemond.store import registry
+from mnemond.wire.params import plural
 
 # ------------------------------------------------------------------ backup -o FILE
 
@@ -77,14 +78,23 @@ def _not_writable(target: Path, why: str, backup: str | None = None) -> MnemonEr
 def run_cues_file(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
     """Read a file of cues, or standard input, and let the daemon apply it. `store` is used unless --store is given.
 
-    Raises MnemonError for a file that cannot be read or says something else.
+    Memories that are not there are named, with the exit status of that; the others have been given their cues. Raises
+    MnemonError for a file that cannot be read or says something else.
     """
-    memories = _cues_of(str(invocation.options["file"]))
+    name = str(invocation.options["file"])
+    memories = _cues_of(name)
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     result = rpc.call(
         directory, "cues.apply", {**params, "memories": msgspec.to_builtins(memories)}, CuesApplied, deadline
     )
-    return success(invocation.command, result, invocation.output)
+    done = success(invocation.command, result, invocation.output)
+    if not result.unknown:
+        return done
+    ids = plural(len(result.unknown), "id")
+    sentence = f"{ids} of {name} without a memory: {', '.join(result.unknown)}"
+    hint = "all others were applied; `mnemonctl cues --missing` names the memories that have none"
+    missed = failure(MnemonError(NOT_FOUND, sentence, hint=hint), invocation.output)
+    return msgspec.structs.replace(done, exit_code=missed.exit_code, stderr=done.stderr + missed.stderr)
 
 
 def _cues_of(name: str) -> list[MemoryCues]:

@@ -27,15 +27,23 @@ MAX_HEAD: Final = 12
 _CUT = regex(r"[;；。！？\n]|[.!?](?=[\s\"'”’)]|\Z)")
 _ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|mr|mrs|ms|dr|st|prof|inc|ltd|co|corp|dept|fig|z\. ?b|d\. ?h|bzw|ca|nr|inkl"
-    r"|usw|tel|evtl|ggf|hr|fr|str)|\b[A-Za-z])\.\Z",
+    r"|usw|tel|evtl|ggf|hr|fr|str|ext|resp|incl|excl|est|min|max|sec|vol|ver|ch|pp|art|abs|sr|jr|zzgl|exkl|vgl|zw|std"
+    r"|sek|mio|mrd|abt|geb|gez|allg|bes|ehem|urspr|sog)|\b[A-Za-z])\.\Z",
     re.IGNORECASE,
 )
+_SHORT = regex(r"(?<![^\W_])[^\W\d_]{1,4}\.\Z")
+_AFTER_SHORT = regex(r"[ \t]+[+#]?\d")
+"""A number behind the dot of a short word: "Rm. 12", "App. 3"."""
+_BRACKET = regex(r"[()（）\n]")
 _NUMBER = regex(r"\s*\d{1,3}\.")
 _ORDINAL = regex(r"\b\d{1,2}\.\Z")
 _AFTER_ORDINAL = regex(
     r"[ \t]+(?:[a-zäöü]|(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|(?:Stock|Etage|Klasse|Quartal|Woche)\b)"
 )
 """Continuation behind the dot of a German ordinal: "15. September", "im 3. Stock"."""
+
+MAX_BRACKET: Final = 300
+"""Characters between brackets that are one clause with what is around them."""
 
 _ENDS = " \t\r\n.;,，。；、"
 _MARKS = regex(r"[-*+•>][ \t]+")
@@ -87,20 +95,40 @@ def unkept(text: str, sources: Sequence[str], names: Iterable[str] = ()) -> list
 
 def clauses(text: str) -> Iterator[str]:
     """Split a text into clauses without list marks and closing stops. A dot in a number, a name, an abbreviation or an
-    ordinal ends none."""
-    start = 0
+    ordinal ends none, and nothing within brackets does."""
+    start, closed = 0, 0
+    brackets = _brackets(text)
+    bracket = next(brackets, None)
     for cut in _CUT.finditer(text):
-        if cut[0] == "." and _goes_on(text, start, cut.end()):
+        while bracket is not None and bracket[0] < cut.start():
+            closed, bracket = bracket[1], next(brackets, None)
+        if cut.start() < closed or (cut[0] == "." and _goes_on(text, start, cut.end())):
             continue
         yield from _clause(text[start : cut.end()])
         start = cut.end()
     yield from _clause(text[start:])
 
 
+def _brackets(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each outermost pair of brackets begins and ends, within one line and MAX_BRACKET."""
+    begin, depth = 0, 0
+    for found in _BRACKET.finditer(text):
+        if found[0] == "\n":
+            depth = 0
+        elif found[0] in "(（":
+            begin = begin if depth else found.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth and found.end() - begin <= MAX_BRACKET:
+                yield begin, found.end()
+
+
 def _goes_on(text: str, start: int, end: int) -> bool:
     """Return True if the dot before `end` belongs to a word, an ordinal or the number of a list entry."""
     return (
         _ABBREVIATION.search(text, max(start, end - 8), end) is not None
+        or (_SHORT.search(text, max(start, end - 8), end) is not None and _AFTER_SHORT.match(text, end) is not None)
         or _NUMBER.fullmatch(text, start, end) is not None
         or (_ORDINAL.search(text, max(start, end - 4), end) is not None and _AFTER_ORDINAL.match(text, end) is not None)
     )

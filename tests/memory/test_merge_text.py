@@ -57,6 +57,11 @@ CASES = {
         "Abgabe am 15. September.",
         "Die Abgabe ist digital; Abgabe am 15. September",
     ),
+    "an abbreviation within brackets": (
+        "Call the vendor first",
+        "Support is at Acme (ext. 4411). Ask for Ms. Lee.",
+        "Call the vendor first; Support is at Acme (ext. 4411); Ask for Ms. Lee",
+    ),
     "a list, with its numbers": (
         "Standup is at nine",
         "- bring coffee\n2. bring slides",
@@ -85,6 +90,11 @@ def test_what_a_given_text_lacks_is_found() -> None:
 def test_a_dot_does_not_always_end_a_clause() -> None:
     text = "Use v1.2.3 of mnemon.db, e.g. from J. Doe. It takes 1.5 s"
     assert list(clauses(text)) == ["Use v1.2.3 of mnemon.db, e.g. from J. Doe", "It takes 1.5 s"]
+    assert list(clauses("Call Ana (ext. 4411). Room: Rm. 12 (see ch. 4; map). It works (We tried. Twice!) well.")) == [
+        "Call Ana (ext. 4411)", "Room: Rm. 12 (see ch. 4; map)", "It works (We tried. Twice!) well",
+    ]  # fmt: skip
+    assert list(clauses("Never closed (so. Here\nnext (one. two")) == ["Never closed (so", "Here", "next (one", "two"]
+    assert list(clauses("不关（a。b）。好")) == ["不关（a。b）", "好"]
     assert list(clauses("Im 3. Stock bis ca. 9 Uhr. Der 1. Mai ist frei")) == [
         "Im 3. Stock bis ca. 9 Uhr", "Der 1. Mai ist frei",
     ]  # fmt: skip
