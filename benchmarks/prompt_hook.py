@@ -1,9 +1,10 @@
 """Time that a hook of an agent waits for the daemon at each moment, beside a ping over the same way, interleaved.
 
-python -m benchmarks.prompt_hook [--size N] [--rounds N] [--json FILE]
+python -m benchmarks.prompt_hook [--size N] [--rounds N] [--cues] [--json FILE]
 
 Each round trip is a connection of its own, as the launcher makes it; every prompt is a new turn of a new session, and
-asks after another memory.
+asks after another memory. With --cues each memory has four; a prompt of forty words is one whose words are all of one
+memory and its neighbours, so that each says something.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from benchmarks.wire import Json, request
 AROUND = "First look at how it is done now. Then write down a plan. Wait until I have read it. Do not commit yet. "
 PASTED = "0x00007f3a at frame in some_function of module line 42\n" * 2_000
 WARM_UP = 5
+CUES = 4
+FORTY = 40
 
 
-def measure(size: int, rounds: int) -> Json:
+def measure(size: int, rounds: int, *, with_cues: bool = False) -> Json:
     """Milliseconds a round trip by kind of hook: p50, p95 and the maximum, and the share that got a text."""
     notes = Notes(7)
     with temporary_data_dir() as data_dir:
@@ -35,11 +38,13 @@ def measure(size: int, rounds: int) -> Json:
             texts = notes.take(size)
             with daemon.connect() as wire:
                 for at, text in enumerate(texts):
-                    wire.call("remember", content=text, no_diff=True, importance=1 + at % 5)
+                    cues = [notes.question(text) for _ in range(CUES)] if with_cues else []
+                    wire.call("remember", content=text, no_diff=True, importance=1 + at % 5, cues=cues)
             times: dict[str, list[float]] = defaultdict(list)
             told: dict[str, int] = defaultdict(int)
             for number in range(-WARM_UP, rounds):
-                for name, message in _messages(number, notes.question(texts[number])):
+                words = " ".join(texts[number : number + 4] if number >= 0 else texts[:4]).split()[:FORTY]
+                for name, message in _messages(number, notes.question(texts[number]), " ".join(words)):
                     begin = time.perf_counter()
                     with daemon.connect() as wire:
                         answer = wire.round_trip(message)
@@ -56,9 +61,10 @@ def _figures(times_ms: list[float], told: float) -> Json:
     }  # fmt: skip
 
 
-def _messages(number: int, question: str) -> Iterator[tuple[str, bytes]]:
+def _messages(number: int, question: str, forty: str) -> Iterator[tuple[str, bytes]]:
     yield "ping", request(7, "ping", {})
     yield "a question", _prompt(number, "a", question)
+    yield "forty words", _prompt(number, "e", forty)
     yield "among instructions", _prompt(number, "b", f"{AROUND}{question} {AROUND}")
     yield "before 100 kB", _prompt(number, "c", f"{question}\n{PASTED}")
     yield "a session begins", _event(number, "d", "SessionStart", source="startup")
@@ -91,9 +97,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.prompt_hook", description=__doc__)
     parser.add_argument("--size", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--cues", action="store_true", help="give each memory four cues")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    figures = measure(options.size, options.rounds)
+    figures = measure(options.size, options.rounds, with_cues=options.cues)
     say(render(figures, options.size))
     write_json(options.json, figures)
     return 0

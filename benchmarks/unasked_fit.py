@@ -116,7 +116,8 @@ def judged(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Iterator
     hits = [hit for hit in found if hit.explanation is not None][: unasked.JUDGED]
     vector = None if embedder is None else question_vector(snapshot, text, embedder)[0]
     if (results := unasked.results_of(snapshot, hits)) is not None:
-        yield from zip(results.rows.tolist(), unasked.traits(snapshot, text, results, vector, embedder), strict=True)
+        reader = unasked.Reader(snapshot, text, vector, embedder)
+        yield from zip(results.rows.tolist(), reader.traits(results), strict=True)
 
 
 def _found(snapshot: Snapshot, text: str, embedder: Embedder | None) -> tuple[int, ...]:

@@ -122,10 +122,10 @@ def _fitness(snapshot: Snapshot, request: RankingRequest, ranked: Ranked) -> lis
     """Return how well the best rows fit the question by the traits that decide what is told unasked, if one of them has
     cues (docs/decisions/0042)."""
     rows = ranked.rows[: unasked.JUDGED]
-    if not len(rows) or not snapshot.columns.cues[rows].any():
+    if request.reader is None or not len(rows) or not snapshot.columns.cues[rows].any():
         return []
     results = unasked.Results(rows, ranked.scores[: unasked.JUDGED].tolist())
-    fits = unasked.fitness(snapshot, request.query.text, results, request.vector, request.embedder)
+    fits = unasked.fitness(results, request.reader)
     return [Extra(unasked.FITNESS, FITTING, rows, np.array(fits, dtype=np.float32))]
 
 

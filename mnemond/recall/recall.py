@@ -53,7 +53,7 @@ from mnemond.recall.result_order import (
     compared,
     with_own_project_first,
 )
-from mnemond.recall.unasked import judge
+from mnemond.recall.unasked import Reader, judge
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
 from mnemond.text.tokens import index_terms
@@ -227,7 +227,7 @@ def _explained(query: Query, reranked: Reranked, profile: Profile) -> Sequence[H
 
 def _with_judgement(snapshot: Snapshot, request: RankingRequest, hits: Sequence[Hit]) -> list[Hit]:
     """Add to the best results if they would be told unasked, with a prompt of the words of the question."""
-    found = judge(snapshot, request.query.text, hits, request.vector, request.embedder)
+    found = [] if request.reader is None else judge(snapshot, hits, request.reader)
     explained = [
         hit
         if hit.explanation is None
@@ -258,16 +258,17 @@ def _request(
     snapshot: Snapshot, query: Query, profile: Profile, vector: Vector | None, embedder: Embedder | None
 ) -> RankingRequest:
     intent = query.intent or intent_of(query.text)
+    reader = Reader(snapshot, query.text, vector, embedder)
     named = None if query.now_us is None else query_window(query.text, query.now_us)
     if named is None:
-        return RankingRequest(query, intent, None, vector, embedder, snapshot.visible(query.filter))
+        return RankingRequest(query, intent, None, vector, embedder, snapshot.visible(query.filter), reader)
     window = Window(named.start_us, named.end_us, named.hard and profile.hard_windows)
     within = msgspec.structs.replace(query.filter, window=Span(window.start_us, window.end_us))
     visible = snapshot.visible(within if window.hard else query.filter)
     if window.hard and visible is not None and not visible.any():  # nothing in the window: answer with all
         window = msgspec.structs.replace(window, hard=False)
         visible = snapshot.visible(query.filter)
-    return RankingRequest(query, intent, window, vector, embedder, visible)
+    return RankingRequest(query, intent, window, vector, embedder, visible, reader)
 
 
 def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) -> Recalled:

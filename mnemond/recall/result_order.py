@@ -24,6 +24,7 @@ from mnemond.model.memory import Insight, is_same_project
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
+from mnemond.recall.unasked import Reader
 from mnemond.text.tokens import index_terms
 
 Lap = Callable[[str], None]
@@ -34,7 +35,8 @@ SPARSE_RESULTS = "sparse_results"
 
 
 class RankingRequest(NamedTuple):
-    """A query with everything known before the ranking: intent, time window, vector, visible rows."""
+    """A query with everything known before the ranking: intent, time window, vector, visible rows. `reader`: of traits
+    by which results of the default ranking are ordered and judged, each read once."""
 
     query: Query
     intent: Intent
@@ -42,6 +44,7 @@ class RankingRequest(NamedTuple):
     vector: Vector | None
     embedder: Embedder | None
     visible: Mask | None
+    reader: Reader | None = None
 
     def signals(self, profile: Profile) -> frozenset[str]:
         """Return the signals to use."""

@@ -160,28 +160,54 @@ class Results(NamedTuple):
     scores: list[float]
 
 
-def traits(snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None) -> Matrix:
-    """Return the traits of some results for a piece of a prompt; shape (results, TRAITS). `vector`: of the piece."""
-    rows = results.rows
-    found: Matrix = np.zeros((len(rows), len(TRAITS)))
-    insights = [snapshot.insight(row) for row in rows.tolist()]
-    weigher = Weigher(snapshot)
-    words = [word for word in tokens(text[:MAX_READ]) if weigher.of(word) > 0.0]
-    piece = _Piece(text, words, weigher.weighed(words))
-    columns = {
-        "ahead": ahead(results.scores),
-        "length": [math.log1p(len(piece.weights))] * len(rows),
-        "question": [float("?" in text or "？" in text)] * len(rows),
-        "importance": [float(it.importance) for it in insights],
-    }
-    columns |= _meaning(snapshot, piece, rows, vector, embedder, weigher)
-    columns |= _keywords(snapshot, piece, rows, weigher)
-    columns |= _wording(piece, insights, weigher)
-    for name in CATEGORIES:
-        columns[name] = [float(it.category == name) for it in insights]
-    for name, values in columns.items():
-        found[:, TRAITS.index(name)] = values
-    return found
+AHEAD: Final = tuple(name for name in TRAITS if name.endswith("_ahead"))
+"""Traits that compare a result with the others. `ahead` does as well, by scores."""
+
+
+class Reader:
+    """Reads the traits of memories for a piece of a prompt. What a memory has by itself is read once, however many
+    results of one recall it is among. `vector`: of the piece."""
+
+    def __init__(self, snapshot: Snapshot, text: str, vector: Vector | None, embedder: Embedder | None) -> None:
+        self._snapshot = snapshot
+        self.text = text
+        self.vector = vector
+        self.embedder = embedder
+        self._own: dict[int, Matrix] = {}
+
+    def traits(self, results: Results) -> Matrix:
+        """Return the traits of some results; shape (results, TRAITS)."""
+        rows = results.rows.tolist()
+        if new := [row for row in rows if row not in self._own]:
+            self._own.update(zip(new, self._read(np.array(new, dtype=np.int64)), strict=True))
+        found: Matrix = np.stack([self._own[row] for row in rows])
+        found[:, TRAITS.index("ahead")] = ahead(results.scores)
+        for name in AHEAD:
+            column = TRAITS.index(name)
+            found[:, column] = ahead(found[:, column].tolist())
+        return found
+
+    def _read(self, rows: Rows) -> Matrix:
+        """Return what rows have by themselves, of a trait in AHEAD what is compared; shape (rows, TRAITS)."""
+        found: Matrix = np.zeros((len(rows), len(TRAITS)))
+        snapshot = self._snapshot
+        insights = [snapshot.insight(row) for row in rows.tolist()]
+        weigher = Weigher(snapshot)
+        words = [word for word in tokens(self.text[:MAX_READ]) if weigher.of(word) > 0.0]
+        piece = _Piece(self.text, words, weigher.weighed(words))
+        columns = {
+            "length": [math.log1p(len(piece.weights))] * len(rows),
+            "question": [float("?" in self.text or "？" in self.text)] * len(rows),
+            "importance": [float(it.importance) for it in insights],
+        }
+        columns |= _meaning(snapshot, piece, rows, self.vector, self.embedder, weigher)
+        columns |= _keywords(snapshot, piece, rows, weigher)
+        columns |= _wording(piece, insights, weigher)
+        for name in CATEGORIES:
+            columns[name] = [float(it.category == name) for it in insights]
+        for name, values in columns.items():
+            found[:, TRAITS.index(name)] = values
+        return found
 
 
 CATEGORIES: Final = TRAITS[TRAITS.index("importance") + 1 :]
@@ -201,7 +227,7 @@ def _meaning(
     cosines = snapshot.dense.searched_of(vector, rows).tolist()
     return {
         "cosine": cosines,
-        "rare_ahead": [0.0] * len(rows) if rare is None else ahead(snapshot.dense.searched_of(rare, rows).tolist()),
+        "rare_ahead": [0.0] * len(rows) if rare is None else snapshot.dense.searched_of(rare, rows).tolist(),
     }
 
 
@@ -222,7 +248,7 @@ def _keywords(snapshot: Snapshot, piece: _Piece, rows: Rows, weigher: Weigher) -
     own = (scores / weigher.most).tolist()
     return {
         "bm25": own,
-        "bm25_ahead": ahead(own),
+        "bm25_ahead": own,
         "share": [sum(each) * weigher.most / max(piece.weight, SMALLEST) for each in has],
         "second_word": [[*each, 0.0, 0.0][1] for each in has],
         "shared": [math.log1p(len(each)) for each in has],
@@ -241,9 +267,9 @@ def _wording(piece: _Piece, insights: Sequence[Insight], weigher: Weigher) -> Co
     best = [max(each) for each in overlaps]
     return {
         "wording": wording,
-        "wording_ahead": ahead(wording),
+        "wording_ahead": wording,
         "passage": best,
-        "passage_ahead": ahead(best),
+        "passage_ahead": best,
         "by_cue": [float(each[0] < most) for each, most in zip(overlaps, best, strict=True)],
         "passages": [math.log(len(each)) for each in passages],
     }
@@ -280,19 +306,13 @@ REASONS: Final = 3
 """Traits that are named as reasons, those that count most."""
 
 
-def judge(
-    snapshot: Snapshot,
-    text: str,
-    hits: Sequence[Hit],
-    vector: Vector | None,
-    embedder: Embedder | None,
-) -> list[Unasked]:
+def judge(snapshot: Snapshot, hits: Sequence[Hit], reader: Reader) -> list[Unasked]:
     """Judge the first `JUDGED` results, which need their explanations. Retired memories are not judged, nor those
     beside them."""
     results = results_of(snapshot, hits[:JUDGED])
     if results is None:
         return []
-    model, counted = _counted(snapshot, text, results, vector, embedder)
+    model, counted = _counted(results, reader)
     return [Unasked(six(logistic(model.intercept + float(each.sum()))), _reasons(each, model)) for each in counted]
 
 
@@ -309,24 +329,20 @@ FITNESS: Final = "fitness"
 """Name of the part of a score that `fitness` is."""
 
 
-def fitness(
-    snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None
-) -> list[float]:
+def fitness(results: Results, reader: Reader) -> list[float]:
     """Return how probable it is that a prompt of the words of a question needs each result. By this, results are
     ordered where memories have cues: their words are many and say less each."""
-    model, counted = _counted(snapshot, text, results, vector, embedder)
+    model, counted = _counted(results, reader)
     return [logistic(model.intercept + float(each.sum())) for each in counted]
 
 
-def _counted(
-    snapshot: Snapshot, text: str, results: Results, vector: Vector | None, embedder: Embedder | None
-) -> tuple[Coefficients, Matrix]:
+def _counted(results: Results, reader: Reader) -> tuple[Coefficients, Matrix]:
     """Return the model for a text, and what each trait of each result counts in it."""
-    if not has_model(embedder):
-        vector = None
-    model = _models()["" if vector is None or embedder is None else embedder.name][script_of(text)]
-    values = traits(snapshot, text, results, vector, embedder)
-    return model, np.clip(values, model.low, model.high) * model.weight
+    if not has_model(reader.embedder):
+        reader.vector = None  # its cosines are on an unknown scale
+    name = "" if reader.vector is None or reader.embedder is None else reader.embedder.name
+    model = _models()[name][script_of(reader.text)]
+    return model, np.clip(reader.traits(results), model.low, model.high) * model.weight
 
 
 def logistic(log_odds: float) -> float:

@@ -16,11 +16,11 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.cues import embed_memories
 from mnemond.model.answers import Unasked
-from mnemond.model.memory import Cue
+from mnemond.model.memory import Cue, Insight
 from mnemond.model.query import Hit, Mode, Query
 from mnemond.recall import unasked
 from mnemond.recall.recall import recall
-from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, shown_count, traits
+from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, shown_count
 from mnemond.text.prompt_words import says_nothing
 from tests.examples import examples
 from tests.index.worlds import insight
@@ -59,9 +59,29 @@ def traits_of(snapshot: Snapshot, text: str, it: str) -> dict[str, float]:
     hits = recall(snapshot, Query(text, explain=True), EMBEDDER, time.perf_counter).hits
     results = unasked.results_of(snapshot, hits)
     assert results is not None
-    values = traits(snapshot, text, results, EMBEDDER.embed([text])[0], EMBEDDER)
+    values = unasked.Reader(snapshot, text, EMBEDDER.embed([text])[0], EMBEDDER).traits(results)
     [place] = [place for place, hit in enumerate(hits) if hit.insight.id == it]
     return dict(zip(TRAITS, values[place].tolist(), strict=True))
+
+
+def test_what_a_memory_has_by_itself_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With cues a recall orders results by their traits, and judges them by the same."""
+    read = list[str]()
+    passages_of = unasked.passages_of
+
+    def counted(it: Insight) -> list[str]:
+        read.append(it.id)
+        return passages_of(it)
+
+    monkeypatch.setattr(unasked, "passages_of", counted)
+    text = "which port does the staging postgres listen on?"
+    snapshot = noted(*NOTES, cues={0: ["psql cannot reach staging"], 3: ["where are the dashboards"]})
+    judged = judge(snapshot, text)
+    assert len(judged) > 1
+    assert sorted(read) == sorted(set(read))
+    alone = unasked.Reader(snapshot, text, EMBEDDER.embed([text])[0], EMBEDDER)
+    hits = recall(snapshot, Query(text, explain=True), EMBEDDER, time.perf_counter).hits
+    assert unasked.judge(snapshot, hits, alone) == [judged[hit.insight.id] for hit in hits[: unasked.JUDGED]]
 
 
 # ---------------------------------------------------------------- probabilities
@@ -240,8 +260,9 @@ def test_retired_memories_are_not_judged() -> None:
     index = MemoryIndex.build([(insight("a", NOTES[0]), None), (insight("b", NOTES[1]), None)], [], 2)
     hits = recall(index.snapshot, Query("staging postgres", explain=True), None, time.perf_counter).hits
     other = MemoryIndex.build([(insight("c", NOTES[0]), None)], [], 2).snapshot
-    assert unasked.judge(other, "staging postgres", hits, None, None) == []
-    assert unasked.judge(other, "staging postgres", [], None, None) == []
+    reader = unasked.Reader(other, "staging postgres", None, None)
+    assert unasked.judge(other, hits, reader) == []
+    assert unasked.judge(other, [], reader) == []
 
 
 def test_coefficients_have_one_value_a_trait() -> None:
