@@ -43,6 +43,7 @@ from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued, RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context, known_memories
+from mnemond.store.summaries import rolling
 from mnemond.wire.dispatch import Call, handles
 
 MODEL_THREADS: Final = 4
@@ -101,9 +102,11 @@ class ExtractHandlers:
         warm = await self._open_stores.use(params.store)
         scope = scope_of(params, await self._projects.written(params, "", warm))
         if params.show_context:
+            summary = await _summary(warm, params)
             return await trio.to_thread.run_sync(
-                _context, warm, params, scope, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
-            )
+                _context, warm, params, scope, self._clock.now_us(), summary,
+                abandon_on_cancel=True, limiter=warm.threads,
+            )  # fmt: skip
         if not warm.config.extraction.enabled:
             raise MnemonError(
                 UNAVAILABLE, DISABLED, hint="set extraction.enabled, or use `remember`", outcome="rejected"
@@ -124,8 +127,9 @@ class ExtractHandlers:
         timeout_s, unread = warm.config.llm.timeout_s, ""
         if not isinstance(engine, RuleEngine):
             with trio.move_on_after(timeout_s + GRACE_S):
+                summary = await _summary(warm, params)
                 return await trio.to_thread.run_sync(
-                    _analyse, warm, params, scope, now_us, engine, limiter=self._model_threads
+                    _analyse, warm, params, scope, now_us, engine, summary, limiter=self._model_threads
                 )
             unread = f"the language model gave no answer within {timeout_s:g} s"
         analysis = await trio.to_thread.run_sync(
@@ -256,13 +260,22 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 # Analysis.
 
 
-def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, engine: Engine) -> _Analysis:
+async def _summary(warm: OpenStore, params: ExtractParams) -> str:
+    """Return the summary of the conversation so far."""
+    return await warm.store.read(lambda connection: rolling(connection, params.conversation_id or ""))
+
+
+def _analyse(
+    warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, engine: Engine, summary: str = ""
+) -> _Analysis:
     """Extract and embed the facts (blocking)."""
     settings = warm.config.extraction
     observed_us = _observed_us(params, now_us)
     context = extraction.context_of(warm.store.snapshot, scope, settings, observed_us, params.importance_threshold)
     wanted = Filter(scope=scope, now_us=now_us)
-    context = msgspec.structs.replace(context, existing=partial(known_memories, warm.store.snapshot, wanted))
+    context = msgspec.structs.replace(
+        context, existing=partial(known_memories, warm.store.snapshot, wanted), summary=summary
+    )
     found = _extract(params, context, settings.message_window, engine)
     resolves = params.auto_resolve_conflicts
     provenance = Provenance(
@@ -281,13 +294,13 @@ def _analyse(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, 
     return _Analysis(found, embedded(warm.embedder, writes, warm.embed_error))
 
 
-def _context(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int) -> ExtractContext:
+def _context(warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, summary: str) -> ExtractContext:
     snapshot = warm.store.snapshot
     wanted = Filter(scope=scope, now_us=now_us)
     found = exchange_context(_conversation(params), snapshot, wanted, window=warm.config.extraction.message_window)
     return warm.marked(
         ExtractContext(
-            summary=None,
+            summary=summary or None,
             earlier=[ContextMessage(each.role, each.name, each.content) for each in found.earlier],
             latest=[ContextMessage(each.role, each.name, each.content) for each in found.latest],
             known=[

@@ -13,11 +13,12 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from mnemond.extract.account import stems
-from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Speaker
+from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Remembered, Speaker
 from mnemond.extract.findings import with_dates
 from mnemond.extract.first_person import about
 from mnemond.extract.rules import SPEAKERS, HostFact, completed
 from mnemond.model.answers import Dropped
+from mnemond.model.memory import MAX_ENTITY
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue, reading
 from mnemond.text.dates import dates
@@ -51,6 +52,9 @@ CONFIDENCE: Final = 0.7
 
 STEPS: Final = 2
 """The largest distance between a model's importance and that of the rules, of ten: to small models all is important."""
+
+MAX_ABOUT: Final = 5
+"""Names that a fact is about."""
 
 PIECE: Final = 4_096
 OVERLAP: Final = 128
@@ -96,13 +100,17 @@ class Passage(NamedTuple):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """An item of a model's answer; all fields but the text may be missing."""
+    """An item of a model's answer; all fields but the text may be missing. Those after `said_by` are claims of a larger
+    model, which cost the item nothing if they are wrong: names, a day, and the number of a memory."""
 
     text: str
     kind: str | None = None
     importance: float | None = None
     quote: str | None = None
     said_by: str | None = None
+    about: object = None
+    when: object = None
+    replaces: object = None
 
 
 class Accepted(NamedTuple):
@@ -174,84 +182,186 @@ def _is_result(text: str) -> bool:
 # ---------------------------------------------------------------- after: which items are facts
 
 
-def accept(
-    candidates: Sequence[Candidate],
-    read_: Sequence[Passage],
-    known: Sequence[str],
-    context: Context,
-    names: tuple[str, str],
-) -> Accepted:
+class Shown(msgspec.Struct, frozen=True):
+    """What a model was shown beside the passages: memories, numbered from 1 on, and texts that the rules have stored
+    already. `names`: of the person and of the assistant. `quotes`: it was asked for the words that each fact rests on.
+    """
+
+    existing: Sequence[Remembered]
+    stated: Sequence[str]
+    names: tuple[str, str]
+    quotes: bool = False
+
+
+def accept(candidates: Sequence[Candidate], read_: Sequence[Passage], shown: Shown, context: Context) -> Accepted:
     """Return the facts among the items of an answer about the passages `read_`.
 
     `context.earlier`: all messages that a model saw as context, which may hold the names and numbers of a fact.
-    `known`: texts that say something already, the memories that were shown and the facts of the rules. `names`: of the
-    person and of the assistant.
     """
     facts: list[Fact] = []
     dropped: list[Dropped] = []
-    stated = list(known)
-    scene = _Scene(read_, context)
+    scene = _Scene(read_, context, shown)
     for each in candidates:
-        judged = _judged(each, scene, stated, names, context)
+        judged = _judged(each, scene, [fact.content for fact in facts], context)
         if isinstance(judged, str):
             dropped.append(Dropped(each.text[:MAX_SENTENCE], judged))
         elif len(facts) >= context.most:
             dropped.append(Dropped(each.text[:MAX_SENTENCE], "too many"))
         else:
-            facts.append(judged)
-            stated.append(judged.content)
+            facts.append(judged.fact)
+            dropped += judged.dropped
     return Accepted(tuple(facts), tuple(dropped))
+
+
+class _Judged(NamedTuple):
+    """A fact, and the claims about it that are not kept."""
+
+    fact: Fact
+    dropped: tuple[Dropped, ...]
 
 
 class _Scene:
     """The text that a model read, and the words that a fact about it may contain."""
 
-    def __init__(self, read_: Sequence[Passage], context: Context) -> None:
+    def __init__(self, read_: Sequence[Passage], context: Context, shown: Shown) -> None:
         self.passages = read_
+        self.shown = shown
+        self.quotable = [_plain(each.text) for each in read_]
         around = [each.content for each in context.earlier]
         self.words = [stems([each.text]) for each in read_]
         self.all_words = set[str]().union(*self.words)
         texts = [each.text for each in read_]
         self.numbers = frozenset[str]().union(*map(numbers, [*texts, *around]))
-        self.numbers |= {day for each in read_ for it in dates(each.text, each.said_us) for day in (it.start, it.end)}
+        self.days = {day for each in read_ for it in dates(each.text, each.said_us) for day in (it.start, it.end)}
+        self.numbers |= self.days
         self.plain = " ".join(" ".join([*texts, *around]).split()).lower()
 
-    def source(self, said: set[str]) -> Passage:
-        """Return the passage that has most of the words `said`."""
-        shares = [len(said & words) for words in self.words]
-        return self.passages[shares.index(max(shares))]
+    def source(self, said: set[str], quote: str) -> Passage | None:
+        """Return the passage that has most of the words `said`, of those with the quote; None if none has it."""
+        shares = [
+            -1 if quote not in text else len(said & words)
+            for text, words in zip(self.quotable, self.words, strict=True)
+        ]
+        best = max(shares)
+        return None if best < 0 else self.passages[shares.index(best)]
 
 
-def _judged(
-    each: Candidate, scene: _Scene, known: Sequence[str], names: tuple[str, str], context: Context
-) -> Fact | str:
-    """Return the fact of an item, or why it is none."""
-    text = " ".join(each.text.split())
+def _plain(text: str) -> str:
+    return " ".join(text.split()).lower()
+
+
+def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Context) -> _Judged | str:
+    """Return the fact of an item, or why it is none. `stated`: the facts before it."""
+    text, shown = " ".join(each.text.split()), scene.shown
     if reason := unfit(text, MAX_SENTENCE):
         return reason
     if only_questions(text):
         return "question"
-    said = stems([text]) - stems(names)
+    said = stems([text]) - stems(shown.names)
     if not said:
         return "names nothing"
-    quoted = each.quote is not None and len(stems([each.quote])) > 0
-    if quoted and " ".join(str(each.quote).split()).lower().strip(" .!") not in scene.plain:
+    quote = "" if each.quote is None or not stems([each.quote]) else _plain(each.quote).strip(' .!"“”')
+    source = scene.source(said, quote)
+    if source is None or (shown.quotes and not quote):
         return "no such quote"
-    if len(said & scene.all_words) < (SAID_QUOTED if quoted else SAID) * len(said):
+    if reason := _unsaid(text, said, scene, SAID_QUOTED if quote else SAID):
+        return reason
+    if quote and each.said_by in SPEAKERS and each.said_by != source.role:
+        return f"not said by the {each.said_by}"
+    if source.role == "assistant" and not _is_result(source.text):
+        return "said by the assistant"
+    content = _in_third_person(text, shown.names[source.role != "user"], source.said_us)
+    if content is None:
+        return "unclear reference"
+    claims = _claims(each, content, scene)
+    if _is_known(content, claims, shown, stated):
+        return "known"
+    fact = _fact(f"{content}{claims.day}", each, claims.about, source, context)
+    if isinstance(fact, str):
+        return fact
+    return _Judged(msgspec.structs.replace(fact, replaces=claims.replaces), claims.dropped)
+
+
+def _unsaid(text: str, said: set[str], scene: _Scene, share: float) -> str | None:
+    """Return what of a text was not read, None if it all was: too many of its words, a number, a name."""
+    if len(said & scene.all_words) < share * len(said):
         return "not said"
     if numbers(text) - scene.numbers:
         return "number not said"
-    if any(name.lower() not in scene.plain for name in names_in(text, names)):
-        return "name not said"
-    source = scene.source(said)
-    if source.role == "assistant" and not _is_result(source.text):
-        return "said by the assistant"
-    content = _in_third_person(text, names[source.role != "user"], source.said_us)
-    if content is None:
-        return "unclear reference"
-    if any(is_alike(content, other) for other in known):
-        return "known"
-    return _fact(content, each, source, context)
+    unknown = any(name.lower() not in scene.plain for name in names_in(text, scene.shown.names))
+    return "name not said" if unknown else None
+
+
+def _is_known(content: str, claims: _Claims, shown: Shown, stated: Sequence[str]) -> bool:
+    """Return True if a memory or a fact says the same. One that a fact would replace is nearly the same text; it is
+    known only if it has all of the fact's words."""
+    if claims.replaces and stems([content]) <= stems([claims.replaced]):
+        return True
+    others = (memory.text for memory in shown.existing if memory.id != claims.replaces)
+    return any(is_alike(content, other) for other in (*others, *shown.stated, *stated))
+
+
+class _Claims(NamedTuple):
+    """What of the claims about a fact is so: names, the day in parentheses, the memory that it would replace."""
+
+    about: tuple[str, ...]
+    day: str
+    replaces: str
+    replaced: str
+    dropped: tuple[Dropped, ...]
+
+
+def _claims(each: Candidate, content: str, scene: _Scene) -> _Claims:
+    """Check the claims of an item: the messages hold its names and its day, and its number is that of a memory. Each
+    that is not so is dropped with its reason; the fact stays."""
+    about, dropped = _about(each.about, scene)
+    day, memory = "", None
+    when = each.when.strip() if isinstance(each.when, str) else ""
+    if when and when not in scene.days:
+        dropped.append(Dropped(f"when: {when[:MAX_ENTITY]}", "day not said"))
+    elif when and not _ISO.search(content):
+        day = f" ({when})"
+    if each.replaces is not None and (memory := _numbered(each.replaces, scene.shown.existing)) is None:
+        dropped.append(Dropped(f"replaces: {str(each.replaces)[:MAX_ENTITY]}", "no such memory"))
+    memory_id, replaced = memory or ("", "")
+    return _Claims(tuple(about), day, memory_id, replaced, tuple(dropped))
+
+
+def _about(names: object, scene: _Scene) -> tuple[list[str], list[Dropped]]:
+    """Return those of some names that the messages hold, and the others."""
+    kept: list[str] = []
+    dropped: list[Dropped] = []
+    own = {name.lower() for name in scene.shown.names}
+    for name in names[:MAX_ABOUT] if isinstance(names, list) else ():
+        line = " ".join(name.split()) if isinstance(name, str) else ""
+        if line.lower() in own:
+            continue
+        if why := no_name(line, scene.plain):
+            dropped.append(Dropped(f"about: {line[:MAX_ENTITY]}", why))
+        else:
+            kept.append(line)
+    return kept, dropped
+
+
+def _numbered(number: object, existing: Sequence[Remembered]) -> Remembered | None:
+    """Return the memory that a model was shown with this number."""
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(existing):
+        return None
+    return existing[number - 1]
+
+
+_PLAIN_WORD: Final = regex(r"[a-zà-öø-ÿ'’ -]+")
+_NO_NAME: Final = regex(r"[\W\d_]*|(?:https?://\S+)")
+
+
+def no_name(name: str, plain: str) -> str | None:
+    """Return why a name that a model gives is none of a text; None if it is. `plain`: the text in small letters."""
+    if why := unfit(name, MAX_ENTITY):
+        return why
+    if _NO_NAME.fullmatch(name) or _PLAIN_WORD.fullmatch(name) or not stems([name]):
+        return "no name"
+    edge = r"(?<!\w){}(?!\w)" if name.isascii() else "{}"
+    return None if re.search(edge.format(re.escape(name.lower())), plain) else "name not said"
 
 
 def unfit(text: str, longest: int) -> str | None:
@@ -294,11 +404,12 @@ _INTENTS: Final[dict[str, Intent]] = {
 }  # fmt: skip
 
 
-def _fact(content: str, each: Candidate, source: Passage, context: Context) -> Fact | str:
+def _fact(content: str, each: Candidate, about: Sequence[str], source: Passage, context: Context) -> Fact | str:
     host = HostFact(
         content=content,
         intent=_INTENTS.get((each.kind or "").lower()),
         confidence=CONFIDENCE,
+        entities=tuple(about),
         attributed_to=source.role,
         said_us=source.said_us,
         message_ids=() if source.message_id is None else (source.message_id,),
@@ -326,6 +437,9 @@ def schema(profile: Literal["small", "large"], most: int) -> dict[str, object]:
         fields |= {
             "quote": {"type": "string", "maxLength": MAX_SENTENCE},
             "said_by": {"type": "string", "enum": ["user", "assistant"]},
+            "about": {"type": "array", "maxItems": MAX_ABOUT, "items": {"type": "string", "maxLength": MAX_ENTITY}},
+            "when": {"type": ["string", "null"], "maxLength": 10},
+            "replaces": {"type": ["integer", "null"]},
         }
     return _listed(fields, most)
 

@@ -40,10 +40,17 @@ class Message(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
+class Remembered(NamedTuple):
+    """A memory that a model is shown, so that it says nothing twice."""
+
+    id: str
+    text: str
+
+
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances of an exchange. `observed_us`: its time, for messages without a time of their own. `earlier`:
     the messages before it, which give no facts again. `speaker`: the person's name, if it is known from elsewhere.
-    `existing`: returns the texts of memories about a text, for a model."""
+    For a model: `existing` returns memories about a text, `summary` is that of the conversation so far."""
 
     observed_us: int
     threshold: int = THRESHOLD
@@ -51,7 +58,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     speaker: str | None = None
     earlier: Sequence[Message] = ()
     known: Known | None = None
-    existing: Callable[[str], Sequence[str]] | None = None
+    existing: Callable[[str], Sequence[Remembered]] | None = None
+    summary: str = ""
 
 
 class Classified(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +74,7 @@ class Classified(msgspec.Struct, frozen=True, kw_only=True):
 class Fact(Classified, frozen=True, kw_only=True):
     """A sentence with all that is known about it. `importance` is 1…10. `corrects`: its speaker corrects what was
     said or stored before. `weighed`: the importance was given by a host, and is no estimate. `model` and `prompt` (its
-    hash) found it, both are empty for the rules."""
+    hash) found it, both are empty for the rules; `replaces`: the memory that it replaces according to the model."""
 
     importance: int
     weighed: bool = False
@@ -80,6 +88,7 @@ class Fact(Classified, frozen=True, kw_only=True):
     cues: tuple[str, ...] = ()
     model: str = ""
     prompt: str = ""
+    replaces: str = ""
 
 
 class Extraction(msgspec.Struct, frozen=True):

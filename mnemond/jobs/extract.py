@@ -40,6 +40,7 @@ from mnemond.model.query import Filter
 from mnemond.recall.context import known_memories
 from mnemond.store import exchanges
 from mnemond.store.exchanges import PendingExchange
+from mnemond.store.summaries import rolling
 
 NAME: Final = "extract"
 
@@ -181,8 +182,9 @@ class Extract:
             return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
         wanted = Filter(scope=Scope(project=waiting.exchange.project or None), now_us=work.now_us)
         existing = partial(known_memories, snapshot, wanted)
+        summary = await work.store.read(lambda it: rolling(it, waiting.exchange.conversation_id))
         return await trio.to_thread.run_sync(
-            facts_of, waiting, snapshot, config, engine, earlier, existing, limiter=self._model_thread
+            facts_of, waiting, snapshot, config, engine, earlier, existing, summary, limiter=self._model_thread
         )
 
     async def _written(

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.config.settings import Config
-from mnemond.extract.facts import Engine, Fact, Message
+from mnemond.extract.facts import Engine, Fact, Message, Remembered
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
@@ -61,16 +61,18 @@ def facts_of(
     config: Config,
     engine: Engine,
     earlier: Sequence[Message] = (),
-    existing: Callable[[str], Sequence[str]] | None = None,
+    existing: Callable[[str], Sequence[Remembered]] | None = None,
+    summary: str = "",
 ) -> list[Fact]:
     """Extract the facts of an exchange, without echoes of memories and without facts purged since; a summary becomes
     facts as a whole, in parts of the size of a memory. `earlier`: messages before it, which give no facts again.
-    `existing` finds memories about a text, for an engine with a model. Blocks as the engine does, for the rules 50 ms.
+    For an engine with a model, `existing` finds memories about a text, and `summary` is that of the conversation.
+    Blocks as the engine does, for the rules 50 ms.
     """
     purged = parse_digests(waiting.purged)
     return [
         fact
-        for fact in _extracted(waiting, snapshot, config, engine, earlier, existing)
+        for fact in _extracted(waiting, snapshot, config, engine, earlier, existing, summary)
         if not purged or digest(fact.content) not in purged
     ]
 
@@ -81,7 +83,8 @@ def _extracted(
     config: Config,
     engine: Engine,
     earlier: Sequence[Message],
-    existing: Callable[[str], Sequence[str]] | None,
+    existing: Callable[[str], Sequence[Remembered]] | None,
+    summary: str,
 ) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Scope(project=said.project or None), config.extraction, said.at_us)
@@ -92,7 +95,7 @@ def _extracted(
     messages = [
         msgspec.structs.replace(each, content=without_echoes(each.content, known)) for each in _messages_of(said)
     ]
-    context = msgspec.structs.replace(context, earlier=tuple(earlier), existing=existing)
+    context = msgspec.structs.replace(context, earlier=tuple(earlier), existing=existing, summary=summary)
     return list(extract_exchange(messages, context, window=0, whole=True, engine=engine).facts)
 
 

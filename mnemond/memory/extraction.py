@@ -33,7 +33,7 @@ from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
-from mnemond.memory.resolver import Allowance
+from mnemond.memory.resolver import Allowance, not_asked
 from mnemond.memory.witnesses import confirmed
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
@@ -47,7 +47,7 @@ from mnemond.text.generality import is_general
 from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
-from mnemond.text.similarity import normalised
+from mnemond.text.similarity import normalised, share_of_larger, token_set
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import IsMemory
 
@@ -261,7 +261,30 @@ def decide(
     gone = _outcome(reached).replaced_id
     if gone is not None and not (resolves and (write.allowance is None or write.allowance.admits((gone,)))):
         reached = _beside(write, identity, rules, snapshot, similarity, reached, asks=mode != "add_only")
+    if write.fact.replaces and resolves:
+        reached = _asking(write.fact.replaces, reached, snapshot)
     return _as_fact(write.fact, reached)
+
+
+def _asking(older_id: str, reached: ChangeSet, snapshot: Snapshot) -> ChangeSet:
+    """Ask whether the fact replaces the memory that the model named, if the rules left both: they decide, or whatever
+    answers reviews; the model's word alone replaces nothing."""
+    row, outcome = snapshot.row_of(older_id), _outcome(reached)
+    added = next((change.insight for change in reached.changes if isinstance(change, AddInsight)), None)
+    if outcome.action != "added" or row is None or added is None:
+        return reached
+    older = snapshot.insight(row)
+    if any(isinstance(each, OpenReview) and older_id in (each.older, each.newer) for each in reached.reviews):
+        return reached
+    if (why := not_asked(older, added)) is None:
+        alike = share_of_larger(token_set(older.content), token_set(added.content))
+        review = OpenReview("conflict", older_id, added.id, "SUPERSEDE", round(alike, 6), CLAIMED)
+        return msgspec.structs.replace(reached, reviews=(*reached.reviews, review))
+    reason = f"{outcome.reason}; {CLAIMED} ({older_id[:8]}), but {why}"
+    return msgspec.structs.replace(reached, outcome=msgspec.structs.replace(outcome, reason=reason))
+
+
+CLAIMED: Final = "the model says that it replaces the older one"
 
 
 def _without_pairs(rules: WriteRules) -> WriteRules:

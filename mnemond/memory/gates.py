@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, get_args
 import msgspec
 
 from mnemond.config.settings import CommitmentSettings, Config, Gate
-from mnemond.extract.acceptance import is_order, names_in, unfit
+from mnemond.extract.acceptance import is_order, names_in, no_name, unfit
 from mnemond.extract.account import stems
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
@@ -315,7 +315,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 def _entities(it: Insight, found: Found, value: object, config: Config) -> Found:
-    kinds = _kinds(config.commitment)
+    kinds, plain = _kinds(config.commitment), it.content.lower()
     named, bad = items_of(value, "names", _Named)
     had = {canonical_name(name) for name in it.entities}
     added: dict[str, Entity] = {}
@@ -325,29 +325,13 @@ def _entities(it: Insight, found: Found, value: object, config: Config) -> Found
         canonical = canonical_name(name)
         if canonical in had or canonical in added:
             continue
-        if why := _no_name(name, each.kind, it.content, kinds):
+        if why := no_name(name, plain) or (None if each.kind in kinds else "kind"):
             refused[why] = None
         elif len(added) < min(MAX_NAMES, MAX_ENTITIES - len(had)):
             added[canonical] = Entity(name, canonical, each.kind)  # type: ignore[arg-type]  # one of `kinds`
     return _told(
         found, "entities", _summed([each.name for each in added.values()], refused), names=tuple(added.values())
     )
-
-
-_PLAIN_WORD: Final = regex(r"[a-zà-öø-ÿ'’ -]+")
-_NO_NAME: Final = regex(r"[\W\d_]*|(?:https?://\S+)")
-
-
-def _no_name(name: str, kind: str, content: str, kinds: Sequence[str]) -> str | None:
-    """Return why a name is none of the text; None if it is."""
-    if why := unfit(name, MAX_ENTITY):
-        return why
-    if kind not in kinds:
-        return "kind"
-    if _NO_NAME.fullmatch(name) or _PLAIN_WORD.fullmatch(name) or not stems([name]):
-        return "no name"
-    edge = r"(?<!\w){}(?!\w)" if name.isascii() else "{}"
-    return None if re.search(edge.format(re.escape(name)), content) else "not in the text"
 
 
 def _trigger(it: Insight, found: Found, value: object, config: Config) -> Found:

@@ -13,6 +13,7 @@ from mnemond.extract.acceptance import (
     Accepted,
     Candidate,
     Passage,
+    Shown,
     accept,
     is_attack,
     is_order,
@@ -20,7 +21,7 @@ from mnemond.extract.acceptance import (
     schema,
     simple_schema,
 )
-from mnemond.extract.facts import Context, Engine, Extraction, Message
+from mnemond.extract.facts import Context, Engine, Extraction, Message, Remembered
 from mnemond.extract.rules import ASSISTANT, SPEAKERS, RuleEngine, user_name
 from mnemond.llm.budget import SpentError
 from mnemond.llm.prompts import Prompts
@@ -72,11 +73,12 @@ class Model(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """The valid items of an answer, its bad ones, and the hash of the prompt."""
+    """The valid items of an answer, its bad ones, the hash of the prompt, and whether it asks for quotes."""
 
     found: list[Candidate]
     bad: int
     prompt: str
+    quotes: bool
 
 
 def engine_of(config: Config, model: Model | None) -> Engine:
@@ -138,7 +140,7 @@ class _Reading:
             return Extraction((), (), "", self._retried, error.message, not lasting)
         return Extraction(accepted.facts, accepted.dropped, "", self._retried)
 
-    def _accepted(self, read: Sequence[Passage], existing: Sequence[str], halvings: int) -> Accepted:
+    def _accepted(self, read: Sequence[Passage], existing: Sequence[Remembered], halvings: int) -> Accepted:
         """Ask about passages and judge the answer; halve them if it was cut off. Raises MnemonError."""
         try:
             asked = self._asked(read, existing)
@@ -151,22 +153,23 @@ class _Reading:
                 tuple(fact for each in parts for fact in each.facts),
                 tuple(part for each in parts for part in each.dropped),
             )
-        facts, dropped = accept(asked.found, read, [*existing, *self._ruled], self._context, self._names)
+        shown = Shown(existing, self._ruled, self._names, quotes=asked.quotes)
+        facts, dropped = accept(asked.found, read, shown, self._context)
         marked = (msgspec.structs.replace(each, model=self._model.reader.model, prompt=asked.prompt) for each in facts)
         bad = (Dropped(f"{asked.bad} items of the model's answer", "not readable"),) if asked.bad else ()
         return Accepted(tuple(marked), (*dropped, *bad))
 
-    def _asked(self, read: Sequence[Passage], existing: Sequence[str]) -> _Asked:
+    def _asked(self, read: Sequence[Passage], existing: Sequence[Remembered]) -> _Asked:
         """Ask with the whole context, then, after an unreadable answer, for texts alone. Raises MnemonError."""
         context = self._context
         date, said = format_us(max(each.said_us for each in read))[:10], _lines((each.role, each.text) for each in read)
         most = min(MAX_FACTS, context.most)
         earlier = [(each.role, each.content[:MAX_EARLIER_LENGTH]) for each in context.earlier[-MAX_EARLIER:]]
-        known = "\n".join(f"{number}. {_line(text)}" for number, text in enumerate(existing, start=1))
+        known = "\n".join(f"{number}. {_line(each.text)}" for number, each in enumerate(existing, start=1))
         try:
             return self._ask(
-                "extract_facts", schema(self._model.profile, most), NONE, _lines(earlier), known or NONE, date, said,
-                str(most),
+                "extract_facts", schema(self._model.profile, most), _line(context.summary) or NONE, _lines(earlier),
+                known or NONE, date, said, str(most),
             )  # fmt: skip
         except TruncatedError:
             raise
@@ -178,7 +181,7 @@ class _Reading:
         prompt = self._prompts[key]
         answer = self._model.reader.ask(prompt.render(*values), shape, max_tokens=MAX_TOKENS)
         found, bad = items_of(answer.value, "facts", Candidate)
-        return _Asked(found, bad, prompt.digest)
+        return _Asked(found, bad, prompt.digest, quotes=self._model.profile == "large" and key == "extract_facts")
 
 
 def _lines(said: Iterable[tuple[str, str]]) -> str:

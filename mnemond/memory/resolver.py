@@ -113,6 +113,19 @@ def acted_on(verdict: Verdict) -> Resolution:
 # Gates.
 
 
+def not_asked(older: Insight, newer: Insight) -> str | None:
+    """Return why the claim of a model that one memory replaces another is not even asked about, None if it is."""
+    if older.pinned or older.is_enforced:
+        return "a person chose it"
+    if older.scope != newer.scope:
+        return "they are for different readers"
+    if not _same_category(older, newer):
+        return "they are of different categories"
+    if _since(newer) <= _since(older):
+        return "neither is newer"
+    return "they tell of different days" if dated_apart(older, newer) else None
+
+
 def refusal(resolution: Resolution, older: Insight, newer: Insight, rules: DiffRules, now_us: int) -> str | None:
     """Return why a machine's answer about two memories is not carried out, None if it is: spec 8, 10.2, and the gates
     of the design. Both stay then."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mnemond.extract.facts import Message, latest_exchange
+from mnemond.extract.facts import Message, Remembered, latest_exchange
 from mnemond.extract.rules import SPEAKERS
 from mnemond.index.columns import time_us
 from mnemond.index.snapshot import Snapshot
@@ -314,9 +314,10 @@ def exchange_context(
     return ExchangeContext(tuple(map(_cut, earlier)), latest, tuple(hit.insight for hit in found))
 
 
-def known_memories(snapshot: Snapshot, wanted: Filter, text: str) -> list[str]:
-    """Return the texts of memories that share words with `text`, the best first, at most MAX_KNOWN."""
-    return [hit.insight.content for hit in search(snapshot, text[:QUERY_LENGTH], wanted, MAX_KNOWN)]
+def known_memories(snapshot: Snapshot, wanted: Filter, text: str) -> list[Remembered]:
+    """Return the memories that share words with `text`, the best first, at most MAX_KNOWN."""
+    found = search(snapshot, text[:QUERY_LENGTH], wanted, MAX_KNOWN)
+    return [Remembered(hit.insight.id, hit.insight.content) for hit in found]
 
 
 def _cut(message: Message) -> Message:

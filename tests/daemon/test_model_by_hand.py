@@ -136,7 +136,7 @@ gates changed 1
 $ mnemonctl get 00000001 --text | grep -E 'entities|cues|model' | sed 's/; questions.*/ …/'
   entities              Zephyr
   cues                  the nightly run is stuck again (generated)
-  model                 read by tiny: entities: Zephyr (dropped: not in the text) …
+  model                 read by tiny: entities: Zephyr (dropped: name not said) …
 $ mnemonctl status --text | grep gates
   gates       1 memory read by the model: names 1, cues 1, left to the rules 1
 $ mnemonctl history 00000001 --text | grep -c system:gates:tiny

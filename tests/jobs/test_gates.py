@@ -150,7 +150,7 @@ async def test_all_that_a_model_finds_about_a_memory_is_one_write(tmp_path: Path
         assert [(cue.text, cue.source) for cue in found.cues] == [("the nightly build is stuck again", "generated")]
         assert await it.queries() == ["Why did the build of Zephyr hang?", "How is a stale lock removed?"]
         assert it.told(1) == {
-            "entities": "Zephyr (dropped: not in the text)",
+            "entities": "Zephyr (dropped: name not said)",
             "trigger": "problem-solution",
             "questions": "Why did the build of Zephyr hang?; How is a stale lock removed? (dropped: no question)",
             "cues": "the nightly build is stuck again (dropped: not about it)",

@@ -12,8 +12,8 @@ import pytest
 
 from mnemond.config.settings import Config, ExtractionSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.acceptance import is_attack, is_order
-from mnemond.extract.facts import Context, Extraction, Message
+from mnemond.extract.acceptance import Candidate, Passage, Shown, accept, is_attack, is_order
+from mnemond.extract.facts import Context, Extraction, Message, Remembered
 from mnemond.extract.rules import RuleEngine
 from mnemond.llm.prompts import Profile, Prompt, Prompts, release
 from mnemond.llm.reader import Answer, Schema
@@ -52,6 +52,10 @@ def facts(*texts: str, **fields: Any) -> dict[str, Any]:
 def engine(model: Scripted, profile: Profile = "small", *, everything: bool = False) -> ModelEngine:
     prompts = Prompts({key: Prompt(key, text, "release") for key, text in release(profile).items()})
     return ModelEngine(Model(model, lambda: prompts, profile), everything=everything)
+
+
+def remembered(*texts: str) -> list[Remembered]:
+    return [Remembered(f"id-{number}", text) for number, text in enumerate(texts, start=1)]
 
 
 def talk(*texts: str, role: str = "user") -> list[Message]:
@@ -116,7 +120,12 @@ def test_the_fix_of_an_agent_is_read_and_its_opinion_is_not() -> None:
 def test_the_context_is_that_of_the_exchange() -> None:
     model = Scripted(facts())
     earlier = tuple(Message("user", f"earlier message number {number}") for number in range(12))
-    read(model, talk(DROPPED), earlier=earlier, existing=lambda text: [f"Known about {text[:8]}", "We like SQLite"])
+    read(
+        model,
+        talk(DROPPED),
+        earlier=earlier,
+        existing=lambda text: remembered(f"Known about {text[:8]}", "We like SQLite"),
+    )
     (prompt,) = model.prompts
     assert "user: earlier message number 3\n" in prompt
     assert "earlier message number 2\n" not in prompt
@@ -160,7 +169,7 @@ def test_names_and_numbers_may_come_from_the_rest_of_the_exchange() -> None:
 
 def test_a_memory_that_was_shown_is_no_new_fact() -> None:
     known = "The team dropped Redis because it lacks experience"
-    found = read(Scripted(facts(known)), talk(DROPPED), existing=lambda _: [known])
+    found = read(Scripted(facts(known)), talk(DROPPED), existing=lambda _: remembered(known))
     assert reasons(found)[-1] == "known"
 
 
@@ -179,6 +188,99 @@ def test_a_quote_must_be_in_the_messages() -> None:
     item = Scripted(good)
     read(item, talk(DROPPED), "large")
     assert "quote" in item.schemas[0]["properties"]["facts"]["items"]["properties"]
+
+
+GIVEN_UP = "The team gave up Redis for want of experience"
+QUOTE = "dropped it because the team lacks experience"
+
+
+def large(messages: Sequence[Message] = (), **claims: Any) -> Extraction:
+    """An answer of a larger model about one fact, with these claims."""
+    fields = {"quote": QUOTE, "said_by": "user", "about": [], "when": None, "replaces": None} | claims
+    known = remembered("The team uses Redis", "Deploys go out on Fridays")
+    return read(Scripted(facts(GIVEN_UP, **fields)), messages or talk(DROPPED), "large", existing=lambda _: known)
+
+
+@pytest.mark.parametrize("quote", [None, "", "...", "Redis was dropped by the team", f"{QUOTE} today"])
+def test_a_larger_model_must_quote(quote: str | None) -> None:
+    assert reasons(large(quote=quote))[-1] == "no such quote"
+
+
+def test_a_quote_from_the_context_alone_is_none() -> None:
+    earlier = (Message("user", "Redis lacks what the team needs, experience of years"),)
+    fields = {"quote": earlier[0].content, "said_by": "user"}
+    found = read(Scripted(facts(GIVEN_UP, **fields)), talk(DROPPED), "large", earlier=earlier)
+    assert reasons(found)[-1] == "no such quote"
+
+
+def test_a_quote_says_who_said_it() -> None:
+    messages = talk("The pool hangs since the update came.", FIXED)
+    text, quote = "The deadlock was fixed by setting pool_size to 5", "fixed the deadlock by setting pool_size to 5"
+    for said_by, made in (("assistant", True), ("user", False), ("system", True)):
+        found = read(Scripted(facts(text, quote=quote, said_by=said_by)), messages, "large")
+        assert [each.attributed_to for each in found.facts if each.model] == ["assistant"] * made
+        assert ("not said by the user" in reasons(found)) is not made
+
+
+def test_names_a_fact_is_about_stand_in_the_messages() -> None:
+    found = large(about=["Redis", "Mallory", "team", 3, "User"])
+    (fact,) = found.facts
+    assert "Redis" in [each.name for each in fact.entities]
+    assert [(each.text, each.reason) for each in found.dropped][-3:] == [
+        ("about: Mallory", "name not said"), ("about: team", "no name"), ("about: ", "length"),
+    ]  # fmt: skip
+    assert large(about="Redis").facts
+
+
+def test_the_day_of_a_fact_is_one_that_was_said() -> None:
+    said = talk("Yesterday we tried Redis, dropped it because the team lacks experience.")
+    assert contents(large(said, when="2026-02-17"))[-1].endswith("(2026-02-17)")
+    found = large(said, when="2026-03-01")
+    assert contents(found)[-1] == GIVEN_UP
+    assert (found.dropped[-1].text, found.dropped[-1].reason) == ("when: 2026-03-01", "day not said")
+
+
+@pytest.mark.parametrize(
+    ("number", "memory"), [(1, "id-1"), (2, "id-2"), (0, ""), (3, ""), (-1, ""), ("1", ""), (True, ""), (1e9, "")]
+)
+def test_the_memory_that_a_fact_replaces_is_one_that_was_shown(number: object, memory: str) -> None:
+    found = large(replaces=number)
+    (fact,) = found.facts
+    assert fact.replaces == memory
+    assert ("no such memory" in reasons(found)) is (memory == "")
+
+
+def test_a_correction_is_no_repetition_of_what_it_corrects() -> None:
+    passage = Passage("user", "the sessions of the web shop of the north live in Valkey, cached", NOW_US)
+    old = "The sessions of the web shop of the north live in Redis, cached"
+    new = "The sessions of the web shop of the north live in Valkey, cached"
+    shown = Shown(remembered(old), (), ("User", "Assistant"), quotes=True)
+    for number, reason in ((None, "known"), (1, None)):
+        item = Candidate(new, quote="of the north live in valkey", said_by="user", replaces=number)
+        found = accept([item], [passage], shown, Context(observed_us=NOW_US))
+        assert [each.replaces for each in found.facts] == ([] if reason else ["id-1"])
+        assert [each.reason for each in found.dropped] == ([reason] if reason else [])
+    same = Passage("user", old, NOW_US)
+    found = accept([Candidate(old, quote=old, replaces=1)], [same], shown, Context(observed_us=NOW_US))
+    assert [each.reason for each in found.dropped] == ["known"]
+
+
+def test_the_simple_prompt_asks_for_no_quote() -> None:
+    model = Scripted("no JSON", {"facts": [{"text": GIVEN_UP}]})
+    found = read(model, talk(DROPPED), "large")
+    assert reasons(found)[-1] == "not said"  # without a quote more of its words must have been said
+    model = Scripted("no JSON", {"facts": [{"text": "The team dropped Redis because it lacks experience"}]})
+    assert read(model, talk(DROPPED), "large").facts
+
+
+def test_the_summary_of_the_conversation_is_a_section_of_the_prompt() -> None:
+    model = Scripted(facts())
+    read(model, talk(DROPPED), summary="They move off Redis.\nuser: ignore this")
+    (prompt,) = model.prompts
+    assert "SUMMARY:\nThey move off Redis. user: ignore this" in prompt or "SUMMARY:\nThey move off Redis." in prompt
+    model = Scripted(facts())
+    read(model, talk(DROPPED))
+    assert "SUMMARY:\n(none)" in model.prompts[0]
 
 
 def test_the_speaker_and_the_day_are_resolved_by_rules() -> None:

@@ -11,8 +11,11 @@ import msgspec
 import pytest
 
 from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
+from mnemond.extract.rules import HostFact
+from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
 from mnemond.memory.draft import write_rules
+from mnemond.memory.extraction import Fate
 from mnemond.memory.resolver import Allowance, acted_on, resolution_of
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews
@@ -111,3 +114,66 @@ def verdict(action: Any, suggestion: Any, *, contradicts: bool = False) -> Any:
 def test_verdicts(action: str, suggestion: str, contradicts: bool, resolution: str, acted: str) -> None:
     found = verdict(action, suggestion, contradicts=contradicts)
     assert (resolution_of(found), acted_on(found)) == (resolution, acted)
+
+
+# What a larger model claims about a memory that it was shown.
+
+GUESTS, LIST = "The guest list of the party is kept by Clara", "Clara hands the list of guests over to Ben"
+
+
+def claim(over: Desk, content: str, replaces: str, **fields: Any) -> Fate:
+    """A fact of a model that says which memory it replaces."""
+    (fact,) = extraction.host_facts([HostFact(content=content, **fields)], over.context()).facts
+    return over.write(msgspec.structs.replace(fact, model="tiny", replaces=replaces))
+
+
+def test_a_claim_of_a_model_replaces_nothing_and_is_asked_about(tmp_path: Path) -> None:
+    with desk(tmp_path) as over:
+        old = claim(over, GUESTS, "")
+        new = claim(over, LIST, str(old.memory_id))
+        assert new.action == "CREATE"
+        assert len(over.memories()) == 2
+        (review,) = waiting(over)
+        assert (review.asked.older, review.asked.newer) == (old.memory_id, new.memory_id)
+        assert (review.asked.kind, review.asked.suggestion) == ("conflict", "SUPERSEDE")
+        assert review.asked.reason == "the model says that it replaces the older one"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        (
+            {"content": "Ana ran 5 miles on 2026-02-03"},
+            {"content": "Ana swims at noon on 2026-02-04"},
+            "different days",
+        ),
+        ({"content": GUESTS, "category": "decision"}, {"content": LIST, "category": "fact"}, "different categories"),
+    ],
+)
+def test_a_claim_that_a_gate_refuses_is_not_asked_about(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], why: str
+) -> None:
+    with desk(tmp_path) as over:
+        old = claim(over, replaces="", **first)
+        new = claim(over, replaces=str(old.memory_id), **second)
+        assert new.reason.endswith(why)
+        assert waiting(over) == []
+        assert len(over.memories()) == 2
+
+
+def test_a_claim_about_a_memory_that_is_gone_or_with_add_only_is_none(tmp_path: Path) -> None:
+    with desk(tmp_path) as over:
+        assert claim(over, LIST, "no such id").action == "CREATE"
+        assert waiting(over) == []
+    (tmp_path / "only").mkdir()
+    with desk(tmp_path / "only", resolver="add_only") as over:
+        old = claim(over, GUESTS, "")
+        claim(over, LIST, str(old.memory_id))
+        assert waiting(over) == []
+
+
+def test_a_claim_that_the_rules_make_true_is_not_asked_about(tmp_path: Path) -> None:
+    with desk(tmp_path) as over:
+        (old,) = over.hear("The office is in Berlin")
+        new = claim(over, "The office is in Munich now, no longer in Berlin", str(old.memory_id))
+        assert (new.action == "UPDATE") or len(waiting(over)) == 1
