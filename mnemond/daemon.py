@@ -29,6 +29,7 @@ from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job
 from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
+from mnemond.api.relations import RelationHandlers, RelationReader
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities, one_active
 from mnemond.api.reviews import ReviewHandlers
@@ -244,6 +245,7 @@ class Daemon:
                     self._rerankers,
                 ),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
+                RelationHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
                 RuleHandlers(self.open_stores, identities, self._compiled_rules),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),

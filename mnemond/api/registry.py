@@ -8,6 +8,7 @@ from mnemond.api import (
     types_extract,
     types_knowledge,
     types_memories,
+    types_relations,
     types_rules,
     types_sessions,
 )
@@ -20,6 +21,7 @@ METHODS: dict[str, Method] = {
         types_extract,
         types_changes,
         types_knowledge,
+        types_relations,
         types_rules,
         types_sessions,
         types_admin,

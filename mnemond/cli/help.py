@@ -15,6 +15,7 @@ from mnemond.cli import (
     links,
     maintenance,
     recall,
+    relations,
     remember,
     reviews,
     revise,
@@ -41,7 +42,8 @@ HELP = Command(
 """Both are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, knowledge, rules, links, history, sessions, admin, stores, embed,
+    remember, cues, recall, revise, reviews, knowledge, rules, links, relations, history, sessions, admin, stores,
+    embed,
     maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]

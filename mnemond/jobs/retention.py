@@ -10,6 +10,7 @@ from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
+from mnemond.jobs.relations import ReadRelations
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.slow_path import SlowPath
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
@@ -256,6 +257,7 @@ def jobs_of(
         RollingSummaries(_interval(lifecycle.extract_interval), summing_up),
         ResolveReviews(answering),
         SlowPath(config_of, answering),
+        ReadRelations(),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),

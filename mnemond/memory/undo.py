@@ -15,6 +15,7 @@ from mnemond.config.settings import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
+from mnemond.memory import relations
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
@@ -33,6 +34,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
 from mnemond.store import edges, history, insights
+from mnemond.store import relations as stored_relations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord, read_embedder
@@ -253,6 +255,10 @@ def look(connection: Connection, named: str | None) -> Found:
 
     Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be undone.
     """
+    found = _of_knowledge(connection, named)
+    if found is not None:
+        relations.check_undo(connection, found)
+        return Found(found)
     plan = _planned(connection, named)
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
@@ -275,6 +281,8 @@ def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     connection = view.connection
+    if found.operation is not None and relations.is_knowledge(connection, found.operation):
+        return relations.decide_undo(connection, found.operation, identity)
     plan = _planned(connection, found.operation)
     means = _Means(
         vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
@@ -308,6 +316,31 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 
 # Selection of the operation.
+
+
+def _of_knowledge(connection: Connection, named: str | None) -> str | None:
+    """Return the op_id meant if that is an operation on relations or names, which change no memory; None otherwise."""
+    if named is not None:
+        return _knowledge_named(connection, named)
+    newest = relations.newest_undoable(connection)
+    if newest is None:
+        return None
+    try:
+        plan = _newest(connection)
+    except MnemonError as error:
+        if error.kind is not NOT_FOUND:
+            raise
+        return newest.op_id
+    return newest.op_id if newest.behind >= history.last_row_of(connection, plan.op_id) else None
+
+
+def _knowledge_named(connection: Connection, named: str) -> str | None:
+    found = stored_relations.operations_beginning(connection, named, MAX_MATCHES + 1)
+    if named in found:
+        return named
+    if len(found) != 1 or len(named) < SHORTEST or history.operations_beginning(connection, named, 1):
+        return None
+    return found[0]
 
 
 def _planned(connection: Connection, named: str | None) -> _Plan:

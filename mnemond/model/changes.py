@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired
 from mnemond.model.outcomes import Outcome
+from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, OpenReview
 
 RunOutcome = Literal["done", "nothing", "stopped"]
@@ -288,7 +289,7 @@ class ChangeSet(msgspec.Struct, frozen=True):
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
     that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
-    that it asks or answers.
+    that it asks or answers, `knowledge` changes to relations and to the names of entities.
     """
 
     op_id: str
@@ -310,3 +311,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     showings: tuple[Showing, ...] = ()
     trigger_counts: tuple[TriggerCount, ...] = ()
     reviews: tuple[OpenReview | CloseReview, ...] = ()
+    knowledge: tuple[KnowledgeChange, ...] = ()

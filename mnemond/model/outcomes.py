@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from mnemond.model.memory import Trigger
+from mnemond.model.relations import RelationshipView
 from mnemond.model.reviews import Action, Resolution
 
 Suggestion = Literal["ADD", "UPDATE", "CONFLICT", "DUPLICATE"]
@@ -338,6 +339,30 @@ class RuleResult(WriteResult, frozen=True):
     on: bool | None = None
 
 
+class RelationResult(WriteResult, frozen=True):
+    """A statement about a relation. `relations`: the intervals that are new or other than before; empty if nothing
+    changed but the evidence, or if there was nothing that could end."""
+
+    status: Literal["added", "closed"]
+    source: str
+    type: str
+    target: str
+    relations: list[RelationshipView] = []
+
+
+class EntityResult(WriteResult, frozen=True):
+    """A decision about the names of things. `status`: what was decided; `unchanged` if it was so already; `proposed`: a
+    merge that waits as the review `review`, so that nothing changed yet. `entity` is the name that it goes by now, or
+    the first of the two."""
+
+    status: Literal["merged", "split", "not-same", "alias", "proposed", "unchanged"]
+    entity: str
+    other: str
+    review: int | None = None
+    memories: int = 0
+    relations: int = 0
+
+
 PIN_MESSAGES: Final = {
     (True, True): "kept until it is unpinned: never pruned, never replaced by a new memory",
     (True, False): "it was pinned already",
@@ -394,7 +419,8 @@ class UndoResult(WriteResult, frozen=True):
     back in turn.
 
     Links are counted. `edges_missing` could not be put back: the memory at their other end is out of recall.
-    `embed_error`: why a memory that has its former text again has no vector.
+    `embed_error`: why a memory that has its former text again has no vector. `relations`: statements, and decisions
+    about names, that it took back or put back.
     """
 
     status: Literal["undone"]
@@ -405,6 +431,7 @@ class UndoResult(WriteResult, frozen=True):
     edges_removed: int
     edges_missing: int
     embed_error: str | None
+    relations: int = 0
 
 
 class GcKept(WriteResult, frozen=True):
@@ -548,6 +575,8 @@ Outcome = (
     | PinResult
     | FeedbackResult
     | RuleResult
+    | RelationResult
+    | EntityResult
     | UpdateResult
     | SupersedeResult
     | MergeResult

@@ -319,7 +319,11 @@ def purge_entities(connection: Connection) -> None:
         "DELETE FROM entities AS e WHERE entity_type <> 'user' AND attributes IS NULL AND core_summary IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"
         " AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity_id = e.id)"
-        " AND NOT EXISTS (SELECT 1 FROM relationships WHERE source_id = e.id OR target_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationships WHERE source_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationships WHERE target_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationship_evidence WHERE source_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationship_evidence WHERE target_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM entity_links WHERE entity_id = e.id OR other = e.id)"
         " AND NOT EXISTS (SELECT 1 FROM core_summaries WHERE entity_id = e.id)"
     )
 

@@ -194,7 +194,6 @@ def purge(connection: Connection, insight_id: str) -> None:
             (insight_id,),
         )
     connection.run("DELETE FROM node_metrics WHERE insight_id = ?", (insight_id,))
-    connection.run("DELETE FROM relationships WHERE memory_id = ?", (insight_id,))
     connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
     connection.run(
         "UPDATE insights SET superseded_by = (SELECT superseded_by FROM insights WHERE id = ?1)"

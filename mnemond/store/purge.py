@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.memory import Edge
-from mnemond.store import conversations, edges, exchanges, history, insights, meta, operations, showings
+from mnemond.store import conversations, edges, exchanges, history, insights, meta, operations, relations, showings
 from mnemond.store.connection import Connection
 
 MIN_INDEXED = 6
@@ -52,6 +52,7 @@ def remove(connection: Connection, insight_id: str) -> list[Edge]:
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
+    relations.purge(connection, insight_id)
     exchanges.purge(connection, history.contents_of(connection, insight_id))
     conversations.purge(connection)
     insights.purge(connection, insight_id)

@@ -167,17 +167,84 @@ CREATE TABLE memory_entities(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_entities_by_entity ON memory_entities(entity_id);
 
-CREATE TABLE relationships(
-  id TEXT PRIMARY KEY NOT NULL,
+CREATE TABLE relationship_evidence(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   source_id TEXT NOT NULL REFERENCES entities(id),
-  target_id TEXT NOT NULL REFERENCES entities(id),
   type TEXT NOT NULL,
+  slot TEXT NOT NULL DEFAULT '',
+  target_id TEXT REFERENCES entities(id),
+  value TEXT,
+  kind TEXT NOT NULL CHECK(kind = 'start' OR kind = 'seen' OR kind = 'until' OR kind = 'end'),
+  at TEXT NOT NULL,
+  granularity TEXT NOT NULL DEFAULT 'exact',
   strength REAL NOT NULL CHECK(strength >= 0 AND strength <= 1),
   memory_id TEXT REFERENCES insights(id),
+  quote TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL CHECK(origin = 'rules' OR origin = 'model' OR origin = 'host' OR origin = 'user'),
+  op_id TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  valid_from TEXT,
-  invalid_at TEXT
+  expired_op TEXT,
+  expired_at TEXT,
+  CHECK((target_id IS NULL) <> (value IS NULL)),
+  CHECK((expired_op IS NULL) = (expired_at IS NULL))
 ) STRICT;
+CREATE TABLE "relationships"(
+  id TEXT PRIMARY KEY NOT NULL,
+  first_id TEXT NOT NULL,
+  source_id TEXT NOT NULL REFERENCES entities(id),
+  type TEXT NOT NULL,
+  slot TEXT NOT NULL DEFAULT '',
+  target_id TEXT REFERENCES entities(id),
+  value TEXT,
+  strength REAL NOT NULL CHECK(strength >= 0 AND strength <= 1),
+  valid_from TEXT,
+  granularity TEXT NOT NULL DEFAULT 'exact',
+  invalid_at TEXT,
+  end_granularity TEXT NOT NULL DEFAULT 'exact',
+  invalidated_by TEXT,
+  created_at TEXT NOT NULL,
+  expired_at TEXT,
+  CHECK((target_id IS NULL) <> (value IS NULL)),
+  CHECK(valid_from IS NULL OR invalid_at IS NULL OR valid_from < invalid_at)
+) STRICT;
+CREATE UNIQUE INDEX relationships_active ON relationships(
+  source_id, type, slot, coalesce(target_id, ''), coalesce(value, ''), coalesce(valid_from, '')
+) WHERE expired_at IS NULL;
+CREATE INDEX relationships_by_source ON relationships(source_id);
+CREATE INDEX relationships_by_target ON relationships(target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX evidence_by_source ON relationship_evidence(source_id, type, slot);
+CREATE INDEX evidence_by_target ON relationship_evidence(target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX evidence_by_memory ON relationship_evidence(memory_id) WHERE memory_id IS NOT NULL;
+CREATE INDEX evidence_by_op ON relationship_evidence(op_id);
+
+-- What was decided about names: `same` (the row `other` is a name of `entity_id`; the row stays), `not_same` (never to be
+-- proposed again), `alias` (`other` is a canonical name, `name` its spelling).
+CREATE TABLE entity_links(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL CHECK(kind = 'same' OR kind = 'not_same' OR kind = 'alias'),
+  entity_id TEXT NOT NULL REFERENCES entities(id),
+  other TEXT NOT NULL,
+  name TEXT NOT NULL DEFAULT '',
+  op_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  expired_op TEXT,
+  expired_at TEXT,
+  CHECK((expired_op IS NULL) = (expired_at IS NULL))
+) STRICT;
+CREATE UNIQUE INDEX entity_links_active ON entity_links(kind, entity_id, other) WHERE expired_at IS NULL;
+
+-- Operations on the two tables above, for undo. `behind` is the last row of memory_operations at that time.
+CREATE TABLE knowledge_operations(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  op_id TEXT NOT NULL UNIQUE,
+  method TEXT NOT NULL,
+  detail TEXT NOT NULL DEFAULT '',
+  triggered_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  undoes TEXT,
+  behind INTEGER NOT NULL
+) STRICT;
+CREATE INDEX knowledge_operations_by_undone ON knowledge_operations(undoes) WHERE undoes IS NOT NULL;
 
 CREATE TABLE hypothetical_queries(
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -20,7 +20,8 @@ from mnemond.store.insights import optional, read_time
 
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
-    "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
+    "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "knowledge_operations": "id",
+    "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
     "showings": "id",
 }  # fmt: skip
@@ -60,7 +61,11 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "entities": {"created_at": read_time},
     "relationships": {
         "created_at": read_time, "valid_from": optional(read_time), "invalid_at": optional(read_time),
+        "expired_at": optional(read_time),
     },
+    "relationship_evidence": {"at": read_time, "created_at": read_time, "expired_at": optional(read_time)},
+    "entity_links": {"created_at": read_time, "expired_at": optional(read_time)},
+    "knowledge_operations": {"created_at": read_time},
     "messages": {"created_at": read_time},
     "rolling_summaries": {"updated_at": read_time},
     "core_summaries": {"node_ids": _list.decode, "created_at": read_time},

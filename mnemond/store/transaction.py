@@ -33,13 +33,27 @@ from mnemond.model.outcomes import (
     LinkResult,
     MergeResult,
     Outcome,
+    RelationResult,
     RememberResult,
     SupersedeResult,
     UndoResult,
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.store import conversations, edges, exchanges, history, insights, meta, operations, purge, reviews, showings
+from mnemond.model.relations import Relationship
+from mnemond.store import (
+    conversations,
+    edges,
+    exchanges,
+    history,
+    insights,
+    meta,
+    operations,
+    purge,
+    relations,
+    reviews,
+    showings,
+)
 from mnemond.store.connection import Connection, NoSavepointError
 from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
@@ -124,7 +138,7 @@ def run(
     applied = _Application(connection, change_set, embedder).run()
     degrees = index.stage(applied.changes)
     weights = _set_importances(connection, index, change_set, degrees)
-    outcome = _completed(change_set.outcome, applied, weights)
+    outcome = _completed(connection, change_set.outcome, applied, weights)
     by_daemon = change_set.triggered_by.startswith("system:")
     if change_set.operation != "" and (applied.changes or not by_daemon):  # a job that changed nothing leaves no line
         subject = change_set.subject or applied.subject
@@ -197,12 +211,14 @@ def _set_importances(
     return weights
 
 
-def _completed(outcome: Outcome, applied: _Applied, weights: dict[str, float]) -> Outcome:
+def _completed(connection: Connection, outcome: Outcome, applied: _Applied, weights: dict[str, float]) -> Outcome:
     match outcome:
         case RememberResult(id=insight_id) | UpdateResult(id=insight_id) | GcKept(id=insight_id) if (
             insight_id in weights
         ):
             return msgspec.structs.replace(outcome, effective_importance=weights[insight_id])
+        case RelationResult():
+            return msgspec.structs.replace(outcome, relations=relations.views(connection, applied.relations))
         case ForgetResult() | UnlinkResult() | UndoResult():
             return msgspec.structs.replace(outcome, edges_removed=edges.logical_links(applied.removed))
         case SupersedeResult() | MergeResult():
@@ -224,7 +240,8 @@ def _completed(outcome: Outcome, applied: _Applied, weights: dict[str, float]) -
 
 class _Applied(msgspec.Struct):
     """`changes`: those that took effect, for the index. `removed` and `moved`: edges. `linked`: the audited edges, as
-    they are and were before. `subject`: the first memory that changed. `purged`: bytes have to be wiped."""
+    they are and were before. `subject`: the first memory that changed. `purged`: bytes have to be wiped. `relations`:
+    rows about relations that are new."""
 
     changes: list[Change]
     removed: list[Edge]
@@ -232,6 +249,7 @@ class _Applied(msgspec.Struct):
     linked: list[tuple[Edge, Edge | None]]
     subject: str | None = None
     purged: bool = False
+    relations: list[Relationship] = []
 
 
 class _Application:
@@ -261,6 +279,8 @@ class _Application:
             exchanges.apply_queue(connection, change_set)
         if change_set.reviews or change_set.undoes is not None:
             reviews.apply(connection, change_set)
+        if change_set.knowledge:
+            self._applied.relations = relations.apply(connection, change_set)
         return self._applied
 
     def _apply_all(self) -> None:

@@ -72,11 +72,11 @@ def test_rows_of_one_name_become_one(old: Path) -> None:
         ("rd", "r"),
         ("sag", "s2"),
     ]
-    assert db.rows("SELECT id, source_id, target_id FROM relationships ORDER BY 1") == [
-        ("1", "s2", "p1"),
-        ("2", "s2", "r"),
-        ("3", "r", "s2"),
-    ]
+    assert db.rows("SELECT source_id, target_id FROM relationship_evidence ORDER BY id") == [
+        ("s2", "p1"),
+        ("s2", "r"),
+        ("r", "s2"),
+    ]  # migration 13 keeps relations as statements
     assert db.rows("SELECT entity_id, version, text FROM core_summaries ORDER BY id") == [
         ("s2", 1, "s1 1"),
         ("s2", 2, "s1 2"),

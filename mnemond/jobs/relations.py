@@ -1,0 +1,117 @@
+"""relations: read the relations that memories state, after memories were written, forgotten or changed.
+
+The history of memories says which changed: the job reads on from the last row that it has read. A store that never had
+it is read from the start. Everything is written in portions, each with the row that it reached, so an interrupted run
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, cast
+
+import trio
+
+from mnemond.jobs.job import Done, Work
+from mnemond.memory.relations import Reading, propose_reading, read_memory
+from mnemond.model.memory import Insight
+from mnemond.model.outcomes import Maintained
+from mnemond.store import history, insights
+from mnemond.store.connection import Connection
+from mnemond.store.history import Record
+from mnemond.store.relations import STALE
+
+NAME: Final = "relations"
+READ_KEY: Final = "relations_read"
+"""Key in `meta` of the last row of the history that was read."""
+
+PORTION: Final = 100
+"""Rows of the history that are read at once: some five milliseconds of the writer."""
+
+
+INTERVAL_S: Final = 300.0
+"""A question about relations reads what is new by itself; this is for contexts and briefs, which do not wait."""
+
+
+class ReadRelations:
+    """Runs every few minutes. A run without anything new writes nothing."""
+
+    name = NAME
+    summary = "relations between people and things are read from memories"
+    first_s = 0.0
+    interval_s = INTERVAL_S
+
+    async def run(self, work: Work) -> Done:
+        """Read the memories that changed since the last run."""
+        if work.dry_run:
+            return work.done(await work.store.read(_waiting), "changes of memories would be read")
+        changed = 0
+        while (part := await work.store.read(_next)) is not None:
+            since = trio.current_time()
+            readings = await work.think(_read, part.memories)
+            facts = ((READ_KEY, str(part.last)),)
+            proposal = propose_reading(readings, work.identity, facts, refresh=part.is_first)
+            changed += cast("Maintained", await work.store.write(proposal)).changed
+            await work.make_room(since)
+        done = work.done(changed, "statements" if changed else "")
+        return await work.note(done) if changed else done
+
+
+class _Part(NamedTuple):
+    """Memories with the times at which they were written so, each once, and the last row of the history with them."""
+
+    memories: list[tuple[Insight, str]]
+    last: int
+    is_first: bool
+
+
+def _next(connection: Connection) -> _Part | None:
+    """Return what is to be read next, None if nothing is."""
+    start = _start(connection)
+    memories = [] if start is not None else _without_history(connection)
+    last, seen = start or 0, set[str]()
+    for row in history.rows_after(connection, last, PORTION):
+        if row.memory_id in seen:
+            break
+        seen.add(row.memory_id)
+        last = row.id
+        if row.after is not None and not _is_same(row):
+            memories.append((row.after.insight, row.created_at))
+    if start is None or last > start or _is_stale(connection):
+        return _Part(memories, last, start is None)
+    return None
+
+
+def _is_same(row: Record) -> bool:
+    """Return True for a change that a memory's statements do not depend on."""
+    if row.before is None or row.after is None:
+        return False
+    before, after = row.before.insight, row.after.insight
+    return (before.content, before.status, before.quarantined) == (after.content, after.status, after.quarantined)
+
+
+def _without_history(connection: Connection) -> list[tuple[Insight, str]]:
+    found = (insights.read(connection, each) for each in history.memories_without(connection))
+    return [(it, it.created_at) for it in found if it is not None]
+
+
+def _start(connection: Connection) -> int | None:
+    """Return the last row that was read, None before the first run."""
+    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def _waiting(connection: Connection) -> int:
+    return connection.count("SELECT count(*) FROM memory_operations WHERE id > ?", (_start(connection) or 0,))
+
+
+def _is_stale(connection: Connection) -> bool:
+    return bool(connection.value("SELECT value FROM meta WHERE key = ?", (STALE,)) == "1")
+
+
+def _read(memories: list[tuple[Insight, str]]) -> list[Reading]:
+    return [read_memory(it, at) for it, at in memories]
+
+
+def is_behind(connection: Connection) -> bool:
+    """Return True if memories changed since the last run."""
+    return _start(connection) is None or _waiting(connection) > 0 or _is_stale(connection)

@@ -1,0 +1,419 @@
+"""Statements about relations: given directly, read from memories, and taken back (docs/decisions/0048)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.extract.relations import Stated, statements_in
+from mnemond.memory.draft import WriteContext
+from mnemond.model.changes import ChangeSet
+from mnemond.model.memory import Entity, Insight, parse_rfc3339
+from mnemond.model.outcomes import Maintained, RelationResult, UndoResult
+from mnemond.model.relations import (
+    MAX_TYPE,
+    MAX_VALUE,
+    AddEntity,
+    AddEvidence,
+    Evidence,
+    ExpireEvidence,
+    Granularity,
+    KnowledgeChange,
+    KnownSince,
+    Origin,
+    PointKind,
+    RefreshAll,
+    Relationship,
+    Statement,
+    split_type,
+)
+from mnemond.store import insights, relations
+from mnemond.store.connection import Connection
+from mnemond.store.edges import entity_id
+from mnemond.store.operations import Proposal, View
+from mnemond.text.entities import canonical_name, extract
+from mnemond.text.entity_shapes import kind_of
+from mnemond.text.resources import regex
+
+TYPE: Final = regex(r"[a-z][a-z0-9_]*")
+USERS: Final = frozenset({"user", "i", "me", "the user", "我", "用户", "ich"})
+"""Names for the user of a store, folded."""
+
+DEFAULT_USER: Final = "default"
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A time and how exactly it is known."""
+
+    at: str
+    granularity: Granularity = "exact"
+
+
+# Names.
+
+
+class Names:
+    """Finds the entities that names mean, and adds those that are new. For one write."""
+
+    def __init__(self, connection: Connection, user: str | None = None) -> None:
+        self._connection = connection
+        self._user = user or DEFAULT_USER
+        self._added: dict[str, str] = {}
+        self.added: list[AddEntity] = []
+
+    def find(self, name: str) -> str | None:
+        """Return the id of an entity, None if there is none of this name."""
+        canonical = canonical_name(name)
+        if canonical in USERS:
+            found = relations.user_id(self._user)
+            return found if relations.entity(self._connection, found) is not None else None
+        stored = relations.entity_named(self._connection, canonical)
+        return self._added.get(canonical) if stored is None else stored.id
+
+    def of(self, name: str, kind: str = "") -> str:
+        """Return the id of an entity, which is added if there is none of this name."""
+        known = self.find(name)
+        if known is not None:
+            return known
+        canonical = canonical_name(name)
+        if canonical in USERS:
+            new = AddEntity(relations.user_id(self._user), "User", self._user, "user", relations.USER_SENSE)
+        else:
+            new = AddEntity(entity_id(Entity(name, canonical, "concept")), name, canonical, kind or kind_of(name))
+        self._added[canonical] = new.id
+        self.added.append(new)
+        return new.id
+
+
+def named_entity(connection: Connection, name: str, user: str | None = None) -> str:
+    """Return the id of the entity that goes by a name. Raises MnemonError(NOT_FOUND)."""
+    found = Names(connection, user).find(" ".join(name.split()))
+    if found is None:
+        raise MnemonError(
+            NOT_FOUND,
+            f"no memory and no relation names {name[:64]!a}",
+            hint="`mnemonctl entity list` shows the names that are known",
+            outcome="rejected",
+        )
+    return relations.roots(connection).of(found)
+
+
+def is_entity(name: str) -> bool:
+    """Return True if a target is the name of a thing, and no text."""
+    return any(it.name == name for it in extract(name, mode="auto")) or (
+        len(name) > 1 and name[0].isupper() and len(name.split()) <= MAX_NAME_WORDS
+    )
+
+
+MAX_NAME_WORDS: Final = 5
+
+
+# Given directly.
+
+
+class RelationToAdd(msgspec.Struct, frozen=True, kw_only=True):
+    """A relation that a host or a user states. Without `since` it is seen to hold at the time of the write, `until`
+    ends it. `literal`: the target is a text, not a thing. `memory_id`: the memory that says so."""
+
+    source: str
+    type: str
+    target: str
+    since: Point | None = None
+    until: Point | None = None
+    literal: bool | None = None
+    memory_id: str | None = None
+    origin: Origin = "user"
+    user: str | None = None
+
+
+def type_problems(kind: str) -> list[FieldProblem]:
+    """Return the problem of a type of relation, if it has one."""
+    if len(kind) <= MAX_TYPE and TYPE.fullmatch(kind):
+        return []
+    return [FieldProblem("type", f"type is {kind[:48]!a}; it must be letters and underscores, as works_at")]
+
+
+def name_problems(field: str, name: str) -> list[FieldProblem]:
+    """Return the problem of a name or a value, if it has one."""
+    if not name.strip() or len(name) > MAX_VALUE or not name.isprintable():
+        return [FieldProblem(field, f"{field} must be one line of 1 to {MAX_VALUE} characters")]
+    return []
+
+
+def propose_addition(wanted: RelationToAdd, identity: WriteContext) -> Proposal:
+    """Propose to note a relation."""
+    return identity.proposal("relations.add", partial(_decide_addition, wanted, identity))
+
+
+def _decide_addition(wanted: RelationToAdd, identity: WriteContext, view: View) -> ChangeSet:
+    connection = view.connection
+    names = Names(connection, wanted.user)
+    memory_id, quote = _memory(connection, wanted.memory_id)
+    stated = [_start(wanted.since, wanted.until, identity.now)]
+    if wanted.until is not None and wanted.since is not None:
+        stated.append(("end", wanted.until))
+    kind, slot = split_type(wanted.type)
+    source = names.of(" ".join(wanted.source.split()))
+    target, value = _thing(names, " ".join(wanted.target.split()), wanted.literal)
+    changes = [
+        AddEvidence(
+            Statement(
+                source_id=source, type=kind, slot=slot, target_id=target, value=value, kind=point, at=when.at,
+                granularity=when.granularity, memory_id=memory_id, quote=quote, origin=wanted.origin,
+            )
+        )
+        for point, when in stated
+    ]  # fmt: skip
+    return _change_set(
+        identity, "relations.add", (*names.added, *changes),
+        RelationResult(status="added", source=wanted.source, type=wanted.type, target=wanted.target,
+                       op_id=identity.op_id, replayed=False),
+    )  # fmt: skip
+
+
+def _start(since: Point | None, until: Point | None, now: str) -> tuple[PointKind, Point]:
+    if since is not None:
+        return "start", since
+    return ("seen", Point(now)) if until is None else ("until", until)
+
+
+def _thing(names: Names, target: str, literal: bool | None) -> tuple[str | None, str | None]:
+    """Return the id of the target, or its text."""
+    if literal is None:
+        literal = names.find(target) is None and not is_entity(target)
+    return (None, target) if literal else (names.of(target), None)
+
+
+def _memory(connection: Connection, insight_id: str | None) -> tuple[str | None, str]:
+    if insight_id is None:
+        return None, ""
+    found = insights.ids_beginning(connection, insight_id.casefold(), 2)
+    if len(found) != 1:
+        kind = AMBIGUOUS if found else NOT_FOUND
+        raise MnemonError(
+            kind, f"{'several memories' if found else 'no memory'} with id {insight_id[:64]!a}",
+            hint="`mnemonctl list` shows the ids", outcome="rejected",
+        )  # fmt: skip
+    return found[0], ""
+
+
+def _change_set(
+    identity: WriteContext, method: str, changes: Sequence[KnowledgeChange], outcome: RelationResult
+) -> ChangeSet:
+    change_set = identity.change_set(method, (), outcome, operation="relation", detail=f"type={outcome.type}")
+    return msgspec.structs.replace(change_set, knowledge=tuple(changes))
+
+
+class RelationToClose(msgspec.Struct, frozen=True, kw_only=True):
+    """A relation that ended: by the id of an interval or a beginning of it, or by source, type and target; without a
+    target that which holds now."""
+
+    id: str | None = None
+    source: str | None = None
+    type: str | None = None
+    target: str | None = None
+    at: Point | None = None
+    memory_id: str | None = None
+    origin: Origin = "user"
+    user: str | None = None
+
+
+def propose_closing(wanted: RelationToClose, identity: WriteContext) -> Proposal:
+    """Propose to end a relation. It adds nothing where nothing holds."""
+    return identity.proposal("relations.close", partial(_decide_closing, wanted, identity))
+
+
+def _decide_closing(wanted: RelationToClose, identity: WriteContext, view: View) -> ChangeSet:
+    connection = view.connection
+    when = wanted.at or Point(identity.now)
+    memory_id, quote = _memory(connection, wanted.memory_id)
+    ended = [it for it in _open(wanted, connection) if it.valid_from is None or it.valid_from < when.at]
+    if not ended:
+        raise MnemonError(
+            NOT_FOUND, "no relation like that holds at that time, so nothing can end",
+            hint="`mnemonctl relations list --history` shows all, with their ids", outcome="rejected",
+        )  # fmt: skip
+    changes = [
+        AddEvidence(
+            Statement(
+                source_id=it.source_id, type=it.type, slot=it.slot, target_id=it.target_id, value=it.value, kind="end",
+                at=when.at, granularity=when.granularity, memory_id=memory_id, quote=quote, origin=wanted.origin,
+            )
+        )
+        for it in ended
+    ]  # fmt: skip
+    shown = relations.views(connection, ended)[0]
+    outcome = RelationResult(
+        status="closed", source=shown.source, type=shown.type, target=shown.target, op_id=identity.op_id, replayed=False
+    )
+    return _change_set(identity, "relations.close", changes, outcome)
+
+
+MAX_MATCHES: Final = 5
+
+
+def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]:
+    """Return the intervals meant that are believed and have no end. Raises MnemonError."""
+    if wanted.id is not None:
+        found = relations.relationship_beginning(connection, wanted.id.casefold(), MAX_MATCHES + 1)
+        if len(found) > 1:
+            raise MnemonError(
+                AMBIGUOUS, f"{wanted.id[:64]!a} is the beginning of several ids", hint="write more of the id",
+                outcome="rejected",
+            )  # fmt: skip
+        return [it for it in found if it.invalid_at is None]
+    if wanted.source is None or wanted.type is None:
+        raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
+    kind, slot = split_type(wanted.type)
+    source = named_entity(connection, wanted.source, wanted.user)
+    rows = relations.relationships_from(connection, [source], kind, slot)
+    rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
+    if wanted.target is None:
+        return rows
+    target = Names(connection, wanted.user).find(wanted.target)
+    root = None if target is None else relations.roots(connection).of(target)
+    value = wanted.target.casefold()
+    return [it for it in rows if (it.target_id is not None and it.target_id == root) or it.thing == ("", value)]
+
+
+# Read from memories.
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A memory as it was written at `at` (RFC 3339), and what it says about relations; None: it was purged."""
+
+    insight: Insight
+    at: str
+    stated: tuple[Stated, ...]
+
+
+WITHDRAWN: Final = frozenset({"forgotten"})
+"""States of a memory in which what it said is not believed any more. What was superseded, merged or pruned was so."""
+
+
+def read_memory(it: Insight, at: str) -> Reading:
+    """Read what a memory states. For a thread."""
+    silent = it.status in WITHDRAWN or it.quarantined
+    return Reading(it, at, () if silent else statements_in(it.content, parse_rfc3339(it.created_at)))
+
+
+def propose_reading(
+    readings: Sequence[Reading], identity: WriteContext, facts: tuple[tuple[str, str], ...], *, refresh: bool = False
+) -> Proposal:
+    """Propose to note what memories stated since when, and to take back what they no longer do: because they were
+    forgotten, or have another text. No memory may be read twice. `facts` are rows of `meta` to write with it."""
+    return identity.proposal("jobs", partial(_decide_reading, readings, identity, facts, refresh))
+
+
+def _decide_reading(
+    readings: Sequence[Reading], identity: WriteContext, facts: tuple[tuple[str, str], ...], refresh: bool, view: View
+) -> ChangeSet:
+    connection = view.connection
+    changes: list[KnowledgeChange] = []
+    asked = relations.last_asked(connection)
+    names: dict[str | None, Names] = {}
+    for reading in readings:
+        user = reading.insight.scope.user_id
+        if found := _changes(reading, connection, names.setdefault(user, Names(connection, user))):
+            changes += [KnownSince(max(asked, reading.at)), *found]
+    count = sum(isinstance(each, AddEvidence | ExpireEvidence) for each in changes)
+    stale = connection.row("SELECT 1 FROM meta WHERE key = ? AND value = '1'", (relations.STALE,)) is not None
+    if refresh or stale:
+        changes += [KnownSince(identity.now), RefreshAll()]
+        facts = (*facts, (relations.STALE, "0"))
+    outcome = Maintained(changed=count, op_id=identity.op_id)
+    change_set = identity.change_set("jobs", (), outcome, operation="relations", detail=f"statements={count}")
+    return msgspec.structs.replace(change_set, knowledge=tuple(changes), facts=facts)
+
+
+def _changes(reading: Reading, connection: Connection, names: Names) -> list[KnowledgeChange]:
+    """Return the statements to add and to take back for one memory."""
+    it = reading.insight
+    if insights.read(connection, it.id) is None:
+        return []  # it was purged since
+    silent = it.status in WITHDRAWN or it.quarantined
+    stored = relations.evidence_of_memory(connection, it.id)
+    had = [each for each in stored if silent or each.origin in ("rules", "model")]
+    before = len(names.added)
+    wanted = [new for each in reading.stated if (new := _statement(each, it, names)) is not None]
+    keys, kept = set(map(_same, wanted)), set(map(_same, had))
+    gone = [ExpireEvidence(each.id) for each in had if _same(each) not in keys]
+    return [*names.added[before:], *gone, *(AddEvidence(each) for each in wanted if _same(each) not in kept)]
+
+
+def _same(it: Statement | Evidence) -> tuple[object, ...]:
+    return (it.source_id, it.type, it.slot, *it.thing, it.kind, it.at)
+
+
+def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
+    kind, slot = split_type(stated.type)
+    source = names.of(stated.source, stated.source_kind)
+    target: str | None
+    value: str | None
+    if stated.names_target:
+        target, value = names.of(stated.target, stated.target_kind), None
+    else:
+        target, value = _thing(names, stated.target, None)
+    if target == source:
+        return None
+    return Statement(
+        source_id=source, type=kind, slot=slot, target_id=target, value=value, kind=stated.kind, at=stated.at,
+        granularity=stated.granularity, strength=stated.strength, memory_id=it.id, quote=stated.quote,
+    )  # fmt: skip
+
+
+# Taken back.
+
+
+def is_knowledge(connection: Connection, op_id: str) -> bool:
+    """Return True if an operation changed relations or names."""
+    return relations.operation(connection, op_id) is not None
+
+
+MAX_TRIED: Final = 100
+"""Operations examined for one that can be undone."""
+
+
+def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
+    """Return the newest requested operation on relations or names that is no undo and can be undone."""
+    for done in relations.newest_operations(connection, MAX_TRIED):
+        if done.undoes is None and not done.triggered_by.startswith("system:"):
+            found = relations.undoing(connection, done.op_id)
+            if found.changes and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
+                return done
+    return None
+
+
+def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
+    """Return the changes that undo an operation on relations or names. Raises MnemonError(INVALID_PARAMS) if it cannot
+    be undone."""
+    by = relations.undone_by(connection, op_id)
+    if by is not None:
+        raise MnemonError(
+            INVALID_PARAMS, f"operation {op_id} was taken back by {by} before",
+            hint=f"to have it again: mnemonctl undo {by}", outcome="rejected",
+        )  # fmt: skip
+    found = relations.undoing(connection, op_id)
+    if found.changed_since or not found.changes:
+        raise MnemonError(
+            INVALID_PARAMS, f"operation {op_id} cannot be taken back: what it noted was changed again since",
+            hint="undo that one first", outcome="rejected",
+        )  # fmt: skip
+    return found
+
+
+def decide_undo(connection: Connection, op_id: str, identity: WriteContext) -> ChangeSet:
+    """Return the change set that undoes an operation on relations or names."""
+    found = check_undo(connection, op_id)
+    done = relations.operation(connection, op_id)
+    outcome = UndoResult(
+        status="undone", undone=op_id, method=None if done is None else done.method, memories=[], edges_restored=0,
+        edges_removed=0, edges_missing=0, embed_error=None, relations=len(found.changes), op_id=identity.op_id,
+        replayed=False,
+    )  # fmt: skip
+    change_set = identity.change_set("undo", (), outcome, detail=f"undone={op_id}", undoes=op_id)
+    return msgspec.structs.replace(change_set, knowledge=found.changes)

@@ -1,0 +1,376 @@
+"""Relations between named things in two times: what was stated, and the intervals that follow from it.
+
+A statement is a point: "joined Acme in March" a start, "works at Acme" that it was seen to hold, "worked there until
+2020" an end of something that held, "left Acme" an end. The intervals of a group follow from its points alone, in the
+order of their times and not of their arrival: a point learned late takes its place, and one that is taken back leaves
+what was before (docs/decisions/0048).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+PointKind = Literal["start", "seen", "until", "end"]
+Granularity = Literal["exact", "day", "week", "month", "quarter", "year", "seen"]
+"""How exactly a time is known. `seen`: a statement of that time is the first to say so, it may have been so before."""
+
+Origin = Literal["rules", "model", "host", "user"]
+
+FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "located_in", "reports_to", "named"})
+"""Types of which a source has one value at a time."""
+
+PRIMARY: Final = "primary"
+"""Type of what is the first choice for a purpose, which is its slot: `primary_editor` is the slot "editor"."""
+
+MAX_TYPE: Final = 40
+"""Characters of a type or a slot."""
+
+MAX_VALUE: Final = 200
+"""Characters of a value that is no entity."""
+
+MAX_QUOTE: Final = 300
+"""Characters kept of the sentence that states a relation."""
+
+EXPLICIT, INFERRED, TOGETHER = 0.9, 0.6, 0.5
+"""Strength of a relation that was stated in so many words, that follows from others, and of two names that only occur
+together."""
+
+REPEATED: Final = 0.5
+"""Share of the strength of a repeated statement that counts."""
+
+
+def is_functional(kind: str, slot: str) -> bool:
+    """Return True if a source has one value of the type, or of the slot, at a time."""
+    return bool(slot) or kind in FUNCTIONAL
+
+
+def split_type(kind: str) -> tuple[str, str]:
+    """Return type and slot of a type as it is written: `primary_editor` is the slot `editor` of `primary`."""
+    first, _, slot = kind.partition("_")
+    return (first, slot) if first == PRIMARY and slot else (kind, "")
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """A point in the time of a relation. Either `target_id`, an entity, or `value`, a text, is what the source is
+    related to. `at`: RFC 3339, UTC. Without `memory_id` it was given directly; `quote` is a sentence of the memory."""
+
+    source_id: str
+    type: str
+    kind: PointKind
+    at: str
+    target_id: str | None = None
+    value: str | None = None
+    slot: str = ""
+    granularity: Granularity = "exact"
+    strength: float = EXPLICIT
+    memory_id: str | None = None
+    quote: str = ""
+    origin: Origin = "rules"
+
+    @property
+    def thing(self) -> tuple[str, str]:
+        """Key of the target or value; values that differ in case are equal."""
+        return (self.target_id or "", (self.value or "").casefold())
+
+
+class Evidence(Statement, frozen=True, kw_only=True):
+    """A stored statement. It counts from `created_at` until `expired_at`, when it was taken back."""
+
+    id: int
+    created_at: str
+    expired_at: str | None = None
+
+
+class Relationship(msgspec.Struct, frozen=True, kw_only=True):
+    """An interval as it was believed from `created_at` until `expired_at`. Half-open; `valid_from` None: since before
+    anything is known. `invalidated_by`: `first_id` of the interval that took its place, None if it just ended."""
+
+    id: str
+    first_id: str
+    source_id: str
+    type: str
+    strength: float
+    created_at: str
+    target_id: str | None = None
+    value: str | None = None
+    slot: str = ""
+    valid_from: str | None = None
+    granularity: Granularity = "exact"
+    invalid_at: str | None = None
+    end_granularity: Granularity = "exact"
+    invalidated_by: str | None = None
+    expired_at: str | None = None
+
+    @property
+    def thing(self) -> tuple[str, str]:
+        """Key of the target or value."""
+        return (self.target_id or "", (self.value or "").casefold())
+
+
+class Interval(msgspec.Struct):
+    """An interval that follows from statements. `successor`: its place among the intervals of the group, if another
+    value took its place. `evidence`: ids of the statements that it rests on."""
+
+    target_id: str | None
+    value: str | None
+    valid_from: str | None
+    granularity: Granularity
+    strength: float
+    evidence: list[int]
+    invalid_at: str | None = None
+    end_granularity: Granularity = "exact"
+    successor: int | None = None
+
+    @property
+    def thing(self) -> tuple[str, str]:
+        """Key of the target or value."""
+        return (self.target_id or "", (self.value or "").casefold())
+
+
+_ORDER: Final[dict[PointKind, int]] = {"until": 0, "end": 0, "start": 1, "seen": 2}
+"""Of points of one time an end comes before what begins then."""
+
+
+def group_key(it: Statement | Relationship) -> tuple[str, str, str, str, str]:
+    """Return the key of the group in which a statement may close an interval: source and type for functional types,
+    source, type and target for the others."""
+    thing = ("", "") if is_functional(it.type, it.slot) else it.thing
+    return (it.source_id, it.type, it.slot, *thing)
+
+
+def intervals(points: Iterable[Evidence]) -> list[Interval]:
+    """Return the intervals of one group, in order and disjoint. Ends that end nothing are left out."""
+    found: list[Interval] = []
+    for point in sorted(points, key=lambda it: (it.at, _ORDER[it.kind], it.id)):
+        current = found[-1] if found and found[-1].invalid_at is None else None
+        if current is not None and current.thing == point.thing:
+            _more(current, point)
+        elif point.kind in ("start", "seen"):
+            _begin(current, point, found)
+        elif point.kind == "until" and current is None:
+            _past(point, found)
+    return found
+
+
+def _more(current: Interval, point: Evidence) -> None:
+    """A point about the current interval: it holds on, or ends."""
+    if point.kind in ("start", "seen"):
+        current.strength = repeated(current.strength, point.strength)
+    else:  # it began before: of one time ends come first
+        current.invalid_at, current.end_granularity = point.at, point.granularity
+    current.evidence.append(point.id)
+
+
+def _begin(current: Interval | None, point: Evidence, found: list[Interval]) -> None:
+    started: str | None = point.at
+    granularity = point.granularity
+    if point.kind == "seen":
+        started, granularity = (point.at, "seen") if found else (None, "exact")
+    if current is not None:
+        if current.valid_from is not None and current.valid_from >= point.at:
+            found.pop()  # said of the same moment: the later statement counts
+        else:
+            current.invalid_at, current.end_granularity = point.at, granularity
+            current.successor = len(found)
+            current.evidence.append(point.id)
+    found.append(Interval(point.target_id, point.value, started, granularity, point.strength, [point.id]))
+
+
+def _past(point: Evidence, found: list[Interval]) -> None:
+    """Something that held until then, of which nothing else is known: since the last end, or since ever."""
+    since = found[-1].invalid_at if found else None
+    if since is None or since < point.at:
+        found.append(
+            Interval(
+                point.target_id, point.value, since, "seen" if since else "exact", point.strength, [point.id],
+                invalid_at=point.at, end_granularity=point.granularity,
+            )
+        )  # fmt: skip
+
+
+def repeated(strength: float, new: float) -> float:
+    """Return the strength after another statement of the same: 1 − (1 − s)(1 − .5·new)."""
+    return 1.0 - (1.0 - strength) * (1.0 - REPEATED * new)
+
+
+# Relations as they are shown.
+
+
+class EvidenceView(msgspec.Struct, frozen=True):
+    """A statement that an interval rests on: the memory, null if it was given directly (`origin`: user, host), its
+    sentence and when it was noted. `kind`: start, seen (it held then), until or end; `at`: the time that it is of."""
+
+    memory_id: str | None
+    quote: str
+    origin: str
+    kind: str
+    at: str
+    created_at: str
+
+
+class RelationshipView(msgspec.Struct, frozen=True):
+    """An interval of a relation, half-open. `target` is the name of an entity, or with `literal` a text.
+
+    `valid_from` null: since before anything is known. A granularity says how exactly a time is known: exact, day, week,
+    month, quarter, year, or seen (it was first said then). `status`: current, past, future; or withdrawn, if it is not
+    believed any more since `expired_at`. `invalidated_by`: the `first_id` of the interval that took its place.
+    """
+
+    id: str
+    first_id: str
+    source: str
+    type: str
+    target: str
+    literal: bool
+    strength: float
+    valid_from: str | None
+    granularity: str
+    invalid_at: str | None
+    end_granularity: str
+    invalidated_by: str | None
+    created_at: str
+    expired_at: str | None
+    status: Literal["current", "past", "future", "withdrawn"] = "current"
+    evidence: list[EvidenceView] = []
+
+
+def shown_type(it: Statement | Relationship) -> str:
+    """Return a type as it is written, its slot included."""
+    return f"{it.type}_{it.slot}" if it.slot else it.type
+
+
+def status_of(it: Relationship, now: str) -> Literal["current", "past", "future", "withdrawn"]:
+    """Return the status of an interval at a time (RFC 3339)."""
+    if it.expired_at is not None:
+        return "withdrawn"
+    if it.invalid_at is not None and it.invalid_at <= now:
+        return "past"
+    return "future" if it.valid_from is not None and it.valid_from > now else "current"
+
+
+# Times.
+
+
+class When(NamedTuple):
+    """The times of a question. `as_of`: of the event, None for any. `known_at`: of the belief, None for today's."""
+
+    as_of: str | None = None
+    known_at: str | None = None
+
+
+def holds(it: Relationship, when: When) -> bool:
+    """Return True if an interval is believed at `known_at` and holds at `as_of`."""
+    if when.known_at is None:
+        believed = it.expired_at is None
+    else:
+        believed = it.created_at <= when.known_at and (it.expired_at is None or it.expired_at > when.known_at)
+    if not believed or when.as_of is None:
+        return believed
+    return (it.valid_from is None or it.valid_from <= when.as_of) and (
+        it.invalid_at is None or it.invalid_at > when.as_of
+    )
+
+
+# Changes: parts of a ChangeSet.
+
+
+class AddEvidence(msgspec.Struct, frozen=True, tag=True):
+    """Note a statement."""
+
+    statement: Statement
+
+
+class ExpireEvidence(msgspec.Struct, frozen=True, tag=True):
+    """Take a statement back. It stays, for questions about what was known."""
+
+    id: int
+
+
+class AddEntity(msgspec.Struct, frozen=True, tag=True):
+    """Add an entity that no memory names, unless there is one of its canonical name and sense."""
+
+    id: str
+    name: str
+    canonical: str
+    kind: str
+    sense: str = ""
+
+
+LinkKind = Literal["same", "not_same", "alias"]
+
+
+class AddLink(msgspec.Struct, frozen=True, tag=True):
+    """Decide about two entities, or give one an alias. `other`: an entity, or the canonical name of the alias `name`.
+
+    Refused as a no-op if it is decided like that already."""
+
+    kind: LinkKind
+    entity_id: str
+    other: str
+    name: str = ""
+
+
+class ExpireLink(msgspec.Struct, frozen=True, tag=True):
+    """Take such a decision back."""
+
+    id: int
+
+
+class RefreshAll(msgspec.Struct, frozen=True, tag=True):
+    """Derive every interval again."""
+
+
+class KnownSince(msgspec.Struct, frozen=True, tag=True):
+    """The changes behind this one have been known since `at` (RFC 3339), before the operation: a memory that is read
+    now was written then."""
+
+    at: str
+
+
+KnowledgeChange = KnownSince | AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | RefreshAll
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A stored decision about two names."""
+
+    id: int
+    kind: LinkKind
+    entity_id: str
+    other: str
+    name: str
+    created_at: str
+    expired_at: str | None = None
+
+
+class Roots:
+    """Which rows of entities are one thing: each row leads to the one it was merged into."""
+
+    def __init__(self, parents: Iterable[tuple[str, str]]) -> None:
+        self._parent = dict(parents)
+        self._members: dict[str, list[str]] = {}
+        for each in self._parent:
+            self._members.setdefault(self.of(each), []).append(each)
+
+    def of(self, entity_id: str) -> str:
+        """Return the row that an entity was merged into, itself if it was not."""
+        seen = {entity_id}
+        while (above := self._parent.get(entity_id)) is not None and above not in seen:
+            seen.add(above)
+            entity_id = above
+        return entity_id
+
+    def members(self, entity_id: str) -> list[str]:
+        """Return the rows of one thing, that which it goes by first."""
+        root = self.of(entity_id)
+        return [root, *self._members.get(root, ())]
+
+
+def grouped(rows: Sequence[Evidence]) -> Iterator[list[Evidence]]:
+    """Yield the statements of each group."""
+    groups: dict[tuple[str, ...], list[Evidence]] = {}
+    for each in rows:
+        groups.setdefault(group_key(each), []).append(each)
+    yield from groups.values()

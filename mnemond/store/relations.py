@@ -1,0 +1,615 @@
+"""The tables `relationship_evidence`, `relationships`, `entity_links` and `knowledge_operations`.
+
+Evidence and links are only ever added and expired, each with the operation that did it, so they are their own audit:
+what an operation did can be read, undone and replayed from them. Relationships are derived from both in the same
+transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mnemond.model.changes import ChangeSet
+from mnemond.model.relations import (
+    AddEntity,
+    AddEvidence,
+    AddLink,
+    Evidence,
+    EvidenceView,
+    ExpireEvidence,
+    ExpireLink,
+    Interval,
+    KnowledgeChange,
+    KnownSince,
+    Link,
+    RefreshAll,
+    Relationship,
+    RelationshipView,
+    Roots,
+    grouped,
+    intervals,
+    shown_type,
+    status_of,
+)
+from mnemond.store.connection import Connection, Value
+
+_EVIDENCE: Final = (
+    "id, source_id, type, slot, target_id, value, kind, at, granularity, strength, memory_id, quote, origin,"
+    " created_at, expired_at"
+)
+_RELATIONSHIP: Final = (
+    "id, first_id, source_id, type, slot, target_id, value, strength, valid_from, granularity, invalid_at,"
+    " end_granularity, invalidated_by, created_at, expired_at"
+)
+_LINK: Final = "id, kind, entity_id, other, name, created_at, expired_at"
+
+MAX_VARIABLES: Final = 500
+"""Ids in one statement."""
+
+
+class KnowledgeOperation(NamedTuple):
+    """One operation on relations or names. `behind`: the last row of the history of memories at that time."""
+
+    op_id: str
+    method: str
+    triggered_by: str
+    created_at: str
+    undoes: str | None
+    behind: int
+
+
+# Reading.
+
+
+def evidence(connection: Connection, ids: Collection[str], *, expired: bool = False) -> list[Evidence]:
+    """Return the statements about sources, or targets, with these ids of entities, in the order of their arrival."""
+    rest = "" if expired else " AND expired_at IS NULL"
+    found: dict[int, Evidence] = {}
+    for part, places in _parts(ids):
+        for column in ("source_id", "target_id"):
+            rows = connection.rows(
+                f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {column} IN ({places}){rest}",  # noqa: S608
+                part,
+            )
+            found |= {row[0]: _evidence(row) for row in rows}
+    return [found[each] for each in sorted(found)]
+
+
+def evidence_of_memory(connection: Connection, insight_id: str) -> list[Evidence]:
+    """Return the statements that a memory is the evidence of, and that count."""
+    rows = connection.rows(
+        f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE memory_id = ? AND expired_at IS NULL ORDER BY id",  # noqa: S608
+        (insight_id,),
+    )
+    return [_evidence(row) for row in rows]
+
+
+def all_evidence(connection: Connection, *, expired: bool = False) -> list[Evidence]:
+    """Return every statement in the order of arrival, with `expired` those that were taken back as well."""
+    rest = "" if expired else " WHERE expired_at IS NULL"
+    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence{rest} ORDER BY id")  # noqa: S608 - constants
+    return [_evidence(row) for row in rows]
+
+
+def _evidence(row: Sequence[object]) -> Evidence:
+    names = _EVIDENCE.split(", ")
+    return msgspec.convert(dict(zip(names, row, strict=True)), Evidence)
+
+
+def relationships(
+    connection: Connection, ids: Collection[str] | None = None, *, kind: str | None = None
+) -> list[Relationship]:
+    """Return every row about entities with these ids, as source or target, or about all; also those that are no longer
+    believed."""
+    rest = "" if kind is None else " AND type = ?"
+    more: tuple[Value, ...] = () if kind is None else (kind,)
+    if ids is None:
+        rows = connection.rows(f"SELECT {_RELATIONSHIP} FROM relationships WHERE 1{rest}", more)  # noqa: S608
+        return _in_order(map(_relationship, rows))
+    found: dict[str, Relationship] = {}
+    for part, places in _parts(ids):
+        for column in ("source_id", "target_id"):
+            rows = connection.rows(
+                f"SELECT {_RELATIONSHIP} FROM relationships WHERE {column} IN ({places}){rest}",  # noqa: S608
+                (*part, *more),
+            )
+            found |= {str(row[0]): _relationship(row) for row in rows}
+    return _in_order(found.values())
+
+
+def _in_order(found: Iterable[Relationship]) -> list[Relationship]:
+    return sorted(found, key=lambda it: (it.valid_from or "", it.created_at, it.id))
+
+
+def relationship_beginning(connection: Connection, prefix: str, limit: int) -> list[Relationship]:
+    """Return rows that are believed and whose id, or first id, begins with `prefix`."""
+    end = prefix + "\U0010ffff"
+    rows = connection.rows(
+        f"SELECT {_RELATIONSHIP} FROM relationships WHERE expired_at IS NULL"  # noqa: S608 - constants
+        " AND ((id >= ?1 AND id < ?2) OR (first_id >= ?1 AND first_id < ?2)) ORDER BY id LIMIT ?3",
+        (prefix, end, limit),
+    )
+    return [_relationship(row) for row in rows]
+
+
+def _relationship(row: Sequence[object]) -> Relationship:
+    return msgspec.convert(dict(zip(_RELATIONSHIP.split(", "), row, strict=True)), Relationship)
+
+
+def links(connection: Connection, *, expired: bool = False) -> list[Link]:
+    """Return the decisions about names that count, with `expired` also those that were taken back."""
+    rest = "" if expired else " WHERE expired_at IS NULL"
+    rows = connection.rows(f"SELECT {_LINK} FROM entity_links{rest} ORDER BY id")  # noqa: S608 - constants
+    return [msgspec.convert(dict(zip(_LINK.split(", "), row, strict=True)), Link) for row in rows]
+
+
+def roots(connection: Connection) -> Roots:
+    """Return which rows of entities are one thing, by merges and by aliases that have a row of their own."""
+    parents = connection.rows(
+        "SELECT e.id, l.entity_id FROM entity_links AS l JOIN entities AS e ON e.canonical_name = l.other"
+        " WHERE l.kind = 'alias' AND l.expired_at IS NULL AND e.sense = '' AND e.id <> l.entity_id"
+        " UNION ALL SELECT other, entity_id FROM entity_links WHERE kind = 'same' AND expired_at IS NULL"
+    )
+    return Roots((str(other), str(entity)) for other, entity in parents)
+
+
+def _parts(ids: Collection[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), MAX_VARIABLES):
+        part = tuple(wanted[start : start + MAX_VARIABLES])
+        yield part, ", ".join("?" * len(part))
+
+
+# Names, and relations as they are shown.
+
+
+class StoredEntity(NamedTuple):
+    """A row of `entities`."""
+
+    id: str
+    name: str
+    canonical: str
+    kind: str
+
+
+USER_SENSE: Final = "user"
+"""`sense` of the rows of users, which nothing that a text names can be."""
+
+
+def user_id(name: str) -> str:
+    """Return the id of the row of a user."""
+    return hashlib.blake2b(f"user\0{name}".encode(), digest_size=16).hexdigest()
+
+
+def entity(connection: Connection, entity_id: str) -> StoredEntity | None:
+    """Return a row of entities, whatever it was merged into."""
+    row = connection.row("SELECT id, name, canonical_name, entity_type FROM entities WHERE id = ?", (entity_id,))
+    return None if row is None else StoredEntity(*row)
+
+
+def entity_named(connection: Connection, canonical: str) -> StoredEntity | None:
+    """Return the row of a canonical name, or that which has it as an alias."""
+    row = connection.row(
+        "SELECT id, name, canonical_name, entity_type FROM entities WHERE canonical_name = ? AND sense = ''",
+        (canonical,),
+    ) or connection.row(
+        "SELECT e.id, e.name, e.canonical_name, e.entity_type FROM entity_aliases AS a"
+        " JOIN entities AS e ON e.id = a.entity_id WHERE a.alias = ?",
+        (canonical,),
+    )
+    return None if row is None else StoredEntity(*row)
+
+
+def names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    """Return the names of entities, by id."""
+    found: dict[str, str] = {}
+    for part, places in _parts(ids):
+        found |= dict(connection.rows(f"SELECT id, name FROM entities WHERE id IN ({places})", part))  # noqa: S608
+    return found
+
+
+def views(connection: Connection, rows: Sequence[Relationship], now: str | None = None) -> list[RelationshipView]:
+    """Return relations as they are shown: those of `now` as current, without it as they are written."""
+    found = roots(connection)
+    ids = {each for it in rows for each in (it.source_id, it.target_id) if each is not None}
+    called = names(connection, {found.of(each) for each in ids})
+    return [
+        RelationshipView(
+            id=it.id, first_id=it.first_id, source=called.get(found.of(it.source_id), ""), type=shown_type(it),
+            target=it.value or "" if it.target_id is None else called.get(found.of(it.target_id), ""),
+            literal=it.target_id is None, strength=it.strength, valid_from=it.valid_from, granularity=it.granularity,
+            invalid_at=it.invalid_at, end_granularity=it.end_granularity, invalidated_by=it.invalidated_by,
+            created_at=it.created_at, expired_at=it.expired_at, status=status_of(it, now or it.created_at),
+        )
+        for it in rows
+    ]  # fmt: skip
+
+
+def evidence_for(connection: Connection, rows: Sequence[Relationship]) -> dict[str, list[EvidenceView]]:
+    """Return the statements that each interval rests on, by the id of its row: those about it within it, what ended it,
+    and what began the interval that took its place."""
+    found = roots(connection)
+    stated: dict[str, list[Evidence]] = {}
+    result: dict[str, list[EvidenceView]] = {}
+    for row in rows:
+        source = found.of(row.source_id)
+        if source not in stated:
+            sql, values = _from("relationship_evidence", _EVIDENCE, found.members(source), None, None)
+            stated[source] = [_evidence(each) for each in connection.rows(f"{sql} ORDER BY at, id", values)]
+        result[row.id] = [
+            EvidenceView(it.memory_id, it.quote, it.origin, it.kind, it.at, it.created_at)
+            for it in stated[source]
+            if _supports(it, row, found)
+        ]
+    return result
+
+
+def _supports(it: Evidence, row: Relationship, found: Roots) -> bool:
+    if (it.type, it.slot) != (row.type, row.slot) or (it.expired_at is not None and row.expired_at is None):
+        return False
+    if it.created_at > (row.expired_at or it.created_at):
+        return False
+    same = _about(it, found) == _about(row, found)
+    if row.invalid_at is not None and it.at >= row.invalid_at:
+        return it.at == row.invalid_at and (same if it.kind in ("end", "until") else row.invalidated_by is not None)
+    return same and (row.valid_from is None or it.at >= row.valid_from)
+
+
+def memories_naming(
+    connection: Connection, ids: Collection[str], known_at: str | None = None
+) -> list[tuple[str, str, str]]:
+    """Return (id, text, time) of the active memories that name one of these entities, or of those that were active at
+    `known_at`, oldest first."""
+    found: dict[str, tuple[str, str, str]] = {}
+    active = "i.status = 'active'" if known_at is None else "i.created_at <= ?1 AND coalesce(i.deleted_at > ?1, TRUE)"
+    for part, _ in _parts(ids):
+        places = ", ".join(f"?{number + 2}" for number in range(len(part)))
+        rows = connection.rows(
+            "SELECT i.id, i.content, i.created_at FROM memory_entities AS m JOIN insights AS i ON i.id = m.memory_id"  # noqa: S608
+            f" WHERE {active} AND m.entity_id IN ({places}) AND ?1 IS ?1",
+            (known_at, *part),
+        )
+        found |= {row[0]: (row[0], row[1], row[2]) for row in rows}
+    return sorted(found.values(), key=lambda it: (it[2], it[0]))
+
+
+# Operations, for undo.
+
+
+def newest_operations(connection: Connection, limit: int) -> list[KnowledgeOperation]:
+    """Return the newest operations on relations and names, newest first."""
+    rows = connection.rows(
+        "SELECT op_id, method, triggered_by, created_at, undoes, behind FROM knowledge_operations"
+        " ORDER BY id DESC LIMIT ?",
+        (limit,),
+    )
+    return [KnowledgeOperation(*row) for row in rows]
+
+
+def operation(connection: Connection, op_id: str) -> KnowledgeOperation | None:
+    """Return the operation with an op_id, None if that changed no relation and no name."""
+    row = connection.row(
+        "SELECT op_id, method, triggered_by, created_at, undoes, behind FROM knowledge_operations WHERE op_id = ?",
+        (op_id,),
+    )
+    return None if row is None else KnowledgeOperation(*row)
+
+
+def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Return the op_ids that begin with `prefix`, sorted."""
+    return connection.column(
+        "SELECT op_id FROM knowledge_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?",
+        (prefix, prefix + "\U0010ffff", limit),
+    )
+
+
+def undone_by(connection: Connection, op_id: str) -> str | None:
+    """Return the operation that undid this one and was not undone itself; None while it is in effect."""
+    by = connection.column("SELECT op_id FROM knowledge_operations WHERE undoes = ? ORDER BY id", (op_id,))
+    return next((each for each in by if undone_by(connection, each) is None), None)
+
+
+def last_asked(connection: Connection) -> str:
+    """Return the time of the last operation that was asked for, "" if there is none: nothing that is read from memories
+    can have been known between two of them that it would come before."""
+    sql = "SELECT max(created_at) FROM knowledge_operations WHERE triggered_by NOT LIKE 'system:%'"
+    return str(connection.value(sql) or "")
+
+
+class Undoing(NamedTuple):
+    """The changes that take an operation back, and statements or links of it that were changed since."""
+
+    changes: tuple[KnowledgeChange, ...]
+    changed_since: int
+
+
+def undoing(connection: Connection, op_id: str) -> Undoing:
+    """Return the changes that take an operation back: what it added expires, what it expired is added again."""
+    changes: list[KnowledgeChange] = []
+    since = 0
+    for table in ("relationship_evidence", "entity_links"):
+        since += connection.count(
+            f"SELECT count(*) FROM {table} WHERE op_id = ?1 AND expired_op IS NOT NULL AND expired_op <> ?1",  # noqa: S608
+            (op_id,),
+        )
+    added, gone = "op_id = ?1 AND expired_at IS NULL", "expired_op = ?1 AND op_id <> ?1"
+    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {added} ORDER BY id", (op_id,))  # noqa: S608
+    changes += [ExpireEvidence(row[0]) for row in rows]
+    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
+    changes += [AddEvidence(_evidence(row)) for row in rows]
+    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {added} ORDER BY id DESC", (op_id,))  # noqa: S608
+    changes += [ExpireLink(row[0]) for row in rows]
+    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
+    changes += [AddLink(row[1], row[2], row[3], row[4]) for row in rows]
+    return Undoing(tuple(changes), since)
+
+
+# Writing.
+
+
+def apply(connection: Connection, change_set: ChangeSet) -> list[Relationship]:
+    """Apply the changes of a write to relations and names, in its transaction, and derive the intervals anew; return
+    the rows that are new."""
+    knowledge = _Knowledge(connection, change_set.op_id, change_set.now)
+    knowledge.apply(change_set.knowledge)
+    connection.run(
+        "INSERT INTO knowledge_operations(op_id, method, detail, triggered_by, created_at, undoes, behind)"
+        " SELECT ?, ?, ?, ?, ?, ?, coalesce(max(id), 0) FROM memory_operations WHERE true ON CONFLICT DO NOTHING",
+        (change_set.op_id, change_set.method, change_set.detail, change_set.triggered_by, change_set.now,
+         change_set.undoes),
+    )  # fmt: skip
+    return knowledge.new
+
+
+class _Group(NamedTuple):
+    """A source and, unless all are meant, a type and a slot."""
+
+    source_id: str
+    type: str | None = None
+    slot: str | None = None
+
+
+class _Knowledge:
+    def __init__(self, connection: Connection, op_id: str, now: str) -> None:
+        self._connection = connection
+        self._op_id = op_id
+        self._now = now
+        self._touched: set[_Group] = set()
+        self.new: list[Relationship] = []
+
+    def apply(self, changes: Iterable[KnowledgeChange]) -> None:
+        for change in changes:
+            match change:
+                case KnownSince():
+                    self._refresh()
+                    self._now = change.at
+                case AddEvidence():
+                    self._add(change)
+                case ExpireEvidence():
+                    self._expire(change)
+                case AddEntity():
+                    self._connection.run(
+                        "INSERT INTO entities(id, name, canonical_name, entity_type, created_at, sense)"
+                        " VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                        (change.id, change.name, change.canonical, change.kind, self._now, change.sense),
+                    )
+                case AddLink():
+                    self._link(change)
+                case ExpireLink():
+                    self._unlink(change)
+                case RefreshAll():
+                    rows = self._connection.column(
+                        "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
+                    )
+                    self._touched |= {_Group(each) for each in rows}
+        self._refresh()
+
+    def _add(self, change: AddEvidence) -> None:
+        it = change.statement
+        self._connection.run(
+            "INSERT INTO relationship_evidence(source_id, type, slot, target_id, value, kind, at, granularity,"
+            " strength, memory_id, quote, origin, op_id, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (it.source_id, it.type, it.slot, it.target_id, it.value, it.kind, it.at, it.granularity, it.strength,
+             it.memory_id, it.quote, it.origin, self._op_id, self._now),
+        )  # fmt: skip
+        self._touched.add(_Group(it.source_id, it.type, it.slot))
+
+    def _expire(self, change: ExpireEvidence) -> None:
+        rows = self._connection.rows(
+            "UPDATE relationship_evidence SET expired_op = ?, expired_at = ? WHERE id = ? AND expired_at IS NULL"
+            " RETURNING source_id, type, slot",
+            (self._op_id, self._now, change.id),
+        )
+        self._touched |= {_Group(*row) for row in rows}
+
+    def _link(self, change: AddLink) -> None:
+        self._connection.run(
+            "INSERT INTO entity_links(kind, entity_id, other, name, op_id, created_at) VALUES(?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (change.kind, change.entity_id, change.other, change.name, self._op_id, self._now),
+        )
+        if change.kind == "alias":
+            self._connection.run(
+                "INSERT INTO entity_aliases(alias, entity_id) VALUES(?, ?)"
+                " ON CONFLICT DO UPDATE SET entity_id = excluded.entity_id",
+                (change.other, change.entity_id),
+            )
+        self._renamed(change.kind, change.entity_id, change.other)
+
+    def _unlink(self, change: ExpireLink) -> None:
+        rows = self._connection.rows(
+            "UPDATE entity_links SET expired_op = ?, expired_at = ? WHERE id = ? AND expired_at IS NULL"
+            " RETURNING kind, entity_id, other",
+            (self._op_id, self._now, change.id),
+        )
+        for kind, entity_id, other in rows:
+            if kind == "alias":
+                self._connection.run("DELETE FROM entity_aliases WHERE alias = ? AND entity_id = ?", (other, entity_id))
+            self._renamed(kind, entity_id, other)
+
+    def _renamed(self, kind: str, entity_id: str, other: str) -> None:
+        """Note the groups of everything that two names stand in: their sources and targets may be other rows now."""
+        if kind == "not_same":
+            return
+        if kind == "alias":
+            sql = "SELECT id FROM entities WHERE canonical_name = ? AND sense = ''"
+            others = self._connection.column(sql, (other,))
+        else:
+            others = [other]
+        found = roots(self._connection)
+        ids = {each for one in (entity_id, *others) for each in (one, *found.members(one))}
+        self._touched |= {_Group(each) for each in ids}
+        self._touched |= {_Group(it.source_id, it.type, it.slot) for it in evidence(self._connection, ids)}
+
+    # Intervals.
+
+    def _refresh(self) -> None:
+        if not self._touched:
+            return
+        found = roots(self._connection)
+        for each in sorted({_Group(found.of(it.source_id), *it[1:]) for it in self._touched}, key=str):
+            self._derive(each, found)
+        self._touched.clear()
+
+    def _derive(self, group: _Group, found: Roots) -> None:
+        """Derive the intervals of a source, and replace the rows that are no longer believed."""
+        members = found.members(group.source_id)
+        stated = [
+            msgspec.structs.replace(it, source_id=group.source_id, target_id=it.target_id and found.of(it.target_id))
+            for it in evidence_from(self._connection, members, group.type, group.slot)
+        ]
+        believed = [
+            it for it in relationships_from(self._connection, members, group.type, group.slot) if it.expired_at is None
+        ]
+        wanted = [each for rows in grouped(stated) for each in self._rows(rows, believed)]
+        kept = {it.id for it in wanted}
+        gone = [it for it in believed if it.id not in kept]
+        self._connection.run_many(
+            "UPDATE relationships SET expired_at = ? WHERE id = ?", [(self._now, it.id) for it in gone]
+        )
+        known = {it.id: it for it in believed}
+        for it in wanted:
+            before = known.get(it.id)
+            if before is None:
+                self._insert(it)
+            elif before.strength != it.strength:
+                self._connection.run("UPDATE relationships SET strength = ? WHERE id = ?", (it.strength, it.id))
+
+    def _rows(self, stated: list[Evidence], believed: list[Relationship]) -> list[Relationship]:
+        """Return the intervals of one group as rows: those that are believed already, and new ones."""
+        first = stated[0]
+        derived = intervals(stated)
+        names = [self._first_id(first, each, believed) for each in derived]
+        return [
+            self._row(first, each, name, None if each.successor is None else names[each.successor], believed)
+            for each, name in zip(derived, names, strict=True)
+        ]
+
+    def _first_id(self, first: Evidence, it: Interval, believed: list[Relationship]) -> str:
+        """Return the name of an interval: that of the row that it goes on from, or a new one."""
+        same = [
+            each
+            for each in believed
+            if (each.source_id, each.type, each.slot, each.thing) == (first.source_id, first.type, first.slot, it.thing)
+        ]
+        exact = [each for each in same if each.valid_from == it.valid_from]
+        crossing = [each for each in same if _cross(each, it)]
+        return (exact or crossing)[0].first_id if exact or crossing else self._new_id(first, it, "")
+
+    def _row(
+        self, first: Evidence, it: Interval, first_id: str, successor: str | None, believed: list[Relationship]
+    ) -> Relationship:
+        row = Relationship(
+            id="", first_id=first_id, source_id=first.source_id, type=first.type, slot=first.slot,
+            target_id=it.target_id, value=it.value, strength=round(it.strength, 6), valid_from=it.valid_from,
+            granularity=it.granularity, invalid_at=it.invalid_at, end_granularity=it.end_granularity,
+            invalidated_by=successor, created_at="",
+        )  # fmt: skip
+        for each in believed:
+            same = msgspec.structs.replace(each, id="", created_at="", strength=row.strength)
+            if same == row:
+                return msgspec.structs.replace(row, id=each.id, created_at=each.created_at)
+        return msgspec.structs.replace(row, id=self._new_id(first, it, first_id), created_at=self._now)
+
+    def _new_id(self, first: Evidence, it: Interval, first_id: str) -> str:
+        """Return an id that follows from the operation and the place of the row in the table."""
+        place = self._connection.count("SELECT coalesce(max(rowid), 0) FROM relationships")
+        about = (first.source_id, first.type, first.slot, *it.thing, it.valid_from or "")
+        parts = (self._op_id, str(place), *about, first_id)
+        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+    def _insert(self, it: Relationship) -> None:
+        self.new.append(it)
+        self._connection.run(
+            f"INSERT INTO relationships({_RELATIONSHIP}) VALUES({', '.join('?' * 15)})",
+            tuple(getattr(it, name) for name in _RELATIONSHIP.split(", ")),
+        )
+
+
+def _cross(row: Relationship, it: Interval) -> bool:
+    """Return True if a row and an interval have a moment in common."""
+    begins_before_end = it.invalid_at is None or (row.valid_from or "") < it.invalid_at
+    ends_after_begin = row.invalid_at is None or (it.valid_from or "") < row.invalid_at
+    return begins_before_end and ends_after_begin
+
+
+def evidence_from(
+    connection: Connection, ids: Sequence[str], kind: str | None = None, slot: str | None = None
+) -> list[Evidence]:
+    """Return the statements whose source is one of these entities, and that count."""
+    sql, values = _from("relationship_evidence", _EVIDENCE, ids, kind, slot)
+    return [_evidence(row) for row in connection.rows(f"{sql} AND expired_at IS NULL ORDER BY id", values)]
+
+
+def relationships_from(
+    connection: Connection, ids: Sequence[str], kind: str | None = None, slot: str | None = None
+) -> list[Relationship]:
+    """Return the rows whose source is one of these entities, believed or not."""
+    sql, values = _from("relationships", _RELATIONSHIP, ids, kind, slot)
+    return [_relationship(row) for row in connection.rows(f"{sql} ORDER BY rowid", values)]
+
+
+def _from(
+    table: str, columns: str, ids: Sequence[str], kind: str | None, slot: str | None
+) -> tuple[str, tuple[Value, ...]]:
+    where, values = f"source_id IN ({', '.join('?' * len(ids))})", list[Value](ids)
+    if kind is not None:
+        where, values = f"{where} AND type = ? AND slot = ?", [*values, kind, slot]
+    return f"SELECT {columns} FROM {table} WHERE {where}", tuple(values)  # noqa: S608 - constants
+
+
+# Purging.
+
+
+STALE: Final = "relations_stale"
+"""Key in `meta`: statements were deleted, so the intervals have to be derived anew."""
+
+
+def purge(connection: Connection, insight_id: str) -> None:
+    """Delete the statements of a memory, and the rows that no other statement is about."""
+    gone = [
+        _evidence(row)
+        for row in connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE memory_id = ?", (insight_id,))  # noqa: S608
+    ]
+    if not gone:
+        return
+    connection.run("DELETE FROM relationship_evidence WHERE memory_id = ?", (insight_id,))
+    found = roots(connection)
+    for source in sorted({found.of(it.source_id) for it in gone}):
+        members = found.members(source)
+        sql, values = _from("relationship_evidence", _EVIDENCE, members, None, None)
+        stated = {_about(_evidence(row), found) for row in connection.rows(sql, values)}
+        connection.run_many(
+            "DELETE FROM relationships WHERE id = ?",
+            [(it.id,) for it in relationships_from(connection, members) if _about(it, found) not in stated],
+        )
+    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (STALE,))
+
+
+def _about(it: Evidence | Relationship, found: Roots) -> tuple[str, ...]:
+    target, value = it.thing
+    return (it.type, it.slot, found.of(target), value)
