@@ -45,9 +45,9 @@ class ReadRelations:
         if work.dry_run:
             return work.done(await work.store.read(_waiting), "changes of memories would be read")
         changed = 0
-        while (part := await work.store.read(_next)) is not None:
+        while (part := await work.store.read(next_part)) is not None:
             since = trio.current_time()
-            readings = await work.think(_read, part.memories)
+            readings = await work.think(read_part, part.memories)
             facts = ((READ_KEY, str(part.last)),)
             proposal = propose_reading(readings, work.identity, facts, refresh=part.is_first)
             changed += cast("Maintained", await work.store.write(proposal)).changed
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
     is_first: bool
 
 
-def _next(connection: Connection) -> _Part | None:
+def next_part(connection: Connection) -> _Part | None:
     """Return what is to be read next, None if nothing is."""
     start = _start(connection)
     memories = [] if start is not None else _without_history(connection)
@@ -108,7 +108,7 @@ def _is_stale(connection: Connection) -> bool:
     return bool(connection.value("SELECT value FROM meta WHERE key = ?", (STALE,)) == "1")
 
 
-def _read(memories: list[tuple[Insight, str]]) -> list[Reading]:
+def read_part(memories: list[tuple[Insight, str]]) -> list[Reading]:
     return [read_memory(it, at) for it, at in memories]
 
 

@@ -338,8 +338,11 @@ def _knowledge_named(connection: Connection, named: str) -> str | None:
     found = stored_relations.operations_beginning(connection, named, MAX_MATCHES + 1)
     if named in found:
         return named
-    if len(found) != 1 or len(named) < SHORTEST or history.operations_beginning(connection, named, 1):
+    of_memories = history.operations_beginning(connection, named, MAX_MATCHES + 1)
+    if not found or len(named) < SHORTEST or named in of_memories:
         return None
+    if len(found) + len(of_memories) > 1:
+        raise _several(named, sorted([*found, *of_memories]))
     return found[0]
 
 
@@ -359,8 +362,12 @@ def _resolved(connection: Connection, named: str) -> str:
             hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
             outcome="rejected",
         )
+    raise _several(named, found)
+
+
+def _several(named: str, found: Sequence[str]) -> MnemonError:
     listed = ", ".join(each[:64] for each in found[:MAX_MATCHES]) + (" and more" if len(found) > MAX_MATCHES else "")
-    raise MnemonError(
+    return MnemonError(
         AMBIGUOUS,
         f"{named[:64]!a} is the beginning of several op_ids: {listed}",
         hint="write more of the op_id",

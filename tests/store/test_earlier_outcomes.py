@@ -50,6 +50,8 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
         newer |= {"category": None, "importance": None, "tags": [], "entities": [], "cues": 0}
     elif "changed" in reply and "quality_details" in reply:
         newer = {"same_text": None}
+    if "undone" in reply:
+        newer["relations"] = 0
     if "scope" in reply:
         newer["scope"] = reply["scope"] | {"project": None}
     if "conflicts" in reply:

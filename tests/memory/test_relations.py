@@ -1,0 +1,241 @@
+"""Statements and intervals in a store: what is read, given, ended and taken back, and what was known when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemond.errors import MnemonError
+from mnemond.memory.relations import Point, RelationToAdd, RelationToClose, propose_addition, propose_closing
+from mnemond.model.memory import format_us
+from mnemond.model.relations import When
+from mnemond.store import relations
+from tests.memory.relation_world import DAY_US, RelationWorld
+from tests.store.factories import bytes_of
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RelationWorld:
+    return RelationWorld(tmp_path / "a.db")
+
+
+def test_memories_are_read_as_they_were_written(world: RelationWorld) -> None:
+    """What was known when is known by the time at which a memory was written, not at which it was read."""
+    world.remember("Ana works at Acme since 2024-03-01")
+    first = world.now
+    world.us += 10 * DAY_US
+    world.remember("Ana joined Globex on 2026-02-10")
+    world.us += 10 * DAY_US
+    world.read()
+    assert world.told() == [
+        ("Ana", "works_at", "Acme", "2024-03-01", "2026-02-10"),
+        ("Ana", "works_at", "Globex", "2026-02-10", None),
+    ]
+    assert world.told(When(None, first)) == [("Ana", "works_at", "Acme", "2024-03-01", None)]
+    assert world.told(When("2026-02-09", None)) == [("Ana", "works_at", "Acme", "2024-03-01", "2026-02-10")]
+    world.read()
+    assert len(world.rows()) == 2
+
+
+def test_a_memory_that_is_forgotten_takes_back_what_it_said(world: RelationWorld) -> None:
+    world.add("Ana", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
+    it = world.remember("Ana joined Globex on 2025-01-01")
+    world.read()
+    assert len(world.told()) == 2
+    forgotten = world.forget(it)
+    world.read()
+    assert world.told() == [("Ana", "works_at", "Acme", "2024-03-01", None)]
+    world.undo(forgotten)
+    world.read()
+    assert len(world.told()) == 2
+
+
+def test_another_text_says_something_else(world: RelationWorld) -> None:
+    it = world.remember("Bob lives in Berlin. Bob reports to Ana")
+    world.read()
+    world.reword(it, "Bob lives in Munich. Bob reports to Ana")
+    before = {row.id for row in world.rows() if row.type == "reports_to"}
+    world.read()
+    assert [row[2] for row in world.told()] == ["Munich", "Ana"]
+    assert {row.id for row in world.rows() if row.type == "reports_to"} == before
+
+
+def test_what_a_memory_said_and_superseded_memories_stay(world: RelationWorld) -> None:
+    world.remember("Bob uses Vim", quarantined=True)
+    world.read()
+    assert world.told() == []
+
+
+def test_reading_goes_on_where_it_was(world: RelationWorld) -> None:
+    it = world.remember("Bob uses Vim")
+    world.reword(it, "Bob uses Emacs")
+    world.reword(it, "Bob uses Nano")
+    world.read()
+    assert [row[2] for row in world.told()] == ["Nano"]
+    assert len(world.engine.read(lambda c: relations.all_evidence(c, expired=True))) == 3
+
+
+def test_a_statement_is_added_closed_and_undone(world: RelationWorld) -> None:
+    world.add("Ana", "primary_editor", "Vim")
+    world.us += DAY_US
+    world.add("Ana", "primary_editor", "Emacs")
+    [first, second] = sorted(world.rows(), key=lambda it: it.valid_from or "")
+    assert (first.invalidated_by, first.invalid_at, second.granularity) == (second.first_id, world.now, "seen")
+    world.us += DAY_US
+    world.close("Ana", "primary_editor")
+    assert [it.invalid_at is None for it in world.rows()] == [False, False]
+    world.undo()
+    assert [it.invalid_at is None for it in world.rows()] == [False, True]
+    world.undo()
+    assert [row[2:] for row in world.told()] == [("Vim", None, None)]
+    world.undo()
+    assert world.told() == []
+    with pytest.raises(MnemonError, match="nothing can be taken back"):
+        world.undo()
+
+
+def test_an_undo_can_be_undone_and_no_operation_twice(world: RelationWorld) -> None:
+    done = world.add("Ana", "uses", "Vim")
+    world.undo(done)
+    with pytest.raises(MnemonError, match="was taken back by"):
+        world.undo(done)
+    world.undo(f"operation-{world.operations - 1:06}")
+    assert [row[2] for row in world.told()] == ["Vim"]
+    with pytest.raises(MnemonError, match=r"was taken back|changed again"):
+        world.undo("operation-000001")
+
+
+def test_what_was_changed_since_is_not_undone(world: RelationWorld) -> None:
+    it = world.remember("Ana uses Vim")
+    world.read()
+    [read] = world.engine.read(lambda c: relations.newest_operations(c, 5))
+    world.forget(it)
+    world.read()
+    with pytest.raises(MnemonError, match="changed again since"):
+        world.undo(read.op_id)
+
+
+def test_the_newest_of_both_kinds_is_undone_first(world: RelationWorld) -> None:
+    world.add("Ana", "uses", "Vim")
+    world.remember("a memory of its own")
+    newest = f"operation-{world.operations:06}"
+    assert world.undo() == newest
+    assert world.undo() == "operation-000001"
+
+
+def test_a_beginning_of_an_op_id(world: RelationWorld) -> None:
+    world.add("Ana", "uses", "Vim")
+    with pytest.raises(MnemonError, match="no operation"):
+        world.undo("oper")
+    assert world.undo("operation-00000") == "operation-000001"
+    world.remember("a memory")
+    with pytest.raises(MnemonError, match="several op_ids"):
+        world.undo("operation-0")
+
+
+def test_what_cannot_be_closed(world: RelationWorld) -> None:
+    with pytest.raises(MnemonError, match="names 'Ana'"):
+        world.close("Ana", "uses")
+    world.add("Ana", "uses", "Vim", since="2026-01-01T00:00:00.000000Z")
+    for kind, target, at in (
+        ("uses", "Emacs", None),
+        ("owns", None, None),
+        ("uses", "Vim", "2025-01-01T00:00:00.000000Z"),
+    ):
+        with pytest.raises(MnemonError, match="nothing can end"):
+            world.close("Ana", kind, target, at=at)
+    with pytest.raises(MnemonError, match="its source and type"):
+        world.write(propose_closing(RelationToClose(), world.context()))
+
+
+def test_a_relation_is_closed_by_its_id_or_its_value(world: RelationWorld) -> None:
+    world.add("billing service", "limit", "200 req/s")
+    world.add("Ana", "uses", "Vim")
+    [limit] = [it for it in world.rows() if it.value is not None]
+    assert limit.value == "200 req/s"
+    world.us += DAY_US
+    world.close("Billing  Service".lower(), "limit", "200 REQ/s")
+    [vim] = [it for it in world.rows() if it.type == "uses"]
+    world.write(propose_closing(RelationToClose(id=vim.first_id[:8]), world.context()))
+    assert all(it.invalid_at == world.now for it in world.rows())
+    with pytest.raises(MnemonError, match="several ids"):
+        world.write(propose_closing(RelationToClose(id=""), world.context()))
+
+
+def test_the_memory_that_says_so(world: RelationWorld) -> None:
+    it = world.remember("a note about Ana")
+    point = Point("2024-01-01T00:00:00.000000Z", "year")
+    given = RelationToAdd(
+        source="Ana", type="uses", target="Vim", since=point, until=Point(world.now), memory_id=it[:8]
+    )
+    world.write(propose_addition(given, world.context()))
+    [row] = world.rows()
+    evidence = world.engine.read(lambda c: relations.evidence_for(c, [row]))[row.id]
+    assert [(each.memory_id, each.kind) for each in evidence] == [(it, "start"), (it, "end")]
+    world.remember("another")
+    for wrong, sentence in (("ffffffff", "no memory"), ("0000", "several memories")):
+        add = propose_addition(
+            RelationToAdd(source="Ana", type="uses", target="Emacs", memory_id=wrong), world.context()
+        )
+        with pytest.raises(MnemonError, match=sentence):
+            world.write(add)
+
+
+def test_the_user_is_one_thing_and_another_users_own(world: RelationWorld) -> None:
+    world.add("User", "uses", "Vim")
+    world.add("me", "uses", "Emacs")
+    other = RelationToAdd(source="I", type="uses", target="Nano", user="bob")
+    world.write(propose_addition(other, world.context()))
+    sources = {it.source_id for it in world.rows()}
+    assert sources == {relations.user_id("default"), relations.user_id("bob")}
+
+
+def test_a_purge_leaves_no_word(world: RelationWorld, tmp_path: Path) -> None:
+    gone = world.remember("Zebedee prefers quinquereme sauces")
+    kept = world.remember("Ana works at Acme since 2024-01-01")
+    also = world.remember("Ana works at Acme")
+    world.read()
+    assert len(world.told()) == 2
+    world.purge(gone)
+    world.purge(kept)
+    world.read()
+    assert world.told() == [("Ana", "works_at", "Acme", None, None)]
+    assert not any(it.source_id == "" for it in world.rows())
+    assert world.engine.read(lambda c: relations.evidence_of_memory(c, also))
+    world.engine.close()
+    stored = bytes_of(tmp_path)
+    assert b"quinquereme" not in stored
+    assert b"2024-01-01T" not in stored or b"Ana works at Acme since" not in stored
+
+
+def test_a_value_of_a_purged_memory_goes_in_any_case_of_letters(world: RelationWorld) -> None:
+    first = world.remember("Ana prefers ÄTHER tea")
+    world.read()
+    world.purge(first)
+    assert world.engine.read(lambda c: relations.relationships(c)) == []
+
+
+def test_a_store_of_another_program_is_read_from_its_rows(world: RelationWorld) -> None:
+    it = world.remember("Ana uses Vim", days_ago=30)
+    world.engine.read(lambda c: c.run("DELETE FROM memory_operations"))
+    world.read()
+    [row] = world.rows()
+    assert row.created_at == format_us(world.us - 30 * DAY_US)
+    assert it
+
+
+def test_what_is_read_late_is_not_known_before_what_was_asked(world: RelationWorld) -> None:
+    world.remember("Ana uses Vim")
+    world.us += DAY_US
+    world.add("Ana", "uses", "Emacs")
+    world.us += DAY_US
+    world.read()
+    assert [it.created_at for it in world.rows()] == [format_us(world.us - DAY_US)] * 2
+
+
+def test_entities_of_relations_alone_survive_a_purge_of_others(world: RelationWorld) -> None:
+    world.add("Nadia", "knows", "Omar")
+    it = world.remember("something else")
+    world.purge(it)
+    assert [row[0] for row in world.told()] == ["Nadia"]
