@@ -97,7 +97,7 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
     now_us = clock_us if now is None else now
     created = span_of("since", "until", params.since, params.until, problems, now_us)
     event = span_of("event_since", "event_until", params.event_since, params.event_until, problems, now_us)
-    as_of = moment_of("as_of", params.as_of, problems)
+    as_of, known_at = moment_of("as_of", params.as_of, problems), moment_of("known_at", params.known_at, problems)
     problems += late
     metadata = _condition(params.metadata, problems)
     if problems or more:
@@ -108,7 +108,7 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
         tags_all=params.tags, tags_any=params.any_tags, entity=params.entity,
         min_importance=params.min_importance, created=created, event=event,
         status=cast("Status | None", params.status), metadata=metadata, now_us=now_us,
-        clock_us=clock_us, as_of_us=as_of, include_invalid=params.include_invalid,
+        clock_us=clock_us, as_of_us=as_of, include_invalid=params.include_invalid, known_at_us=known_at,
     )  # fmt: skip
 
 

@@ -222,6 +222,7 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
     strict_scope: Annotated[bool, about("not memories without a scope id")] = False
     all_sessions: Annotated[bool, about("also memories of other sessions")] = False
     as_of: Annotated[Time | None, about("what was valid then (a day: as it began), left recall or not")] = None
+    known_at: Annotated[Time | None, about("that were known and in recall then, whatever was learned since")] = None
     include_invalid: Annotated[bool, about("also what is not valid (any more)")] = False
     now: Now = None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mnemond.index.arrays import Interner, Ints, Mask
 from mnemond.index.columns import STATUS_CODES
-from mnemond.model.memory import NO_METADATA, Scope, is_same_project
+from mnemond.model.memory import NO_METADATA, Insight, Scope, is_same_project, parse_rfc3339
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
 from mnemond.text.tokens import fold
@@ -136,6 +136,8 @@ def _of_validity(parts: Parts, wanted: Filter) -> list[Mask]:
     elif extent.retired:
         status = columns.status
         masks.append(status != STATUS_CODES["forgotten"] if wanted.historic else status == STATUS_CODES["active"])
+    if wanted.known_at_us is not None:
+        return masks + _known_at(parts, wanted.known_at_us, wanted.as_of_us)
     if wanted.as_of_us is not None:
         return masks + _valid_at(parts, wanted.as_of_us, ended=wanted.include_invalid)
     if wanted.include_invalid or wanted.now_us is None or wanted.status not in (None, "active"):
@@ -151,6 +153,28 @@ def _valid_at(parts: Parts, moment: int, *, ended: bool) -> list[Mask]:
     if extent.earliest_end_us <= moment and not ended:
         masks.append(columns.ends_us > moment)
     return masks
+
+
+def _known_at(parts: Parts, moment: int, as_of: int | None) -> list[Mask]:
+    """Rows that were made and not yet retired at `moment`."""
+    columns = parts.columns
+    known = columns.created_us <= moment
+    if as_of is not None:
+        known &= columns.valid_us <= as_of
+    active = columns.status == STATUS_CODES["active"]
+    if as_of is not None:
+        known &= ~active | (columns.ends_us > as_of)
+    for row in np.flatnonzero(known & ~active).tolist():
+        known[row] = was_known(parts.table.insights[row], moment, as_of)
+    return [known]
+
+
+def was_known(retired: Insight, moment: int, as_of: int | None) -> bool:
+    """Return True if a memory that left recall was still there at `moment`. What was learned of its end since does not
+    count, but it may have been written with a day on which it expires."""
+    if parse_rfc3339(retired.updated_at) <= moment:
+        return False
+    return as_of is None or retired.expires_at is None or parse_rfc3339(retired.expires_at) > as_of
 
 
 def _valid_now(parts: Parts, now: int, clock: int) -> list[Mask]:

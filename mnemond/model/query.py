@@ -172,7 +172,9 @@ class Filter(msgspec.Struct, frozen=True):
     its creation, until its `invalid_at` or `expires_at`, or until it was retired without either. A row with neither of
     the three dates is also valid for readers of an earlier `now_us`, once `clock_us` (None: `now_us`) has reached its
     creation. `as_of_us` checks at that time instead, and strictly; `include_invalid` skips the check. Both include
-    retired rows, but not forgotten ones. Quarantined rows are always excluded.
+    retired rows, but not forgotten ones. Quarantined rows are always excluded. `known_at_us`: only rows that were made
+    by then and had not left recall then, with the end that was known then, whatever was learned since; their text is
+    that of today.
     """
 
     category: str | None = None
@@ -196,11 +198,13 @@ class Filter(msgspec.Struct, frozen=True):
     clock_us: int | None = None
     as_of_us: int | None = None
     include_invalid: bool = False
+    known_at_us: int | None = None
 
     @property
     def historic(self) -> bool:
         """True if retired rows are requested, which only an archive has."""
-        return self.as_of_us is not None or self.include_invalid or self.status not in (None, "active")
+        timed = self.as_of_us is not None or self.known_at_us is not None
+        return timed or self.include_invalid or self.status not in (None, "active")
 
 
 class Query(msgspec.Struct, frozen=True):

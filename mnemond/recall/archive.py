@@ -20,7 +20,7 @@ import trio
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.columns import PREFIX_LENGTH, ends_us, event_us, valid_us
 from mnemond.index.edges import EdgeArrays
-from mnemond.index.filters import metadata_of
+from mnemond.index.filters import metadata_of, was_known
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.history import any_row
@@ -142,6 +142,11 @@ def _is_valid(wanted: Filter, it: Insight) -> bool:
         status_matches = it.status != "forgotten" if wanted.historic else it.status == "active"
     created = parse_rfc3339(it.created_at)
     start, end = valid_us(it, created), ends_us(it)
+    if wanted.known_at_us is not None:
+        known_at, as_of = wanted.known_at_us, wanted.as_of_us
+        if not status_matches or created > known_at or (as_of is not None and start > as_of):
+            return False
+        return (as_of is None or as_of < end) if it.status == "active" else was_known(it, known_at, as_of)
     if wanted.as_of_us is not None:
         return status_matches and start <= wanted.as_of_us and (wanted.include_invalid or wanted.as_of_us < end)
     now = wanted.now_us

@@ -133,6 +133,11 @@ def test_a_window_is_met_by_the_event_or_by_the_time_a_memory_was_made() -> None
         (Filter(as_of_us=at(9), include_invalid=True), "abcdef"),
         (Filter(now_us=at(9), include_invalid=True), "abcdef"),
         (Filter(now_us=at(9), status="active"), "abcf"),
+        (Filter(known_at_us=at(5)), "abcde"),
+        (Filter(known_at_us=at(6)), "abcdef"),
+        (Filter(known_at_us=at(0), as_of_us=at(9)), "ac"),
+        (Filter(known_at_us=at(6), as_of_us=at(3)), "abce"),
+        (Filter(known_at_us=at(5), as_of_us=at(1)), "abde"),
     ],
 )
 def test_what_is_valid(wanted: Filter, found: str) -> None:
@@ -161,6 +166,12 @@ def test_what_is_valid(wanted: Filter, found: str) -> None:
         (Filter(status="forgotten"), "e"),
         (Filter(status="forgotten", as_of_us=at(2)), "e"),
         (Filter(status="forgotten", as_of_us=at(9)), ""),
+        (Filter(known_at_us=at(2)), "abcd"),
+        (Filter(known_at_us=at(7)), "abd"),
+        (Filter(known_at_us=at(9)), "a"),
+        (Filter(known_at_us=at(5), as_of_us=at(5)), "abc"),
+        (Filter(known_at_us=at(5), as_of_us=at(2)), "abcd"),
+        (Filter(known_at_us=at(5), status="active"), "a"),
     ],
 )
 def test_what_was_retired_is_seen_by_those_who_ask_for_the_past(wanted: Filter, found: str) -> None:

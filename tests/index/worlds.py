@@ -57,6 +57,7 @@ FILTERS = (
     Filter(window=Span(until_us=1_000_000), all_sessions=True),
     Filter(now_us=1_500_000, clock_us=2_500_000, all_sessions=True),
     Filter(as_of_us=1_500_000, all_sessions=True),
+    Filter(known_at_us=1_500_000, as_of_us=2_500_000, all_sessions=True),
     Filter(include_invalid=True, now_us=1_500_000, all_sessions=True),
     Filter(status="active", now_us=9_000_000),
     Filter(metadata=Compare("build", "gte", 2), all_sessions=True),

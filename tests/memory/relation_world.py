@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -25,9 +27,11 @@ from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Maintained, Outcome
 from mnemond.model.relations import Relationship, When, holds
 from mnemond.store import insights, relations
+from mnemond.store.connection import Connection
 from mnemond.store.operations import Write
 from tests.store.factories import START_US, engine_at, insight_id
 
+T = TypeVar("T")
 DAY_US = 86_400_000_000
 Row = tuple[str, str, str, str | None, str | None]
 
@@ -44,6 +48,9 @@ class RelationWorld:
     @property
     def now(self) -> str:
         return format_us(self.us)
+
+    def ask(self, query: Callable[[Connection], T]) -> T:
+        return cast("T", self.engine.read(query))
 
     def context(self, by: str = "user") -> WriteContext:
         self.operations += 1
@@ -63,7 +70,7 @@ class RelationWorld:
         self.write(context.change_set("test", changes, Maintained(op_id=context.op_id)))
         return context.op_id
 
-    def remember(self, text: str, *, days_ago: float = 0.0, **fields: object) -> str:
+    def remember(self, text: str, *, days_ago: float = 0.0, **fields: Any) -> str:
         """Write a memory and return its id."""
         self.memories += 1
         at = format_us(self.us - int(days_ago * DAY_US))
@@ -72,7 +79,7 @@ class RelationWorld:
         return it.id
 
     def reword(self, insight_id: str, text: str) -> str:
-        it = self.engine.read(lambda it: insights.read(it, insight_id))
+        it = self.ask(lambda it: insights.read(it, insight_id))
         assert it is not None
         return self.change(PutInsight(msgspec.structs.replace(it, content=text, updated_at=self.now)))
 
@@ -84,7 +91,7 @@ class RelationWorld:
 
     def read(self) -> None:
         """Read what memories say, as the job does."""
-        while (part := self.engine.read(next_part)) is not None:
+        while (part := self.ask(next_part)) is not None:
             context = self.context("system:relations")
             facts = ((READ_KEY, str(part.last)),)
             self.write(propose_reading(read_part(part.memories), context, facts, refresh=part.is_first))
@@ -104,18 +111,18 @@ class RelationWorld:
 
     def undo(self, op_id: str | None = None) -> str:
         context = self.context()
-        found = self.engine.read(lambda it: undo.look(it, op_id))
+        found = self.ask(lambda it: undo.look(it, op_id))
         self.write(undo.propose(found, Vectors({}), context, write_rules(None, Config())))
         assert found.operation is not None
         return found.operation
 
     def rows(self, when: When | None = None) -> list[Relationship]:
         """What is believed, of all times unless `when` is given."""
-        return [it for it in self.engine.read(relations.relationships) if holds(it, when or When())]
+        return [it for it in self.ask(relations.relationships) if holds(it, when or When())]
 
     def told(self, when: When | None = None) -> list[Row]:
         """(source, type, target, since, until) by name, times as days where they are whole."""
-        views = self.engine.read(lambda it: relations.views(it, self.rows(when)))
+        views = self.ask(lambda it: relations.views(it, self.rows(when)))
         return sorted(
             ((it.source, it.type, it.target, day(it.valid_from), day(it.invalid_at)) for it in views), key=str
         )

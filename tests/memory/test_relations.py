@@ -73,7 +73,7 @@ def test_reading_goes_on_where_it_was(world: RelationWorld) -> None:
     world.reword(it, "Bob uses Nano")
     world.read()
     assert [row[2] for row in world.told()] == ["Nano"]
-    assert len(world.engine.read(lambda c: relations.all_evidence(c, expired=True))) == 3
+    assert len(world.ask(lambda c: relations.all_evidence(c, expired=True))) == 3
 
 
 def test_a_statement_is_added_closed_and_undone(world: RelationWorld) -> None:
@@ -109,7 +109,7 @@ def test_an_undo_can_be_undone_and_no_operation_twice(world: RelationWorld) -> N
 def test_what_was_changed_since_is_not_undone(world: RelationWorld) -> None:
     it = world.remember("Ana uses Vim")
     world.read()
-    [read] = world.engine.read(lambda c: relations.newest_operations(c, 5))
+    [read] = world.ask(lambda c: relations.newest_operations(c, 5))
     world.forget(it)
     world.read()
     with pytest.raises(MnemonError, match="changed again since"):
@@ -171,7 +171,7 @@ def test_the_memory_that_says_so(world: RelationWorld) -> None:
     )
     world.write(propose_addition(given, world.context()))
     [row] = world.rows()
-    evidence = world.engine.read(lambda c: relations.evidence_for(c, [row]))[row.id]
+    evidence = world.ask(lambda c: relations.evidence_for(c, [row]))[row.id]
     assert [(each.memory_id, each.kind) for each in evidence] == [(it, "start"), (it, "end")]
     world.remember("another")
     for wrong, sentence in (("ffffffff", "no memory"), ("0000", "several memories")):
@@ -202,7 +202,7 @@ def test_a_purge_leaves_no_word(world: RelationWorld, tmp_path: Path) -> None:
     world.read()
     assert world.told() == [("Ana", "works_at", "Acme", None, None)]
     assert not any(it.source_id == "" for it in world.rows())
-    assert world.engine.read(lambda c: relations.evidence_of_memory(c, also))
+    assert world.ask(lambda c: relations.evidence_of_memory(c, also))
     world.engine.close()
     stored = bytes_of(tmp_path)
     assert b"quinquereme" not in stored
@@ -213,12 +213,12 @@ def test_a_value_of_a_purged_memory_goes_in_any_case_of_letters(world: RelationW
     first = world.remember("Ana prefers ÄTHER tea")
     world.read()
     world.purge(first)
-    assert world.engine.read(lambda c: relations.relationships(c)) == []
+    assert world.ask(lambda c: relations.relationships(c)) == []
 
 
 def test_a_store_of_another_program_is_read_from_its_rows(world: RelationWorld) -> None:
     it = world.remember("Ana uses Vim", days_ago=30)
-    world.engine.read(lambda c: c.run("DELETE FROM memory_operations"))
+    world.ask(lambda c: c.run("DELETE FROM memory_operations"))
     world.read()
     [row] = world.rows()
     assert row.created_at == format_us(world.us - 30 * DAY_US)
