@@ -121,7 +121,7 @@ def not_asked(older: Insight, newer: Insight) -> str | None:
         return "they are for different readers"
     if not _same_category(older, newer):
         return "they are of different categories"
-    if _since(newer) <= _since(older):
+    if said_at(newer) <= said_at(older):
         return "neither is newer"
     return "they tell of different days" if dated_apart(older, newer) else None
 

@@ -76,7 +76,7 @@ def test_rows_of_one_name_become_one(old: Path) -> None:
         ("s2", "p1"),
         ("s2", "r"),
         ("r", "s2"),
-    ]  # migration 13 keeps relations as statements
+    ]  # migration 14 keeps relations as statements
     assert db.rows("SELECT entity_id, version, text FROM core_summaries ORDER BY id") == [
         ("s2", 1, "s1 1"),
         ("s2", 2, "s1 2"),
