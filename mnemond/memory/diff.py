@@ -37,6 +37,7 @@ from mnemond.text.tokens import tokens
 MEASURED: Final = {
     "minilm_static_256_int8": math.inf,
     "minilm_l6_v2_int8": math.inf,
+    "multilingual_e5_small_q4": math.inf,
 }
 """Cosines, on the model's own scale, above which no contradiction was measured (docs/decisions/0006); neither of the
 built-in models has one.
@@ -44,6 +45,7 @@ built-in models has one.
 The static model adds up words without their order, and contradictions are more alike to it (median .96) than
 paraphrases (.90). The transformer gives contradictions up to .97, its own figure for a pair moves by up to .05 with
 the texts it is computed beside, and where it does not know the characters different texts have a cosine of 1.
+The multilingual one was not measured; its unrelated texts have .84, so it has no say either.
 """
 
 

@@ -9,7 +9,6 @@ ever removed by an answer (docs/decisions/0051).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
@@ -31,10 +30,9 @@ from mnemond.store.operations import Proposal, View
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue
 from mnemond.text.entities import canonical_name, extract
-from mnemond.text.hypothetical import MAX_QUERY, TriggerType, hypothetical_queries, trigger_text
+from mnemond.text.hypothetical import TriggerType, begins_question, hypothetical_queries, trigger_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.quality import only_questions, substance
-from mnemond.text.resources import on_first_use, one_of, read, regex
 from mnemond.text.similarity import normalised
 
 COUNTS: Final = "gates"
@@ -395,7 +393,7 @@ def no_question(text: str, content: str) -> str | None:
     """Return why a text is no question that `content` answers; None if it is."""
     if why := unfit(text, MAX_WORDED):
         return why
-    if not only_questions(text) or not _BEGINS.match(text.replace("’", "'")) or text.count("?") + text.count("？") > 1:
+    if not only_questions(text) or not begins_question(text) or text.count("?") + text.count("？") > 1:
         return "no question"
     return _not_about(text, content, ABOUT)
 
@@ -417,24 +415,6 @@ def _not_about(text: str, content: str, share: float) -> str | None:
         return "name not said"
     said, shared = stems([text]), stems([text]) & stems([content])
     return None if shared and len(shared) >= share * len(said) else "not about it"
-
-
-class _QuestionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """data/question_words.toml"""
-
-    openings: tuple[str, ...]
-    prepositions: tuple[str, ...]
-    chinese: tuple[str, ...]
-
-
-_words: Final = on_first_use(lambda: read("question_words", _QuestionWords))
-_BEGINS: Final = regex(
-    lambda: (
-        rf"(?:(?:{one_of(_words().prepositions)})\s+)?(?:{one_of(_words().openings)})\b"
-        rf"|(?=.{{0,{MAX_QUERY}}}?(?:{one_of(_words().chinese)}))"
-    ),
-    re.IGNORECASE,
-)
 
 
 # ---------------------------------------------------------------- the change

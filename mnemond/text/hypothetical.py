@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from mnemond.text.cues import Reading, reading
-from mnemond.text.resources import regex
+from mnemond.text.resources import on_first_use, one_of, read, regex
 
 # ---------------------------------------------------------------- first clauses
 
@@ -266,3 +266,29 @@ def parse_queries(reply: str, most: int = MAX_QUERIES) -> tuple[str, ...]:
         if question and len(questions) < most:
             questions.setdefault(question.casefold(), question)
     return tuple(questions.values())
+
+
+# ---------------------------------------------------------------- questions that others made
+
+
+class _QuestionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/question_words.toml"""
+
+    openings: tuple[str, ...]
+    prepositions: tuple[str, ...]
+    chinese: tuple[str, ...]
+
+
+_words = on_first_use(lambda: read("question_words", _QuestionWords))
+_BEGINS = regex(
+    lambda: (
+        rf"(?:(?:{one_of(_words().prepositions)})\s+)?(?:{one_of(_words().openings)})\b"
+        rf"|(?=.{{0,{MAX_QUERY}}}?(?:{one_of(_words().chinese)}))"
+    ),
+    re.IGNORECASE,
+)
+
+
+def begins_question(text: str) -> bool:
+    """Return True if a text begins as a question does, in English, German or Chinese."""
+    return _BEGINS.match(text.replace("’", "'")) is not None

@@ -37,8 +37,9 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "rolling_summary", "resolve", "slow_path", "decay_refresh", "expire", "prune", "graph_metrics",
-    "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
+    "extract", "rolling_summary", "resolve", "slow_path", "relations", "decay_refresh", "expire", "prune",
+    "graph_metrics", "consolidate", "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum",
+    "backup",
 ]  # fmt: skip
 
 
@@ -209,7 +210,15 @@ def test_intervals_are_those_of_the_configuration() -> None:
     def intervals(lifecycle: LifecycleSettings) -> dict[str, float]:
         config = Config(lifecycle=lifecycle)
         jobs = (
-            *jobs_of(config, lambda name: config, copy, unread, unread, unread, GateDeps(unread, unread)),
+            *jobs_of(
+                config,
+                lambda name: config,
+                copy,
+                unread,
+                ResolveDeps(unread, unread, unread),
+                unread,
+                GateDeps(unread, unread),
+            ),
             *looks_of(config, Examiner()),
         )
         return {job.name: job.interval_s for job in jobs}

@@ -133,6 +133,12 @@ DIGESTS: list[tuple[str, dict[str, object], str]] = [
     ("supersede", {"old_id": "abcdef", "new_id": "bcdefg"}, "c1d02ae7b2aed5e9718cc926d3353943"),
     ("merge", {"id": "abcdef", "other_id": "bcdefg", "content": "tea"}, "543126930d5762744d19b54715f39bf2"),
     ("cues.apply", {"memories": [{"id": "abcdef", "cues": ["tea"]}]}, "b38abd353e088e3c92a8da99c828c4ee"),
+    (
+        "relations.add",
+        {"source": "Ana", "type": "works_at", "target": "Acme", "since": "2024"},
+        "cff0f91ef0d0bb5c94602e8727943f7e",
+    ),
+    ("relations.close", {"source": "Ana", "type": "works_at"}, "2a36ca9821206159fe68c2b68eaad810"),
     ("resolve", {"id": 1, "resolution": "COEXIST"}, "a34fb2fe20bd20bdb595371e8d467d5a"),
     ("restore", {"id": "abcdef", "force": True}, "f356b1200d5ab3419241440a2b17dd0b"),
     ("undo", {"operation": "abcdef"}, "9b444c5167147c7a9d076a83e38c8475"),

@@ -73,7 +73,8 @@ async def test_what_is_unused_is_given_back(
         assert (await over.attendant.run("vacuum", dry_run=True)).changed == before.bytes
         assert await over.attendant.run("vacuum") == Done("done", before.bytes, HELD)
         after = await over.store.read(storage._measure)
-        assert (after.unused, after.bytes) == (0, before.bytes - before.unused)
+        assert after.unused == 0
+        assert after.bytes <= before.bytes - before.unused
         assert not kept_as(over.path).exists()
         await over.mirrored()
 

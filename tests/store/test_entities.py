@@ -103,7 +103,7 @@ def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None
     "sql",
     [
         "INSERT INTO entity_aliases(alias, entity_id) VALUES('r', ?1)",
-        "INSERT INTO relationships(id, source_id, target_id, type, strength, created_at) VALUES(1, ?1, ?1, 2, 1, 3)",
+        "INSERT INTO relationships(id, first_id, source_id, value, type, strength, created_at) VALUES(1, 1, ?1, 2, 3, 1, 4)",  # noqa: E501
         "UPDATE entities SET entity_type = 'user' WHERE id = ?1",
     ],
 )

@@ -234,8 +234,9 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
         it.run("UPDATE entities SET core_summary = 'Xyzzyplugh' WHERE id = ?", (kafka,))
         it.run("INSERT INTO core_summaries(entity_id, version, text, node_ids, generator, created_at)"
                " VALUES(?, 1, 'Xyzzyplugh', ?, 'x', 'x')", (kafka, f'["{one}"]'))  # fmt: skip
-        it.run("INSERT INTO relationships(id, source_id, target_id, type, strength, memory_id, created_at)"
-               " VALUES('r', ?, ?, 'Xyzzyplugh', 1, ?, 'x')", (kafka, redis, one))  # fmt: skip
+        it.run("INSERT INTO relationship_evidence(source_id, target_id, type, kind, at, strength, memory_id, quote,"
+               " origin, op_id, created_at) VALUES(?, ?, 'uses', 'seen', 'x', 1, ?, 'Xyzzyplugh', 'host', 'o', 'x')",
+               (kafka, redis, one))  # fmt: skip
         for table in ("pending_reviews", "jobs"):
             when = "created_at" if table == "pending_reviews" else "run_after"
             it.run(f"INSERT INTO {table}(kind, payload, {when}) VALUES('conflict', ?, 'x')",

@@ -111,8 +111,15 @@ def test_every_row_is_kept(old: Path) -> None:
     assert len(before["edges"]) == 4 * len(before["insights"])
     opened = open_at(old)
     db = opened.connection
-    assert everything(old) == {
+    kept = everything(old)
+    evidence = db.rows("SELECT memory_id, source_id, target_id, type FROM relationship_evidence")
+    assert sorted(evidence) == sorted((row[5], *row[1:4]) for row in before["relationships"])
+    del kept["relationship_evidence"]
+    assert kept == {
         **before,
+        "relationships": [],
+        "entity_links": [],
+        "knowledge_operations": [],
         "exchanges": [],
         "recalls": [],
         "showings": [],

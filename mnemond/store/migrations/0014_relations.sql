@@ -46,12 +46,12 @@ INSERT INTO relationship_evidence(
   source_id, type, target_id, kind, at, strength, memory_id, origin, op_id, created_at
 )
 SELECT source_id, type, target_id, CASE WHEN valid_from IS NULL THEN 'seen' ELSE 'start' END,
-  coalesce(valid_from, created_at), strength, memory_id, 'host', 'migration-13', created_at FROM relationships;
+  coalesce(valid_from, created_at), strength, memory_id, 'host', 'migration-14', created_at FROM relationships;
 INSERT INTO relationship_evidence(
   source_id, type, target_id, kind, at, strength, memory_id, origin, op_id, created_at
 )
 SELECT source_id, type, target_id, CASE WHEN valid_from IS NULL THEN 'until' ELSE 'end' END, invalid_at, strength,
-  memory_id, 'host', 'migration-13', created_at FROM relationships WHERE invalid_at IS NOT NULL;
+  memory_id, 'host', 'migration-14', created_at FROM relationships WHERE invalid_at IS NOT NULL;
 DROP TABLE relationships;
 ALTER TABLE relationships_in_time RENAME TO relationships;
 CREATE UNIQUE INDEX relationships_active ON relationships(
