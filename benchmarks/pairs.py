@@ -1,10 +1,9 @@
 """Decisions for pairs of sentences whose relation is known: repetition, refinement, contradiction or neither.
 
-    python -m benchmarks.pairs --data DIR/pairs.jsonl [--embedder NAME …] [--literal] [--resolver]
+    python -m benchmarks.pairs --data DIR/pairs.jsonl [--embedder NAME …] [--literal]
 
 For words alone and for each embedder: how many of each group get which action, the cosines of each group, and every
-pair that should not have got what it got. `--resolver`: instead what the resolver does about each group by rules, what
-it asks about, and how many pairs labelled neutral are superseded.
+pair that should not have got what it got. `benchmarks.resolver` says what the resolver makes of them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from benchmarks.report import Cell, percentile, say, table
 from mnemond.embed import registry
 from mnemond.embed.calibration import unrelated_pairs
 from mnemond.memory.diff import LITERAL, SAFEGUARDS, Side, Verdict
-from mnemond.memory.resolver import acted_on, resolution_of
 from mnemond.model.changes import Vector
 from mnemond.text.similarity import token_set
 
@@ -110,48 +108,6 @@ def actions(results: Sequence[Judged]) -> list[list[Cell]]:
     ]
 
 
-RESOLUTIONS = ("DUPLICATE", "SUPERSEDE", "COEXIST")
-ASKED = ("asked: SUPERSEDE", "asked: others")
-"""Beside COEXIST: pairs that wait as a review, as a contradiction by rules, or otherwise where something answers."""
-
-LABELLED_NEUTRAL = (NEUTRAL, REFINEMENT)
-"""Groups of the label "neutral": neither sentence may be retired for the other, except where it holds all of it."""
-
-
-def resolutions(results: Sequence[Judged]) -> list[list[Cell]]:
-    """A row for each group: how many pairs the rules resolve in which way, and how many of COEXIST are asked about."""
-    rows: list[list[Cell]] = []
-    for group in GROUPS:
-        verdicts = [result.verdict for result in results if result.pair.group == group]
-        if not verdicts:
-            continue
-        done = Counter(str(acted_on(verdict)) for verdict in verdicts)
-        kept = [verdict for verdict in verdicts if acted_on(verdict) == "COEXIST"]
-        against = sum(verdict.contradicts for verdict in kept)
-        others = sum(resolution_of(verdict) != "COEXIST" for verdict in kept) - against
-        rows.append([group, len(verdicts), *(done[each] for each in RESOLUTIONS), against, others])
-    return rows
-
-
-def superseded(results: Sequence[Judged]) -> tuple[int, int]:
-    """Pairs labelled neutral of which the older is superseded, and all of them."""
-    neutral = [result.verdict for result in results if result.pair.group in LABELLED_NEUTRAL]
-    return sum(acted_on(verdict) == "SUPERSEDE" for verdict in neutral), len(neutral)
-
-
-def resolver_report(path: DiffPath, results: Sequence[Judged]) -> None:
-    """The confusion matrix of the resolver by rules."""
-    say(table(f"resolver: {path.name}", ("", "pairs", *RESOLUTIONS, *ASKED), resolutions(results)))
-    wrong, many = superseded(results)
-    share = wrong / many if many else 0.0
-    say(f"labelled neutral and superseded: {wrong} of {many} ({share:.2%}), of which the newer holds the older:"
-        f" {_absorbed(results)}")  # fmt: skip
-
-
-def _absorbed(results: Sequence[Judged]) -> int:
-    return sum(result.verdict.action == "UPDATE" and result.pair.group == REFINEMENT for result in results)
-
-
 def cosines(results: Sequence[Judged]) -> list[list[Cell]]:
     """A row for each group: percentiles of its cosines, and how well they tell entailment from it (area under the
     curve); nothing when there are no vectors."""
@@ -209,12 +165,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="pairs.jsonl")
     parser.add_argument("--embedder", nargs="*", default=list(registry.NAMES), choices=registry.NAMES)
     parser.add_argument("--literal", action="store_true", help="the decision table to the letter")
-    parser.add_argument("--resolver", action="store_true", help="the resolver by rules")
     options = parser.parse_args(argv)
     pairs = load_pairs(options.data)
     sides = {text: prepared(text) for pair in pairs for text in (pair.old, pair.new)}
     for path in paths(options.embedder, LITERAL if options.literal else SAFEGUARDS):
-        (resolver_report if options.resolver else report)(path, judged(path, pairs, sides))
+        report(path, judged(path, pairs, sides))
     return 0
 
 

@@ -21,13 +21,16 @@ from mnemond.memory.diff_rules import (
     OTHER_DAY,
     is_part,
     limits,
+    narrower,
     other_occasion,
     other_subject,
     plain_words,
+    reports,
     says_otherwise,
 )
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, REPLACES
 from mnemond.text.contrast import change_cues, numbers, polarity
+from mnemond.text.frames import frames
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
 
@@ -403,6 +406,10 @@ def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
     plain = not pair.announced and not pair.heard
     if plain and named and renamed and named.isdisjoint(renamed):
         return "they name different things"
+    if plain and reports(new_words, words):
+        return "the new text tells that it was said"
+    if plain and any(narrower(pair.old.text, pair.new.text, frame.verb_raw) for frame in frames(pair.old.text)[:1]):
+        return "the new text says it of a part"
     return other_subject(words, new_words) or (says_otherwise(words, new_words) if plain else "")
 
 

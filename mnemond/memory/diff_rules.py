@@ -7,6 +7,7 @@ reports to Bob" and "Bob reports to Alice", `x == y` and `x != y`. With such a d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -126,7 +127,54 @@ def says_otherwise(old: Sequence[str], new: Sequence[str]) -> str:
             return "a word is exchanged that says something else"
         if gone and not come and not RESTRICTING.isdisjoint(gone):
             return "what restricts the old text is gone"
+        if come and not gone and _displaces(come):
+            return "a word has another role"
     return "words change places" if _moved(changes) else ""
+
+
+_REPORTING: Final = frozenset({
+    "said", "says", "told", "tells", "claims", "claimed", "thinks", "thought", "believes", "believed", "reported",
+    "according", "sagte", "sagt", "meint", "meinte", "behauptet", "behauptete", "glaubt", "laut",
+    "说", "認為", "认为", "据", "称",
+})  # fmt: skip
+"""Words by which a text tells what was said, and does not say it."""
+
+
+_ADVERBS: Final = frozenset({
+    "still", "always", "usually", "often", "mostly", "generally", "typically", "normally", "currently", "really",
+    "immer", "meistens", "noch", "weiterhin", "oft", "normalerweise", "derzeit",
+})  # fmt: skip
+"""Words before a verb that belong to it."""
+
+
+def reports(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Return True if `new` tells that it was said what `old` says."""
+    return not _REPORTING.isdisjoint(new) and _REPORTING.isdisjoint(old)
+
+
+def narrower(old: str, new: str, verb: str) -> bool:
+    """Return True if `new` says of a part, or of another thing, what `old` says: the words before the verb are the same
+    and others beside them. "Production deploys need approval", after "deploys need approval". A number is no such
+    word ("Postgres 16"), nor a name behind another ("Ana Costa"), nor what a comma sets apart."""
+    if not verb:
+        return False
+    pattern = rf"(?<![\w'-]){re.escape(verb)}(?![\w'-])"
+    one, other = (re.split(pattern, text, maxsplit=1, flags=re.IGNORECASE) for text in (old, new))
+    if len(one) == 1 or len(other) == 1 or "," in other[0]:
+        return False
+    before, now_before = plain_words(one[0]), plain_words(other[0])
+    if not before or not set(before) <= set(now_before):
+        return False
+    named = {fold(word) for word in other[0].split()[1:] if word[:1].isupper()}
+    aside = named.union(before, lists().weak, lists().classes, _ADVERBS)
+    added = [word for word in now_before if word not in aside and _stem(word) not in aside]
+    return any(word.isalpha() and _is_content(word) for word in added)
+
+
+def _displaces(come: Sequence[str]) -> bool:
+    """Return True if added words put what follows them behind a preposition, and another word in its place: "cutting
+    the tape on the box", after "cutting the box"."""
+    return len(come) > 1 and come[-1] in lists().prepositions and _is_content(come[-2])
 
 
 def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:

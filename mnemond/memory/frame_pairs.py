@@ -6,6 +6,9 @@ same words, or has another amount; another value without a word of change contra
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from mnemond.memory.frame_sides import (
     DAYPARTS,
     MAX_VALUE,
@@ -75,6 +78,7 @@ from mnemond.text.frame_lists import (
 )
 from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame
+from mnemond.text.resources import regex
 
 
 def related(old: Frame, new: Frame) -> Verdict:
@@ -124,6 +128,12 @@ def _read(pair: _Pair) -> tuple[Verdict, Reading]:
     return pair.other_subject() or pair.valued(), "valued"
 
 
+_DIFFERENCE: Final = regex(
+    r"\s{1,4}(?:(?:by|more than|over|about|nearly|almost|some|another)\s{1,4}){0,3}\d", re.IGNORECASE
+)
+"""Words behind a verb of change that say by how much."""
+
+
 class _Pair(Topic):
     """Two frames: what the newer one says of the values of the older one."""
 
@@ -137,6 +147,8 @@ class _Pair(Topic):
         special = {unit.key for unit in new.gone if unit.kind in (*NAMES, *AMOUNTS)}
         if self._ends_another(matched, gone, value):
             return SUBJECT
+        if matched and matched <= value <= keys_of(value_units(new)):
+            return None  # what it ends is something else: it says the same of the value as the older clause
         if not matched or len(matched) * 2 < len(gone) or (special and not special & known):
             return None
         ended = subject_keys(old)
@@ -218,6 +230,8 @@ class _Pair(Topic):
         names = {f"number:{label.rpartition(' ')[2]}" for label in old.labels ^ new.labels}
         if old.labels & new.labels and not names.isdisjoint(unit.key for unit in (*one, *other)):
             return NUMBERED
+        if new.relation == CHANGE and self._is_difference():
+            return (CONTRADICTS, "the numbers differ") if old.relation == BE else QUALIFIER
         spent = frozenset(unit.key for unit in (*one, *other))
         if one[0].kind in TIMES:
             spent |= DAYPARTS
@@ -239,6 +253,12 @@ class _Pair(Topic):
         if len(old.segments) > 1 or len(new.segments) > 1:
             return QUALIFIER
         return CONTRADICTS, "the times differ"
+
+    def _is_difference(self) -> bool:
+        """Return True if the amount of a change is by how much, and not the new value: the index dropped 33.90."""
+        behind = self.new.text.partition(self.new.verb_raw)[2] if self.new.verb_raw else ""
+        alone = all(role in ("", "by") for role, unit in self.new_values if unit.kind in AMOUNTS)
+        return alone and self.new.text.isascii() and _DIFFERENCE.match(behind) is not None
 
     def _same_attribute(self) -> bool:
         """Return True if what is measured may be the same: a word is shared, and neither verb is another one."""

@@ -31,7 +31,7 @@ from mnemond.memory.frame_sides import (
     without,
     words_said,
 )
-from mnemond.text.frame_lists import CADENCE, CLOCK, HAN, ORGANISATION, OTHER, PLACE, PRONOUN, lists
+from mnemond.text.frame_lists import CADENCE, CHANGE, CLOCK, HAN, ORGANISATION, OTHER, PLACE, PRONOUN, lists
 from mnemond.text.frame_words import Unit
 from mnemond.text.frames import Frame
 
@@ -53,6 +53,9 @@ ATTRIBUTE: Final[Verdict] = (ANOTHER, "they are about different attributes")
 OTHER_TIMES: Final[Verdict] = (ANOTHER, "they tell of different times")
 CHANGED: Final[Verdict] = (REPLACES, "the new text says that it changed")
 OTHER_VALUE: Final[Verdict] = (CONTRADICTS, "they give different values")
+
+
+_WITHOUT: Final = ("without", "ohne")
 
 
 class Topic:
@@ -211,14 +214,17 @@ class Topic:
         both = len(one & other)
         if not one or not other or not both:
             return (CONTRADICTS, said) if self._of_kin() else (NOTHING, "")
+        changes = self.new.changes and not (self.new.denies and self.new.relation == CHANGE)  # "is not dropped"
+        if self._restricted():
+            return QUALIFIER
         if one == other and self._one_relation() and may_be_one(pronouns_of(self.old), pronouns_of(self.new)):
             return REPLACES, said
         if self._limited():
             return NOTHING, ""
         share = both / min(len(one), len(other))
         if share == 1.0 and not (self.lacked or self.added):
-            return (REPLACES if self.new.changes else CONTRADICTS), said
-        if self.new.changes and both > 1 and share > TAKEN_BACK_SHARE and not self._template():
+            return (REPLACES if changes else CONTRADICTS), said
+        if changes and both > 1 and share > TAKEN_BACK_SHARE and not self._template():
             return REPLACES, said
         if self._apart():
             return QUALIFIER
@@ -227,6 +233,13 @@ class Topic:
     def _one_relation(self) -> bool:
         relations = {self.old.relation, self.new.relation}
         return len(relations) == 1 or "" in relations
+
+    def _restricted(self) -> bool:
+        """Return True if the denial only says which things a clause is about: deploys without a review, and those with
+        one."""
+        denial = self.old if self.old.denies else self.new
+        before = denial.text.partition(denial.verb_raw)[0] if denial.verb_raw else ""
+        return any(word in _WITHOUT for word in before.casefold().split())
 
     def _limited(self) -> bool:
         """Return True if a denial is limited to a case of which the other clause does not speak."""

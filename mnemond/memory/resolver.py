@@ -80,14 +80,14 @@ def _asked(old: Insight, new: Insight, verdict: Verdict, *, asking: bool) -> Ope
     suggestion = resolution_of(verdict)
     if old.scope != new.scope or suggestion == "COEXIST":
         return None
-    if not verdict.contradicts and not (asking and _may_be_one(old, new)):
+    if not verdict.contradicts and not (asking and may_be_one(old, new)):
         return None
     kind: ReviewKind = "conflict" if suggestion == "SUPERSEDE" else "merge"
     older, newer = sorted((old, new), key=said_at)
     return OpenReview(kind, older.id, newer.id, suggestion, round(verdict.similarity, 6), verdict.reason)
 
 
-def _may_be_one(old: Insight, new: Insight) -> bool:
+def may_be_one(old: Insight, new: Insight) -> bool:
     """Return True if two memories name the same thing and each says something that the other does not."""
     shared = {canonical_name(name) for name in old.entities} & {canonical_name(name) for name in new.entities}
     mine, theirs = token_set(new.content), token_set(old.content)

@@ -97,13 +97,6 @@ def test_the_report_on_pairs(pair_file: Path, capsys: pytest.CaptureFixture[str]
     assert f"cosines: {STATIC}" in out
 
 
-def test_the_resolver_by_rules(pair_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert pairs.main(["--data", str(pair_file), "--embedder", "--resolver"]) == 0
-    shown = capsys.readouterr().out
-    assert "resolver: words alone" in shown
-    assert "labelled neutral and superseded: 0 of 2 (0.00%), of which the newer holds the older: 0" in shown
-
-
 def test_an_embedder_that_cannot_be_loaded_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

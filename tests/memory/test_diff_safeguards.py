@@ -42,6 +42,51 @@ def test_the_same_words_may_say_something_else(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        # a denied change announces none, and another verb denies something else
+        ("A mason is putting sand in a bucket", "The sand is not being dropped into a bucket"),
+        ("Ana is putting the keys in the safe", "The keys are not being moved to the safe"),
+        # "without" before the verb says of which things it is said
+        ("Parcels with a label are sent to the depot", "Parcels without a label are sent to the depot"),
+        ("Jobs with a deadline run at night", "Jobs without a deadline run at night"),
+        # what ends is another thing, since the new text says the same of the old one
+        (
+            "The board supported the repair of wooden and stone bridges",
+            "The board didn't support wooden tunnels but backed the repair of wooden and stone bridges",
+        ),
+        # by how much it changed is not what it is now
+        ("The Baltic index is 1,650", "The Baltic index dropped 33.90"),
+        ("The price of the ticket is 40 euros", "The price of the ticket dropped 5 euros"),
+        ("The queue length is 400", "The queue length dropped by more than 20"),
+        # an added word takes the place of the object
+        ("Ana is painting the fence", "Ana is painting the gate in the fence"),
+        ("Ben cleans the oven", "Ben cleans the tray of the oven"),
+        # it is said of a part, or only told
+        ("Cyclists wear a helmet", "Young cyclists wear a helmet"),
+        ("The gateway keeps no logs", "Bob said the gateway keeps no logs"),
+        ("The gateway keeps no logs", '"The gateway keeps no logs," the auditor claimed'),
+    ],
+)
+def test_what_only_resembles_the_old_text_does_not_replace_it(old: str, new: str) -> None:
+    assert judged(old, new).action == "ADD"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        ("Ana lives in Lisbon", "Ana Costa lives in Lisbon near the harbour", "UPDATE"),
+        ("Postgres runs on db-3", "Postgres 16 runs on db-3", "UPDATE"),
+        ("The limit is 50 MB", "The limit dropped to 20 MB", "CONFLICT"),
+        ("Deploys go out on Tuesdays", "The deploys usually go out on Tuesdays", "UPDATE"),
+        ("The job runs without a lock", "The job does not run without a lock any more", "CONFLICT"),
+    ],
+)
+def test_what_says_it_anew_still_replaces_it(old: str, new: str, action: str) -> None:
+    assert judged(old, new).action == action
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         ("Alice likes tea and Bob likes coffee", "Alice likes coffee"),
         ("Thanks for the tips! I will let the dog out and have a good rest", "Let the dog out"),
     ],
