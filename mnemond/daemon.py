@@ -234,7 +234,7 @@ class Daemon:
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
                 ReviewHandlers(self.open_stores, identities),
-                KnowledgeHandlers(self.open_stores, identities),
+                KnowledgeHandlers(self.open_stores, identities, self._measure),
                 ReadHandlers(
                     self.open_stores,
                     monotonic_s,
@@ -310,6 +310,9 @@ class Daemon:
 
     def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
         return self._dispatcher.invoke(name, params, call)
+
+    async def _measure(self, store: str) -> object:
+        return await self.scheduler.of(store).run("graph_metrics")
 
     def _boundary(self) -> Boundary:
         return self._dispatcher.boundary()

@@ -1,18 +1,32 @@
-"""Methods about what memories have in common: consolidate."""
+"""Methods about what memories have in common: consolidate, communities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import trio
 
-from mnemond.api.requests import Identities
+from mnemond.api.requests import Identities, scope_of
 from mnemond.api.store_access import OpenStores
-from mnemond.api.types_knowledge import ClusterMember, ConsolidateParams, ConsolidateResult, MemoryCluster
+from mnemond.api.types_knowledge import (
+    ClusterMember,
+    CommunitiesParams,
+    CommunitiesResult,
+    Community,
+    CommunityMemory,
+    ConsolidateParams,
+    ConsolidateResult,
+    MemoryCluster,
+)
 from mnemond.jobs.consolidate import ask, searched
+from mnemond.jobs.retention import metrics_of
 from mnemond.memory.consolidation import Cluster, Pairs, Plan, pair_of, preview, proposals
+from mnemond.memory.retention import visible_rows
+from mnemond.memory.topics import EXAMPLES, Topic, topics
 from mnemond.store import reviews
+from mnemond.store.edges import Metric
+from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call, handles
 
 T = TypeVar("T")
@@ -25,11 +39,15 @@ DIGITS = 6
 
 
 class KnowledgeHandlers:
-    """consolidate."""
+    """consolidate, communities."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+    def __init__(
+        self, open_stores: OpenStores, identities: Identities, measure: Callable[[str], Awaitable[object]]
+    ) -> None:
+        """`measure` runs the job `graph_metrics` on a store, by its name."""
         self._open_stores = open_stores
         self._identities = identities
+        self._measure = measure
         self._threads = trio.CapacityLimiter(THREADS)
 
     async def _think(self, function: Callable[..., T], *arguments: object) -> T:
@@ -58,6 +76,42 @@ class KnowledgeHandlers:
                 dry_run=params.dry_run,
             )
         )
+
+    @handles("communities", in_task=True)
+    async def communities(self, call: Call, params: CommunitiesParams) -> CommunitiesResult:
+        """Return the stored communities with their labels, found anew on request, or if there are none. Raises
+        MnemonError."""
+        warm = await self._open_stores.use(params.store)
+        metrics = [] if params.refresh else await metrics_of(warm.store)
+        if not metrics:
+            await self._measure(warm.store.name)
+            metrics = await metrics_of(warm.store)
+        return warm.marked(await self._think(_described, warm.store, metrics, params))
+
+
+def _described(store: Store, metrics: list[Metric], params: CommunitiesParams) -> CommunitiesResult:
+    """Takes some microseconds for each memory: for a thread."""
+    snapshot = store.snapshot
+    rows = frozenset(visible_rows(snapshot, scope_of(params)))
+    found = topics(snapshot, metrics, rows)
+    live = sum(1 for row in rows if snapshot.row_of(snapshot.insight(row).id) == row)
+    return CommunitiesResult(
+        store=store.name,
+        communities=[_community(each) for each in found[: params.limit]],
+        total=len(found),
+        outside=live - sum(len(each.members) for each in found),
+    )
+
+
+def _community(it: Topic) -> Community:
+    return Community(
+        number=it.number,
+        label=it.label,
+        memories=len(it.members),
+        names=list(it.names),
+        terms=list(it.terms),
+        examples=[CommunityMemory(each.id, each.content) for each in it.members[:EXAMPLES]],
+    )
 
 
 def _shown(plan: Plan, known: Pairs, limit: int) -> list[MemoryCluster]:

@@ -66,6 +66,7 @@ from mnemond.recall.recall import (
     searched,
 )
 from mnemond.recall.rerank import Relevances
+from mnemond.store.edges import members_of
 from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable
 from mnemond.store.stored_rows import read_mended
@@ -439,9 +440,14 @@ class ReadHandlers:
         warm = await self._open_stores.use(params.store)
         asked = await self._projects.asked(params, warm)
         wanted = within(wanted, asked, alone=True)
+        if params.community is not None and (params.retired or wanted.historic):
+            problem = "communities are those of the memories that are active now: leave retired and as_of out"
+            raise invalid([FieldProblem("community", problem)])
         if params.retired:
             return await in_task(_retired, warm, params, wanted, asked.here)
         start = None if params.before is None else await _start_of(warm, params.before.casefold())
+        if params.community is not None:
+            return await in_task(_page_of_community, warm, params, wanted, asked.here, start)
         if not (wanted.historic or is_slow(wanted, warm.store.snapshot)):
             return _page(warm, warm.store.snapshot, params, wanted, asked.here, start)
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
@@ -588,13 +594,31 @@ async def _start_of(warm: OpenStore, named: str) -> _Start:
     return _Start(found.id, parse_rfc3339(found.created_at))
 
 
-def _page(
-    warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, here: str, start: _Start | None
+async def _page_of_community(
+    warm: OpenStore, params: ListParams, wanted: Filter, here: str, start: _Start | None
 ) -> ListResult:
+    """Return a page of the memories that were in a community when it was last looked for."""
+    ids = await warm.store.read(partial(members_of, community=params.community or 0))
+    return await trio.to_thread.run_sync(_page, warm, warm.store.snapshot, params, wanted, here, start, ids)
+
+
+def _page(
+    warm: OpenStore,
+    snapshot: Snapshot,
+    params: ListParams,
+    wanted: Filter,
+    here: str,
+    start: _Start | None,
+    among: Sequence[str] | None = None,
+) -> ListResult:
+    """Return a page of what a filter admits, of the memories in `among` alone if that is given."""
     before = None
     if start is not None:
         before = snapshot.place_of(start.id) or Place(start.created_us, AFTER_ALL)
-    page = snapshot.newest(wanted, params.limit + 1, before)
+    mask = snapshot.visible(wanted)
+    if among is not None:
+        mask = snapshot.marked(among) if mask is None else snapshot.marked(among) & mask
+    page = [snapshot.insight(row) for row in snapshot.newest_rows(mask, params.limit + 1, before).tolist()]
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
     return warm.marked(ListResult(insights=[insight_view(it, here) for it in shown], next=following))

@@ -1,4 +1,4 @@
-"""Methods about what memories have in common: consolidate. Parameters and results."""
+"""Methods about what memories have in common: consolidate, communities. Parameters and results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from mnemond.api.types_memories import DryRun
 from mnemond.model.outcomes import Result
 from mnemond.model.reviews import Resolution
-from mnemond.wire.params import Access, Limit, StoreParams, about, method
+from mnemond.wire.params import Access, Limit, ScopeParams, StoreParams, about, method
 
 # consolidate.
 
@@ -67,4 +67,46 @@ class ConsolidateResult(Result, frozen=True, kw_only=True):
 CONSOLIDATE = method(
     "consolidate", ConsolidateParams, ConsolidateResult, Access.WRITE,
     "Propose to merge memories that say nearly the same.",
+)  # fmt: skip
+
+# communities.
+
+
+class CommunitiesParams(ScopeParams, frozen=True, kw_only=True):
+    """Groups of memories that are linked among each other more than to others, as of the last run of the job
+    `graph_metrics`; the first call in a store runs it."""
+
+    limit: Annotated[Limit, about("at most so many communities, the largest first", "-n")] = 20
+    refresh: Annotated[bool, about("find them anew first")] = False
+
+
+class CommunityMemory(msgspec.Struct, frozen=True):
+    id: str
+    content: str
+
+
+class Community(msgspec.Struct, frozen=True):
+    """`number` stays as long as most of the memories do. `label`: the heaviest of its `names`, and of its `terms` where
+    there are not enough. `examples`: its most central memories."""
+
+    number: int
+    label: str
+    memories: int
+    names: list[str]
+    terms: list[str]
+    examples: list[CommunityMemory]
+
+
+class CommunitiesResult(Result, frozen=True, kw_only=True):
+    """`total`: of all communities; `outside`: active memories in none."""
+
+    store: str
+    communities: list[Community]
+    total: int
+    outside: int
+
+
+COMMUNITIES = method(
+    "communities", CommunitiesParams, CommunitiesResult, Access.READ,
+    "Show groups of memories that belong together.", positional=("limit",),
 )  # fmt: skip

@@ -332,6 +332,10 @@ class ListParams(FilterParams, frozen=True, kw_only=True):
     """Newest first; with `retired` the last to leave recall first: superseded, merged, forgotten, pruned or expired."""
 
     retired: Annotated[bool, about("those out of recall, the last to leave first")] = False
+    community: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_EXACT)] | None,
+        about("those of a community alone; `mnemonctl communities` shows their numbers", metavar="N"),
+    ] = None
     limit: Annotated[Limit, about("memories a page", "-n")] = 20
     before: Annotated[
         Name | None,

@@ -1,11 +1,11 @@
-"""`mnemonctl consolidate`."""
+"""`mnemonctl consolidate` and `communities`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from mnemond.api import types_knowledge
-from mnemond.api.types_knowledge import ClusterMember, ConsolidateResult, MemoryCluster
+from mnemond.api.types_knowledge import ClusterMember, CommunitiesResult, Community, ConsolidateResult, MemoryCluster
 from mnemond.cli.output import MAX_SAID, Style, body, lines, one_line, short_id, shorten
 from mnemond.cli.parser import Command, Group
 from mnemond.wire.params import plural
@@ -53,4 +53,40 @@ CONSOLIDATE = Command(
         "The daemon searches once a day by itself; consolidation.auto_merge = true merges without a question.",
     ),
     render=_consolidated,
+)
+
+
+def _communities(result: CommunitiesResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*(str(each.number) for each in result.communities))
+    store = f'store "{one_line(result.store)}"'
+    if not result.communities:
+        return lines(f"No memories of {store} belong together: they have no links, or were just stored")
+    unshown = result.total - len(result.communities)
+    outside = f"; {plural(result.outside, 'memory')} in none" if result.outside else ""
+    return lines(
+        style.strong(f"{plural(result.total, 'community')} in {store}{outside}"),
+        *(line for each in result.communities for line in _community(each, style)),
+        f"and {unshown:,} more, see --limit" if unshown else None,
+        style.faint("their memories: mnemonctl list --community N"),
+    )
+
+
+def _community(it: Community, style: Style) -> Iterator[str]:
+    label = one_line(it.label) or "no name or word in common"
+    yield f"{style.strong(str(it.number))}  {label}  ({plural(it.memories, 'memory')})"
+    for each in it.examples:
+        yield body(one_line(f"{short_id(each.id)}  {shorten(each.content, MAX_SAID)}"), style, "  ")
+
+
+COMMUNITIES = Command(
+    "communities",
+    Group.LOOK,
+    ("mnemonctl communities", "mnemonctl communities --limit 5 --json", "mnemonctl list --community 3"),
+    method=types_knowledge.COMMUNITIES,
+    details=(
+        "Memories that are linked among each other more than to others, with what they name most.",
+        "Found once a day; --refresh finds them now. Each shows its most central memories.",
+    ),
+    render=_communities,
 )

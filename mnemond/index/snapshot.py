@@ -127,6 +127,12 @@ class Snapshot:
         alive = self.parts.corpus.alive
         return np.ones(self.rows, dtype=np.bool_) if alive is None else alive != 0
 
+    def marked(self, insight_ids: Iterable[str]) -> Mask:
+        """Mark the live rows of these memories, shape (rows,)."""
+        mask: Mask = np.zeros(self.rows, dtype=np.bool_)
+        mask[[row for each in insight_ids if (row := self.row_of(each)) is not None]] = True
+        return mask
+
     def live_among(self, rows: Rows) -> int:
         alive = self.parts.corpus.alive
         return len(rows) if alive is None else int(np.count_nonzero(alive[rows]))

@@ -7,7 +7,7 @@ more of them than a run of a model that answers reviews.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -16,10 +16,10 @@ import msgspec
 from mnemond.embed.calibration import scaled
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import Done, Work
+from mnemond.jobs.job import Done, Think, Work, in_steps
 from mnemond.jobs.resolve import embedded
 from mnemond.memory.alike import Limits
-from mnemond.memory.consolidation import Pairs, Plan, Search, pair_of, proposals
+from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
 from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
 from mnemond.memory.history import Find
 from mnemond.memory.resolver import Allowance
@@ -31,31 +31,16 @@ from mnemond.store.store import Store
 
 NAME: Final = "consolidate"
 
-SLICE: Final = 4
-"""Steps of a search in one stay in the thread, some 50 ms: other work of the thread waits no longer."""
-
-Think = Callable[[Callable[[Iterator[None]], bool], Iterator[None]], Awaitable[bool]]
-"""Call a function with a search in a thread."""
-
 
 async def searched(store: Store, rules: WriteRules, known: Pairs, think: Think) -> Plan:
     """Search a snapshot of a store for clusters."""
-    search = Search(store.snapshot, limits_of(store, rules), rules.diff, known)
-    steps = search.steps()
-    while await think(_some_steps, steps):
-        pass
-    return search.plan()
+    return await in_steps(planned(store.snapshot, limits_of(store, rules), rules.diff, known), think)
 
 
 def limits_of(store: Store, rules: WriteRules) -> Limits:
     """Return the limits of the settings, the cosine on the scale of the store's embedder."""
     wanted = rules.config.consolidation
     return Limits(scaled(wanted.cosine, calibration_of(store.embedder)), wanted.jaccard)
-
-
-def _some_steps(steps: Iterator[None]) -> bool:
-    """Take a few steps; return False at the end."""
-    return all(next(steps, steps) is None for _ in range(SLICE))
 
 
 async def ask(store: Store, identity: WriteContext, asked: tuple[OpenReview, ...]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar, cast
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 import trio
@@ -31,6 +31,30 @@ RESTS: Final = 3.0
 """Pause after a write, as a multiple of its duration, if the store was used meanwhile; a job then takes a quarter of
 the writer's time. Beside 500 requests a second, which take most of what one interpreter can do, a prune without rests
 took the rest and more: recalls queued up for a second and longer."""
+
+
+STEPS: Final = 4
+"""Steps of a computation in one stay in the thread, some 50 ms: other work of the thread waits no longer."""
+
+Think = Callable[..., Awaitable[Any]]
+"""Call a function with arguments in a thread."""
+
+
+async def in_steps(steps: Generator[None, None, T], think: Think) -> T:
+    """Return the value of a computation, a few steps at a time in a thread."""
+    ended: list[T] = []
+    while not ended:
+        await think(_take_steps, steps, ended)
+    return ended[0]
+
+
+def _take_steps(steps: Generator[None, None, T], ended: list[T]) -> None:
+    """Take a few steps, and note the value at the end: a StopIteration cannot leave a coroutine."""
+    try:
+        for _ in range(STEPS):
+            next(steps)
+    except StopIteration as stopped:
+        ended.append(stopped.value)
 
 
 def _never() -> float:
@@ -94,6 +118,10 @@ class Work(msgspec.Struct, frozen=True):
     async def think(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function of values in a thread."""
         return await trio.to_thread.run_sync(function, *arguments, limiter=self.threads)
+
+    async def in_steps(self, steps: Generator[None, None, T]) -> T:
+        """Return the value of a computation, a few steps at a time in a thread."""
+        return await in_steps(steps, self.think)
 
     async def note(self, done: Done) -> Done:
         """Record a run whose last change, if any, was written before. Raises MnemonError."""

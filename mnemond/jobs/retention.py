@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from mnemond.config.settings import Config, seconds
+from mnemond.index.communities import communities
 from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
@@ -29,6 +31,7 @@ from mnemond.memory.retention import (
 from mnemond.store import edges, operations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
+from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
 
 READ: Final = 2_000
@@ -39,16 +42,19 @@ WRITTEN: Final = 250
 
 
 class GraphMetrics:
-    """Store PageRank and degree of every memory, daily."""
+    """Store PageRank, degree and community of every memory, daily."""
 
     name = "graph_metrics"
-    summary = "how central every memory is, written down"
+    summary = "how central every memory is and which community it belongs to, written down"
     first_s = 0.0
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
         """Write new and changed metrics."""
-        found = await work.think(difference, work.store.snapshot, await _written(work))
+        snapshot, written = work.store.snapshot, await metrics_of(work.store)
+        before = {each.insight_id: each.community for each in written if each.community is not None}
+        groups = await work.in_steps(communities(snapshot, before))
+        found = await work.think(difference, snapshot, written, groups)
         changed = len(found.put) + len(found.remove)
         if work.dry_run:
             return work.done(changed)
@@ -68,15 +74,11 @@ class GraphMetrics:
         return await work.in_parts(some)
 
 
-async def _written(work: Work) -> list[Metric]:
+async def metrics_of(store: Store) -> list[Metric]:
+    """Return the stored metrics of all memories, by id, read a page at a time. Raises MnemonError."""
     found: list[Metric] = []
     while True:
-        after = found[-1].insight_id if found else ""
-
-        def page(connection: Connection, after: str = after) -> list[Metric]:
-            return edges.read_metrics(connection, after, READ)
-
-        rows = await work.store.read(page)
+        rows = await store.read(partial(edges.read_metrics, after=found[-1].insight_id if found else "", limit=READ))
         found += rows
         if len(rows) < READ:
             return found

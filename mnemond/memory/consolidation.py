@@ -8,7 +8,7 @@ no cluster, however much alike their words are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -84,8 +84,15 @@ class Plan(msgspec.Struct, frozen=True):
                 yield cluster, member
 
 
-class Search:
-    """One search for clusters in a snapshot, in steps. Used by one thread at a time."""
+def planned(snapshot: Snapshot, limits: Limits, rules: DiffRules, known: Pairs) -> Generator[None, None, Plan]:
+    """Search a snapshot for clusters, in steps. Takes a tenth of a millisecond a memory: not for the event loop."""
+    search = _Search(snapshot, limits, rules, known)
+    yield from search.steps()
+    return search.plan()
+
+
+class _Search:
+    """One search for clusters. Used by one thread at a time."""
 
     def __init__(self, snapshot: Snapshot, limits: Limits, rules: DiffRules, known: Pairs) -> None:
         self._snapshot = snapshot

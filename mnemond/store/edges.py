@@ -332,17 +332,20 @@ def purge_entities(connection: Connection) -> None:
 
 
 class Metric(NamedTuple):
-    """A memory's PageRank (all sum to 1), and its degree as effective importance counts it."""
+    """A memory's PageRank (all sum to 1), its degree as effective importance counts it, and the number of its
+    community, None if it is in none."""
 
     insight_id: str
     pagerank: float
     degree: int
+    community: int | None = None
 
 
 def read_metrics(connection: Connection, after: str, limit: int) -> list[Metric]:
     """Return the next `limit` rows by id, behind `after`."""
     rows = connection.rows(
-        "SELECT insight_id, pagerank, degree FROM node_metrics WHERE insight_id > ? ORDER BY insight_id LIMIT ?",
+        "SELECT insight_id, pagerank, degree, community FROM node_metrics WHERE insight_id > ?"
+        " ORDER BY insight_id LIMIT ?",
         (after, limit),
     )
     return [Metric(*row) for row in rows]
@@ -351,13 +354,18 @@ def read_metrics(connection: Connection, after: str, limit: int) -> list[Metric]
 def put_metrics(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
     """Write rows of memories that are still active."""
     connection.run_many(
-        "INSERT INTO node_metrics(insight_id, pagerank, degree, computed_at)"
-        " SELECT id, ?2, ?3, ?4 FROM insights WHERE id = ?1 AND deleted_at IS NULL"
-        " ON CONFLICT(insight_id) DO UPDATE SET"
-        " pagerank = excluded.pagerank, degree = excluded.degree, computed_at = excluded.computed_at",
+        "INSERT INTO node_metrics(insight_id, pagerank, degree, community, computed_at)"
+        " SELECT id, ?2, ?3, ?4, ?5 FROM insights WHERE id = ?1 AND deleted_at IS NULL"
+        " ON CONFLICT(insight_id) DO UPDATE SET pagerank = excluded.pagerank, degree = excluded.degree,"
+        " community = excluded.community, computed_at = excluded.computed_at",
         [(*each, now) for each in metrics],
     )
 
 
 def remove_metrics(connection: Connection, insight_ids: Sequence[str]) -> None:
     connection.run_many("DELETE FROM node_metrics WHERE insight_id = ?", [(each,) for each in insight_ids])
+
+
+def members_of(connection: Connection, community: int) -> list[str]:
+    """Return the ids of the memories of a community, as of the last run of `graph_metrics`."""
+    return connection.column("SELECT insight_id FROM node_metrics WHERE community = ?", (community,))

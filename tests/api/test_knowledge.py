@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+import trio
+
 from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.reviews import ReviewHandlers
 from mnemond.api.types_changes import ResolveParams, ReviewsParams
-from mnemond.api.types_knowledge import ConsolidateParams
-from mnemond.api.types_memories import RememberParams
+from mnemond.api.types_knowledge import CommunitiesParams, ConsolidateParams
+from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.jobs.job import Work
+from mnemond.jobs.retention import GraphMetrics
+from mnemond.model.answers import ListResult
 from tests.api.factories import CALL, Bench, bench
 
 INDEX = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven"
@@ -16,10 +23,25 @@ EACH = "The search index is rebuilt each night at 02:30 UTC by a cron job on nod
 MORE = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven; it takes long"
 
 
+class Measuring:
+    """Runs the job that finds communities; counts its runs."""
+
+    def __init__(self, over: Bench) -> None:
+        self.over = over
+        self.runs = 0
+
+    async def __call__(self, store: str) -> None:
+        warm = await self.over.open_stores.use(store)
+        identity = self.over.identities.own(store, "system:graph_metrics")
+        work = Work("graph_metrics", warm.store, identity, 0, 0, 0.0, trio.CapacityLimiter(1))
+        await GraphMetrics().run(work)
+        self.runs += 1
+
+
 async def said(over: Bench, *texts: str) -> KnowledgeHandlers:
     for text in texts:
         await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
-    return KnowledgeHandlers(over.open_stores, over.identities)
+    return KnowledgeHandlers(over.open_stores, over.identities, Measuring(over))
 
 
 async def test_clusters_are_shown_and_asked_about(tmp_path: Path) -> None:
@@ -61,3 +83,67 @@ async def test_a_contradiction_has_no_preview(tmp_path: Path) -> None:
         deciding = ReviewHandlers(over.open_stores, over.identities)
         [it] = (await deciding.reviews(CALL, ReviewsParams())).reviews
         assert (it.kind, it.preview) == ("conflict", None)
+
+
+REDIS = (
+    "Redis holds the sessions of the shop",
+    "Redis restarts every night with the shop",
+    "The shop reads Redis twice",
+)
+TEA = ("Ana drinks green tea at four", "Ana keeps green tea in the kitchen", "Green tea for Ana comes from Uji")
+
+
+async def two_topics(over: Bench) -> KnowledgeHandlers:
+    handlers = await said(over)
+    for text, entity, user in [*((each, "Redis", None) for each in REDIS), *((each, "Ana", "ana") for each in TEA)]:
+        params = RememberParams(content=text, entities=(entity,), user_id=user, no_diff=True)
+        await over.remembering.remember(CALL, params)
+    return handlers
+
+
+async def test_communities_are_found_once_and_named(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        handlers = await two_topics(over)
+        found = await handlers.communities(CALL, CommunitiesParams())
+        assert handlers._measure.runs == 1  # type: ignore[attr-defined]
+        assert (found.total, found.outside) == (2, 0)
+        assert {each.names[0]: each.memories for each in found.communities} == {"Redis": 3, "Ana": 3}
+        for each in found.communities:
+            assert each.label.startswith(each.names[0])
+            assert {it.content for it in each.examples} == set(REDIS if each.names[0] == "Redis" else TEA)
+        await handlers.communities(CALL, CommunitiesParams())
+        assert handlers._measure.runs == 1  # type: ignore[attr-defined]
+        await handlers.communities(CALL, CommunitiesParams(refresh=True))
+        assert handlers._measure.runs == 2  # type: ignore[attr-defined]
+
+
+async def test_a_user_is_shown_what_is_theirs_and_everybodys(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        handlers = await two_topics(over)
+        found = await handlers.communities(CALL, CommunitiesParams(user_id="bob", limit=1))
+        assert [each.names[0] for each in found.communities] == ["Redis"]
+        assert (found.total, found.outside) == (1, 0)
+
+
+async def test_the_memories_of_a_community_are_listed(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        handlers = await two_topics(over)
+        found = await handlers.communities(CALL, CommunitiesParams())
+        number = next(each.number for each in found.communities if each.names[0] == "Redis")
+        page = await over.reads.list(CALL, ListParams(community=number, limit=2))
+        assert isinstance(page, ListResult)
+        assert [each.content for each in page.insights] == [REDIS[2], REDIS[1]]
+        rest = await over.reads.list(CALL, ListParams(community=number, limit=2, before=page.next))
+        assert isinstance(rest, ListResult)
+        assert [each.content for each in rest.insights] == [REDIS[0]]
+        await over.changes.forget(CALL, ForgetParams(id=rest.insights[0].id))
+        left = await over.reads.list(CALL, ListParams(community=number, user_id="bob"))
+        assert isinstance(left, ListResult)
+        assert len(left.insights) == 2
+        none = await over.reads.list(CALL, ListParams(community=99))
+        assert isinstance(none, ListResult)
+        assert none.insights == []
+        for wrong in (ListParams(community=1, retired=True), ListParams(community=1, as_of="2026-01-01T00:00:00Z")):
+            with pytest.raises(MnemonError) as caught:
+                await over.reads.list(CALL, wrong)
+            assert caught.value.kind is INVALID_PARAMS

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_knowledge import ClusterMember, ConsolidateResult, MemoryCluster
+from mnemond.api.types_knowledge import (
+    ClusterMember,
+    CommunitiesResult,
+    Community,
+    CommunityMemory,
+    ConsolidateResult,
+    MemoryCluster,
+)
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -22,9 +29,25 @@ CONSOLIDATED = ConsolidateResult(
     store="default", clusters=[CLUSTER], found=2, pairs=3, proposed=1, refused=1, apart=4, dry_run=False
 )
 
-KNOWLEDGE_RESULTS: dict[str, object] = {"consolidate": CONSOLIDATED}
+GROUPED = CommunitiesResult(
+    store="default", total=3, outside=1,
+    communities=[
+        Community(2, "Redis, shop", 12, ["Redis"], ["shop"], [CommunityMemory(ID, "Redis holds the sessions")]),
+        Community(1, "", 2, [], [], []),
+    ],
+)  # fmt: skip
+
+KNOWLEDGE_RESULTS: dict[str, object] = {"consolidate": CONSOLIDATED, "communities": GROUPED}
 
 KNOWLEDGE_TRANSCRIPTS = {
+    "communities": """\
+3 communities in store "default"; 1 memory in none
+2  Redis, shop  (12 memories)
+  1a2b3c4d  Redis holds the sessions
+1  no name or word in common  (2 memories)
+and 1 more, see --limit
+their memories: mnemonctl list --community N
+""",
     "consolidate": """\
 2 clusters in store "default", 3 pairs; asked about 1 pair
 1a2b3c4d  The index is rebuilt every night

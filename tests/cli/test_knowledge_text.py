@@ -1,4 +1,4 @@
-"""What `consolidate` asks for and prints besides the transcript."""
+"""What `consolidate` and `communities` ask for and print besides the transcripts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from tests.cli.knowledge_results import CONSOLIDATED, ID
+from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID
 from tests.cli.revision_results import REVIEWS, WAITING
 
 
@@ -18,16 +18,22 @@ def shown(command: str, result: object, *, quiet: bool = False) -> str:
 
 
 @pytest.mark.parametrize(
-    ("argv", "params"),
+    ("argv", "method", "params"),
     [
-        (["consolidate"], {}),
-        (["consolidate", "--dry-run", "-n", "3", "--store", "work"], {"dry_run": True, "limit": 3, "store": "work"}),
+        (["consolidate"], "consolidate", {}),
+        (
+            ["consolidate", "--dry-run", "-n", "3", "--store", "w"],
+            "consolidate",
+            {"dry_run": True, "limit": 3, "store": "w"},
+        ),
+        (["communities", "--user", "ana", "--refresh"], "communities", {"user_id": "ana", "refresh": True}),
+        (["list", "--community", "3"], "list", {"community": 3}),
     ],
 )
-def test_what_is_asked_for(argv: list[str], params: dict[str, object]) -> None:
+def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, object]) -> None:
     parsed = parse(CliRunParams(argv=argv))
     assert isinstance(parsed, Invocation), parsed
-    assert (parsed.method, parsed.params) == ("consolidate", params)
+    assert (parsed.method, parsed.params) == (method, params)
 
 
 def test_nothing_alike_a_dry_run_and_the_ids_alone() -> None:
@@ -42,3 +48,9 @@ def test_a_review_shows_what_a_merge_would_store() -> None:
     text = shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[merge]))
     assert "  merged  Berlin" in text
     assert "\x1b[2J" not in text
+
+
+def test_no_communities_and_the_numbers_alone() -> None:
+    none = msgspec.structs.replace(GROUPED, communities=[], total=0, outside=4)
+    assert shown("communities", none).startswith('No memories of store "default" belong together')
+    assert shown("communities", GROUPED, quiet=True) == "2\n1\n"

@@ -47,6 +47,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "hook.preview": lambda _: {"moment": "session"},
     "reviews": lambda _: {},
     "consolidate": lambda _: {},
+    "communities": lambda _: {},
     "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},
     "rules.list": lambda _: {},
@@ -57,7 +58,7 @@ MORE: dict[str, Callable[[World], Params]] = {
 ARRAYS = {"log", "related"}
 """Their result is a list, which has no place for it."""
 
-SCHEDULED = {"jobs.list", "jobs.run"}
+SCHEDULED = {"jobs.list", "jobs.run", "communities"}
 """Answered by a daemon that runs jobs: tests/api/test_jobs.py."""
 
 PLACES = ("Berlin", "Munich")

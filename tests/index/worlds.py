@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -32,6 +33,8 @@ from mnemond.model.changes import (
 from mnemond.model.memory import Edge, Insight, Scope, format_us
 from mnemond.model.query import Compare, Filter, Span
 from mnemond.text.similarity import normalised
+
+T = TypeVar("T")
 
 DIMENSION = 4
 BM25 = Bm25(k1=1.2, b=0.75)
@@ -74,6 +77,16 @@ def insight(insight_id: str, content: str = "", *, at: int = 0, **fields: Any) -
 def built(*insights: Insight) -> MemoryIndex:
     """An index of memories that have neither vectors nor edges."""
     return MemoryIndex.build([(found, None) for found in insights], [], DIMENSION)
+
+
+def finished(steps: Generator[None, None, T]) -> T:
+    """The value of a computation in steps."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stopped:
+            value: T = stopped.value
+            return value
 
 
 def unit(*numbers: float) -> Vector:

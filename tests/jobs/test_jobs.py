@@ -15,7 +15,7 @@ from mnemond.model.memory import format_us
 from mnemond.model.reviews import BY_EXPIRY, OpenReview
 from mnemond.store import reviews
 from mnemond.store.connection import Connection
-from mnemond.store.edges import read_metrics
+from mnemond.store.edges import members_of, read_metrics
 from mnemond.store.files import log_bytes
 from mnemond.store.operations import RETENTION_US
 from mnemond.store.store import Store
@@ -222,9 +222,10 @@ async def test_the_metrics_of_every_memory_are_written_and_kept_up(tmp_path: Pat
         expected = {1: (0.256757, 1), 2: (0.486486, 2), 3: (0.256757, 1)}  # the path of spec 7.7
         for number, (mass, degree) in expected.items():
             metric = found[insight_id(number)]
-            assert metric.degree == degree
+            assert (metric.degree, metric.community) == (degree, 1)
             assert metric.pagerank == pytest.approx(mass, abs=1e-6)
         assert await over.attendant.run("graph_metrics") == Done("nothing")
+        assert await over.store.read(lambda it: members_of(it, 1)) == [insight_id(number) for number in (1, 2, 3)]
         await over.change(RetireInsight(insight_id(3), "forgotten"))
         done = await over.attendant.run("graph_metrics")
         assert done.changed == 3  # one goes, the two others weigh half

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from mnemond.config.settings import Config
 from mnemond.memory import consolidation
 from mnemond.memory.alike import Limits
-from mnemond.memory.consolidation import Pairs, Plan, Search, pair_of, preview, proposals
+from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, preview, proposals
 from mnemond.memory.draft import write_rules
 from mnemond.memory.merged_text import unkept
 from mnemond.model.memory import Insight, Scope, Trigger
 from mnemond.text.contrast import numbers
 from tests.examples import examples
-from tests.index.worlds import built, insight
+from tests.index.worlds import built, finished, insight
 
 RULES = write_rules(None, Config()).diff
 INDEX = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven"
@@ -34,10 +34,7 @@ def memory(at: int, content: str, **fields: Any) -> Insight:
 
 
 def plan_of(*memories: Insight, known: Pairs | None = None) -> Plan:
-    search = Search(built(*memories).snapshot, Limits(0.92, 0.8), RULES, known or {})
-    for _ in search.steps():
-        pass
-    return search.plan()
+    return finished(planned(built(*memories).snapshot, Limits(0.92, 0.8), RULES, known or {}))
 
 
 def clusters(plan: Plan) -> list[list[str]]:
