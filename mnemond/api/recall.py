@@ -554,7 +554,8 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     row = snapshot.row_of(insight.id)
     assert row is not None, "it is active in this snapshot"  # noqa: S101
     counts, links = links_of(snapshot, row, around(scope, insight))
-    return warm.marked(GetResult(insight=insight_detail(insight, InsightDetail), edges_by_type=counts, links=links))
+    detail, evolved = insight_detail(insight, InsightDetail), snapshot.evolved(row)
+    return warm.marked(GetResult(insight=detail, edges_by_type=counts, links=links, evolved_keywords=evolved))
 
 
 SUB_TYPES_S: Final = 0.2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import assert_never
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, assert_never
 
 import msgspec
 import numpy as np
@@ -29,6 +29,7 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
+    SetEvolved,
     SetImportance,
     SetVector,
     Vector,
@@ -51,6 +52,9 @@ class Compaction(msgspec.Struct, frozen=True):
 
     dead_rows: int = 1024
     dead_share: float = 0.25
+
+
+NONE_EVOLVED: Final[Mapping[str, tuple[str, ...]]] = {}
 
 
 class MemoryIndex:
@@ -94,13 +98,17 @@ class MemoryIndex:
         compaction: Compaction | None = None,
         made_by: str = "",
         search: VectorSettings | None = None,
+        evolved: Mapping[str, tuple[str, ...]] = NONE_EVOLVED,
     ) -> MemoryIndex:
         """Index a whole store: its active insights, and its edges as far as both ends are among these; arrays of edges
-        refer to positions in `rows`."""
+        refer to positions in `rows`. `evolved`: evolved keywords, by id."""
         index = cls(dimension, compaction, made_by, search)
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
-        documents = [document_of(insight) for insight in insights]
+        documents = [document_of(insight, evolved.get(insight.id, ())) for insight in insights]
+        if evolved:
+            words = ((row, evolved.get(insight.id)) for row, insight in enumerate(insights))
+            index.table.evolved = {row: each for row, each in words if each}
         index.table.extend(insights, documents)
         index.postings = Postings.build(document.counts for document in documents)
         index.cued = Postings.build(dict.fromkeys(document.cued, 1.0) for document in documents)
@@ -236,7 +244,7 @@ class Staging:
         self._index = index
         self._editor = Editor(index.adjacency, len(index.table.insights))
         self._retiring: set[int] = set()
-        self._adding: list[tuple[Insight, Vector | None]] = []
+        self._adding: list[tuple[Insight, Vector | None, tuple[str, ...]]] = []
         self._patches: dict[int, Insight] = {}
         self._alive = index.alive.view()
         self._all_alive = index.live == len(self._alive)
@@ -253,7 +261,7 @@ class Staging:
                 self._link(change.edge)
                 continue
             if isinstance(change, AddInsight | RestoreInsight):
-                self._adding.append((change.insight, change.vector))
+                self._adding.append((change.insight, change.vector, ()))
                 continue
             self._add()
             match change:
@@ -280,6 +288,9 @@ class Staging:
                         self._patches[row] = msgspec.structs.replace(
                             old, access_count=old.access_count + change.times, last_accessed_at=change.at
                         )
+                case SetEvolved():
+                    if (row := self._find(change.id)) is not None:
+                        self._renumber(row, self._insight(row), self._index.vectors.stored(row), tuple(change.sources))
                 case SetImportance():
                     row = self._live_row(change.id)
                     value = change.effective_importance
@@ -295,13 +306,15 @@ class Staging:
             return
         waiting, self._adding = self._adding, []
         self._ends.clear()
-        insights = [insight for insight, _ in waiting]
+        insights = [insight for insight, _, _ in waiting]
         known = [insight.id for insight in insights if self._find(insight.id) is not None]
         if known or len({insight.id for insight in insights}) < len(insights):
             raise MnemonError(INTERNAL, f"the index holds memory {known[0] if known else insights[-1].id} already")
         index = self._index
-        for insight, vector in waiting:
-            document = document_of(insight)
+        for insight, vector, evolved in waiting:
+            document = document_of(insight, evolved)
+            if evolved:
+                index.table.evolved[len(index.table.insights)] = evolved
             index.postings.add(len(index.table.insights), document.counts)
             if document.cued:
                 index.cued.add(len(index.table.insights), dict.fromkeys(document.cued, 1.0))
@@ -323,11 +336,15 @@ class Staging:
         else:
             self._patches[row] = new
 
-    def _renumber(self, row: int, insight: Insight, vector: Vector | None) -> None:
-        """Bury a row and give its memory, with all its edges, a new one."""
+    def _renumber(
+        self, row: int, insight: Insight, vector: Vector | None, evolved: tuple[str, ...] | None = None
+    ) -> None:
+        """Bury a row and give its memory, with all its edges, a new one; with its evolved keywords unless others are
+        given."""
         self._retiring.add(row)
         self._patches.pop(row, None)
-        self._adding.append((insight, vector))
+        words = self._index.table.evolved.get(row, ()) if evolved is None else evolved
+        self._adding.append((insight, vector, words))
         self._add()
         self._editor.move(row, len(self._index.table.insights) - 1)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from mnemond.config.settings import Config, seconds
 from mnemond.index.communities import communities
-from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps
+from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps, EvolveKeywords
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
@@ -268,6 +268,7 @@ def jobs_of(
             _interval(config.consolidation.interval),
             ConsolidateDeps(answering.desk, answering.identity, answering.find),
         ),
+        EvolveKeywords(answering.desk),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),

@@ -142,12 +142,14 @@ class Retirement(msgspec.Struct, frozen=True):
 class GetResult(Result, frozen=True, kw_only=True):
     """One memory. `edges_by_type` counts its links, without types that have none; `links` are the 20 heaviest. Links to
     memories of a session other than the given one, else than its own, are left out. `insight.paired_with` is the memory
-    that says much the same. `retired` says what became of a memory that is out of recall; null for an active one."""
+    that says much the same. `retired` says what became of a memory that is out of recall; null for an active one.
+    `evolved_keywords`: words that it is found by because close neighbours share them; its text does not have them."""
 
     insight: InsightDetail
     edges_by_type: dict[str, int]
     links: list[LinkView]
     retired: Retirement | None = None
+    evolved_keywords: tuple[str, ...] = ()
 
 
 class ListResult(Result, frozen=True, kw_only=True):

@@ -90,7 +90,8 @@ def load_index(
     with gc_paused():
         rows = list(insights.load_active(connection, dimension, model, left_out))
         arrays = edges.load_arrays(connection, {each.number for each in left_out})
-        index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search)
+        evolved = insights.load_evolved(connection)
+        index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search, evolved=evolved)
     freeze_built_index(index.snapshot.rows)
     return index
 

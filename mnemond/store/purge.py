@@ -59,8 +59,8 @@ def remove(connection: Connection, insight_id: str) -> list[Edge]:
     return links
 
 
-def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Remove what other rows contain of memories that are deleted.
+def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[str]:
+    """Remove what other rows contain of memories that are deleted; return those that lost evolved keywords.
 
     Raises MnemonError(STORAGE) for a damaged row that would have to be rewritten.
     """
@@ -72,6 +72,7 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
     showings.purge(connection, insight_ids)
     edges.purge_entities(connection)
     meta.note(connection, [(_NOTE, "1")])
+    return insights.purge_evolved(connection, insight_ids)
 
 
 def is_unwiped(connection: Connection) -> bool:
