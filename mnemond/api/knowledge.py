@@ -1,13 +1,14 @@
-"""Methods about what memories have in common: consolidate, communities."""
+"""Methods about what memories have in common: consolidate, summarize, communities."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import trio
 
-from mnemond.api.requests import Identities, scope_of
+from mnemond.api.remember import embedding_of
+from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_knowledge import (
     ClusterMember,
@@ -18,12 +19,18 @@ from mnemond.api.types_knowledge import (
     ConsolidateParams,
     ConsolidateResult,
     MemoryCluster,
+    SummarizeParams,
 )
+from mnemond.errors import MnemonError
+from mnemond.index.snapshot import Snapshot
 from mnemond.jobs.consolidate import ask, searched
 from mnemond.jobs.retention import metrics_of
 from mnemond.memory.consolidation import Cluster, Pairs, Plan, pair_of, preview, proposals
 from mnemond.memory.retention import visible_rows
+from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.memory.topics import EXAMPLES, Topic, topics
+from mnemond.model.memory import TextWithCues
+from mnemond.model.outcomes import SummarizeResult
 from mnemond.store import reviews
 from mnemond.store.edges import Metric
 from mnemond.store.store import Store
@@ -39,7 +46,7 @@ DIGITS = 6
 
 
 class KnowledgeHandlers:
-    """consolidate, communities."""
+    """consolidate, summarize, communities."""
 
     def __init__(
         self, open_stores: OpenStores, identities: Identities, measure: Callable[[str], Awaitable[object]]
@@ -77,6 +84,22 @@ class KnowledgeHandlers:
             )
         )
 
+    @handles("summarize", in_task=True)
+    async def summarize(self, call: Call, params: SummarizeParams) -> SummarizeResult:
+        """Store a summary. Raises MnemonError: NOT_FOUND; INVALID_PARAMS for memories that cannot be summed up."""
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        text = await self._think(_text_of, warm.store.snapshot, params.ids)
+        embedding = await embedding_of(warm, text)
+        wish = Summarize(
+            ids=params.ids,
+            scope=scope_of(params),
+            embedded_text=embedding.text,
+            vector=embedding.vector,
+            embed_error=embedding.error,
+        )
+        return await submitted(warm, propose_summarize(wish, identity, one_active, warm.rules), SummarizeResult)
+
     @handles("communities", in_task=True)
     async def communities(self, call: Call, params: CommunitiesParams) -> CommunitiesResult:
         """Return the stored communities with their labels, found anew on request, or if there are none. Raises
@@ -87,6 +110,17 @@ class KnowledgeHandlers:
             await self._measure(warm.store.name)
             metrics = await metrics_of(warm.store)
         return warm.marked(await self._think(_described, warm.store, metrics, params))
+
+
+def _text_of(snapshot: Snapshot, ids: Sequence[str]) -> TextWithCues | None:
+    """Return the text to embed; None if there is none: then the writer reports why, or answers a repeat. Takes
+    milliseconds: for a thread."""
+    try:
+        sources = [one_active(snapshot, each) for each in ids]
+    except MnemonError:
+        return None
+    text = summary_text(sources)
+    return None if text is None else TextWithCues(text)
 
 
 def _described(store: Store, metrics: list[Metric], params: CommunitiesParams) -> CommunitiesResult:

@@ -473,6 +473,7 @@ class ReadHandlers:
             rerank=settings.rerank_enabled if params.rerank is None else params.rerank,
             min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
             here=here,
+            budget=form.budget,
         )
 
     def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:

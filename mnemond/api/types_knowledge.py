@@ -1,15 +1,16 @@
-"""Methods about what memories have in common: consolidate, communities. Parameters and results."""
+"""Methods about what memories have in common: consolidate, summarize, communities. Parameters and results."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from mnemond.api.types_memories import DryRun
-from mnemond.model.outcomes import Result
+from mnemond.model.outcomes import Result, SummarizeResult
 from mnemond.model.reviews import Resolution
-from mnemond.wire.params import Access, Limit, ScopeParams, StoreParams, about, method
+from mnemond.wire.params import Access, IdOrPrefix, Limit, ScopedWriteParams, ScopeParams, StoreParams, about, method
 
 # consolidate.
 
@@ -68,6 +69,26 @@ CONSOLIDATE = method(
     "consolidate", ConsolidateParams, ConsolidateResult, Access.WRITE,
     "Propose to merge memories that say nearly the same.",
 )  # fmt: skip
+
+# summarize.
+
+
+class SummarizeParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """The summary holds what the memories say, each statement once; they stay. Recall shows it if it fits a question
+    better than each of them, or in their place where the room of a context is short. It leaves recall when one of them
+    leaves or changes, and a job makes a new one; when one is purged, it is purged as well."""
+
+    ids: Annotated[
+        Annotated[tuple[IdOrPrefix, ...], Meta(min_length=2, max_length=20)],
+        about("2 to 20 memories for the same readers that do not contradict each other", metavar="ID"),
+    ]
+
+
+SUMMARIZE = method(
+    "summarize", SummarizeParams, SummarizeResult, Access.WRITE,
+    "Store a summary of several memories.", positional=("ids",),
+)  # fmt: skip
+
 
 # communities.
 

@@ -1,4 +1,4 @@
-"""`mnemonctl consolidate` and `communities`."""
+"""`mnemonctl consolidate`, `summarize` and `communities`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from mnemond.api import types_knowledge
 from mnemond.api.types_knowledge import ClusterMember, CommunitiesResult, Community, ConsolidateResult, MemoryCluster
-from mnemond.cli.output import MAX_SAID, Style, body, lines, one_line, short_id, shorten
-from mnemond.cli.parser import Command, Group
+from mnemond.cli.output import MAX_SAID, Style, body, lines, one_line, remarks, repeated, short_id, shorten, undo_hint
+from mnemond.cli.parser import Arguments, Command, Group, Request, Words
+from mnemond.model.outcomes import SummarizeResult
 from mnemond.wire.params import plural
 
 
@@ -53,6 +54,39 @@ CONSOLIDATE = Command(
         "The daemon searches once a day by itself; consolidation.auto_merge = true merges without a question.",
     ),
     render=_consolidated,
+)
+
+
+def _summarize_request(arguments: Arguments) -> Request:
+    request = arguments.request()
+    return Request(request.method, {**request.params, "ids": str(request.params["ids"]).split()})
+
+
+def _summarized(result: SummarizeResult, style: Style) -> str:
+    if style.quiet:
+        return lines(one_line(result.id))
+    sources = ", ".join(map(short_id, result.derived_from))
+    return lines(
+        f"Summary {style.strong(short_id(result.id))} of {sources}{repeated(result)}",
+        body(result.content, style, "  "),
+        *remarks(result.embed_error, []),
+        undo_hint(result.op_id, style),
+    )
+
+
+SUMMARIZE = Command(
+    "summarize",
+    Group.CHANGE,
+    ("mnemonctl summarize 1a2b3c4d 9f8e7d6c 5e5e5e5e", "mnemonctl summarize 1a2b3c4d 9f8e7d6c --json"),
+    method=types_knowledge.SUMMARIZE,
+    words=Words("ID ID…", ("ids",), text=True),
+    request=_summarize_request,
+    details=(
+        "The memories stay. Recall shows the summary if it fits a question better than each of them.",
+        "It leaves recall when one of them leaves or changes, and the job summaries makes a new one.",
+        "`mnemonctl consolidate` shows which memories say nearly the same.",
+    ),
+    render=_summarized,
 )
 
 

@@ -520,6 +520,9 @@ class ConsolidationSettings(Section, frozen=True):
             " undo` takes each back."
         ),
     ] = False
+    summaries: Annotated[
+        bool, Meta(description="Store a summary of three memories or more that are alike; they stay. 20 in one run.")
+    ] = False
 
 
 class LlmSettings(Section, frozen=True):

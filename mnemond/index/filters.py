@@ -10,7 +10,7 @@ import numpy as np
 
 from mnemond.index.arrays import Interner, Ints, Mask
 from mnemond.index.columns import STATUS_CODES
-from mnemond.model.memory import NO_METADATA, Insight, Scope, is_same_project, parse_rfc3339
+from mnemond.model.memory import NO_METADATA, SUMMARIZED, Insight, Scope, is_same_project, parse_rfc3339
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
 from mnemond.text.tokens import fold
@@ -38,7 +38,8 @@ def visible(parts: Parts, wanted: Filter) -> Mask | None:
 
 
 def comparable(parts: Parts, scope: Scope) -> Mask | None:
-    """Mark the rows that every reader of a memory of this scope sees, shape (rows,); None when it is all of them."""
+    """Mark the rows that every reader of a memory of this scope sees, without summaries, which repeat others; shape
+    (rows,); None when it is all of them."""
     columns, names = parts.columns, parts.table.names
     masks = living(parts)
     for name, known, value in (
@@ -50,6 +51,8 @@ def comparable(parts: Parts, scope: Scope) -> Mask | None:
             masks.append(_equal_or_none(getattr(columns, name), None if value is None else known.find(value)))
     if len(names.projects) > 1:
         masks.append(_of_project(parts, scope.project or "", strict=False))
+    if (summaries := names.channels.find(SUMMARIZED)) is not None:
+        masks.append(columns.channel != summaries)
     return _all_of(masks)
 
 

@@ -217,6 +217,10 @@ class Snapshot:
         found: Mask = self.columns.channel == (-1 if code is None else code)
         return found
 
+    def has_channel(self, channel: str) -> bool:
+        """Return True if any row, live or dead, perhaps a newer one than this snapshot's, came over a channel."""
+        return self.parts.table.names.channels.find(channel) is not None
+
     def last_holders(self, canonical: str, k: int) -> tuple[int, array[int]]:
         """Return how many rows name an entity, and the last k of them, in a time that does not grow with the store."""
         return self.parts.table.last_holders(canonical, self.rows, k)

@@ -16,6 +16,7 @@ import msgspec
 
 from mnemond.embed.calibration import scaled
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import DAY_S, Done, Line, Think, Work, in_slices, in_steps
 from mnemond.jobs.resolve import embedded
@@ -28,10 +29,13 @@ from mnemond.memory.resolver import Allowance
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview, Review
-from mnemond.store import insights, reviews
+from mnemond.store import derived, insights, reviews
 from mnemond.store.store import Store
 
 NAME: Final = "consolidate"
+
+LEAST_SUMMED: Final = 3
+"""Memories of a cluster that is summed up: of two the summary would hardly be shorter."""
 
 
 async def searched(store: Store, rules: WriteRules, known: Pairs, think: Think) -> Plan:
@@ -82,9 +86,22 @@ class Consolidate:
             return work.done(len(asked), _summary(plan))
         if asked:
             await ask(work.store, work.identity, tuple(asked))
+        if desk.rules.config.consolidation.summaries:
+            await self._summed(work, desk, plan)
         if not desk.rules.config.consolidation.auto_merge:
             return await work.note(work.done(len(asked), _summary(plan)))
         return await work.note(await self._merged(work, desk, plan))
+
+    async def _summed(self, work: Work, desk: ExtractionContext, plan: Plan) -> None:
+        """Make a summary of each larger cluster that has none and of which nobody forgot one."""
+        known = await work.store.read(derived.kept_or_refused)
+        groups = [
+            tuple(it.id for it in (each.centre, *(one.insight for one in each.members))) for each in plan.clusters
+        ]
+        wanted = [ids for ids in groups if len(ids) >= LEAST_SUMMED and frozenset(ids) not in known]
+        for ids in wanted[:MAX_MADE]:
+            identity = self._means.identity(work.store.name, f"system:{NAME}")
+            await summarized(work, desk, identity, self._means.find, ids)
 
     async def _merged(self, work: Work, desk: ExtractionContext, plan: Plan) -> Done:
         """Merge the pairs of a plan that wait, as many as one run may."""

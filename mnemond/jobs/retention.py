@@ -9,6 +9,7 @@ from typing import Final
 from mnemond.config.settings import Config, seconds
 from mnemond.index.communities import communities
 from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps, EvolveKeywords
+from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
@@ -268,6 +269,7 @@ def jobs_of(
             _interval(config.consolidation.interval),
             ConsolidateDeps(answering.desk, answering.identity, answering.find),
         ),
+        Summaries(answering.desk, answering.identity, answering.find),
         EvolveKeywords(answering.desk),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),

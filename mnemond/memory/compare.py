@@ -22,7 +22,7 @@ from mnemond.memory.diff_rules import edge_similarity, is_redundant, pair_weight
 from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import AddEdge, Change, PutInsight, RestoreInsight, RetireInsight
-from mnemond.model.memory import DAY_US, Edge, Insight, Scope, parse_rfc3339
+from mnemond.model.memory import DAY_US, SUMMARIZED, Edge, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Conflict, Redundancy
 from mnemond.model.query import Filter
 from mnemond.text.caches import text_cache
@@ -482,6 +482,8 @@ def _nearest(
     words = _keyword_set(newcomer.keywords)
     best: _Nearest | None = None
     for row, cosine in _worth_a_look(snapshot, newcomer, similarity, likeness).items():
+        if snapshot.insight(row).channel == SUMMARIZED:  # it repeats others, and is no partner of one
+            continue
         jaccard = _jaccard(words, _keyword_set(snapshot.insight(row).keywords))
         score = redundancy(cosine, jaccard, settings)
         if best is None or score > best.score:

@@ -22,7 +22,7 @@ from mnemond.memory.diff_frames import opposed
 from mnemond.memory.diff_rules import other_occasion
 from mnemond.memory.merged_text import merged_text, unkept
 from mnemond.memory.resolver import dated_apart, repeats, said_at
-from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Insight
+from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, SUMMARIZED, Insight
 from mnemond.model.reviews import OpenReview, Resolution
 from mnemond.text.contrast import labels
 
@@ -150,8 +150,8 @@ def groups(snapshot: Snapshot) -> list[list[int]]:
 
 
 def may_be_merged(it: Insight) -> bool:
-    """Return False for a memory that is pinned, a rule that a person enforces, or never shown."""
-    return not (it.pinned or it.is_enforced or it.quarantined)
+    """Return False for a memory that is pinned, a rule that a person enforces, never shown, or a summary."""
+    return not (it.pinned or it.is_enforced or it.quarantined or it.channel == SUMMARIZED)
 
 
 def pair_of(one: str, other: str) -> tuple[str, str]:

@@ -42,6 +42,7 @@ from mnemond.model.memory import (
     MAX_TRIGGER,
     MAX_TRIGGERS,
     NO_METADATA,
+    SUMMARIZED,
     Enforcement,
     Entity,
     Insight,
@@ -429,6 +430,8 @@ def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES)
     found += trigger_problems(fields.get("when"))
     if isinstance(metadata := fields.get("metadata"), Mapping):
         found += memory_problems(metadata)
+    if fields.get("channel") == SUMMARIZED:
+        found.append(FieldProblem("channel", f'the channel "{SUMMARIZED}" is for summaries, which `summarize` makes'))
     for name in NAMES:
         if "\0" in str(fields.get(name) or ""):
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))

@@ -15,7 +15,7 @@ from mnemond.config.settings import SemanticSettings
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import SetEvolved
-from mnemond.model.memory import Insight
+from mnemond.model.memory import SUMMARIZED, Insight
 from mnemond.text.tokens import index_terms
 
 LEAST_SHARING: Final = 2
@@ -56,7 +56,7 @@ def evolved_of(snapshot: Snapshot, row: int, least: float) -> Sources:
     it = snapshot.insight(row)
     semantic = EDGE_CODES["semantic"]
     rows = {other for other, weight, kind, _ in snapshot.links_listed(row) if kind == semantic and weight >= least}
-    near = [each for each in map(snapshot.insight, sorted(rows)) if each.scope == it.scope and not each.quarantined]
+    near = [each for each in map(snapshot.insight, sorted(rows)) if _gives(each, it)]
     if len(near) < LEAST_SHARING or it.quarantined:
         return {}
     own = set(index_terms("\n".join((it.content, *it.tags, *it.entities))))
@@ -67,6 +67,11 @@ def evolved_of(snapshot: Snapshot, row: int, least: float) -> Sources:
     fitting = [(word, ids) for word, ids in shared.items() if len(ids) >= LEAST_SHARING and _is_new(word, own)]
     fitting.sort(key=lambda each: (-len(each[1]), each[0]))
     return {word: tuple(sorted(ids)[:MAX_SOURCES]) for word, ids in fitting[:MAX_WORDS]}
+
+
+def _gives(each: Insight, it: Insight) -> bool:
+    """Return True if a neighbour may give words: it has the same readers, may be shown, and repeats no others."""
+    return each.scope == it.scope and not each.quarantined and each.channel != SUMMARIZED
 
 
 def _words(it: Insight) -> Iterable[str]:

@@ -27,6 +27,12 @@ STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
 EXTRACTED: Final = "extract"
 """Channel of the memories that were found in conversations; all others are notes by hand."""
 
+SUMMARIZED: Final = "summary"
+"""Channel of memories that were derived from others, which `derived_from` names; no client may use it."""
+
+DERIVED_FROM: Final = "derived_from"
+"""Key of the sources in the metadata of such a memory."""
+
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
 
@@ -189,6 +195,14 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def text(self) -> TextWithCues:
         """The texts that its vectors are made of."""
         return TextWithCues(self.content, self.cues)
+
+
+def derived_from(it: Insight) -> tuple[str, ...]:
+    """Return the ids of the memories that a summary was made of; none for any other memory."""
+    if it.channel != SUMMARIZED:
+        return ()
+    found = msgspec.json.decode(it.metadata, type=dict[str, object]).get(DERIVED_FROM)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 # Ageing: decay, pruning and expiry use a limited clock, so that a wall clock that jumps does not age memories by years.

@@ -255,6 +255,17 @@ def merge_message(merged_id: str, says: str = "") -> str:
     return f"{merged_id} is out of recall; {says}" if says else f"{merged_id} is out of recall"
 
 
+class SummarizeResult(WriteResult, frozen=True):
+    """The memory `id`, a summary, was made of `derived_from`. It leaves recall when one of these does or changes, and a
+    job makes a new one."""
+
+    id: str
+    content: str
+    derived_from: list[str]
+    embedded: bool
+    embed_error: str | None
+
+
 class SupersedeResult(WriteResult, frozen=True):
     """`id` left recall; its links are with `superseded_by` now. `instead_of`: the memory that was named, if `id` had
     taken its place before."""
@@ -580,6 +591,7 @@ Outcome = (
     | UpdateResult
     | SupersedeResult
     | MergeResult
+    | SummarizeResult
     | RestoreResult
     | UndoResult
     | CuesApplied

@@ -215,7 +215,7 @@ class Query(msgspec.Struct, frozen=True):
     nothing is weighed. `mode` None: that of the profile. `seed` of a
     probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
     score the best results again, word by word. `here`: the id of the project that is asked from; results of others
-    come after those that are as good.
+    come after those that are as good. `budget`: tokens in which the results are to be shown; None: no limit.
     """
 
     text: str
@@ -232,6 +232,7 @@ class Query(msgspec.Struct, frozen=True):
     rerank: bool = False
     min_confidence: Confidence = "low"
     here: str = ""
+    budget: int | None = None
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):

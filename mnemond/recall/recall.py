@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ from mnemond.model.answers import (
     six,
 )
 from mnemond.model.changes import Vector
-from mnemond.model.memory import format_us, parse_rfc3339
+from mnemond.model.memory import SUMMARIZED, format_us, parse_rfc3339
 from mnemond.model.query import (
     CONFIDENCES,
     Confidence,
@@ -53,6 +53,7 @@ from mnemond.recall.result_order import (
     compared,
     with_own_project_first,
 )
+from mnemond.recall.summaries import with_summaries
 from mnemond.recall.unasked import Reader, judge
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window
@@ -133,7 +134,9 @@ def candidates(
     stages.lap("question")
     rank = measured_hits if profile.fusion == "measured" else literal_hits
     here = query.here if snapshot.projects else ""
-    found = rank(snapshot, _with_spare_results(request, profile, reranking, here), profile, stages.lap)
+    summed = snapshot.has_channel(SUMMARIZED)
+    wanted = _with_spare_results(request, profile, reranking, here, has_summaries=summed)
+    found = rank(snapshot, wanted, profile, stages.lap)
     ranked: Sequence[Hit] = found.hits
     if profile.settings.prior.weight > 0.0:
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
@@ -142,6 +145,7 @@ def candidates(
         ranked = with_feedback(ranked, profile.settings.feedback_weight)
     if here:
         ranked = with_own_project_first(ranked, here)
+    ranked = with_summaries(snapshot, ranked, query.budget)
     return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error)
 
 
@@ -182,15 +186,21 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     return Recalled(hits, meta, embed_error, query.here)
 
 
+SPARE_SUMMARIES: Final = 5
+"""Results beyond the limit that may take the places of summaries which are left out."""
+
+
 def _with_spare_results(
-    request: RankingRequest, profile: Profile, reranking: RerankSettings, here: str
+    request: RankingRequest, profile: Profile, reranking: RerankSettings, here: str, *, has_summaries: bool
 ) -> RankingRequest:
-    """Raise the limit to the number of results that priors, the reranker and the preference for a project consider."""
+    """Raise the limit to the number of results that priors, the reranker, the preference for a project and the choice
+    between summaries and their sources consider."""
     query = request.query
     most = max(
         query.limit,
         CONSIDERED if here else 0,
         reranking.shortlist if query.rerank else 0,
+        query.limit + SPARE_SUMMARIES if has_summaries else 0,
         CONSIDERED if max(profile.settings.prior.weight, profile.settings.feedback_weight) > 0.0 else 0,
     )
     return request if most == query.limit else request._replace(query=msgspec.structs.replace(query, limit=most))

@@ -27,7 +27,16 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.memory import DAY_US, DEGREE_CAP, Edge, Insight, Retired, effective_importance, parse_rfc3339
+from mnemond.model.memory import (
+    DAY_US,
+    DEGREE_CAP,
+    SUMMARIZED,
+    Edge,
+    Insight,
+    Retired,
+    effective_importance,
+    parse_rfc3339,
+)
 from mnemond.model.outcomes import (
     ForgetResult,
     GcKept,
@@ -56,6 +65,7 @@ from mnemond.store import (
     showings,
 )
 from mnemond.store.connection import Connection, NoSavepointError
+from mnemond.store.derived import mark, with_summaries
 from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import View, Write
@@ -135,6 +145,7 @@ def run(
     if write.client_op_id and (replayed := operations.replay(connection, write)) is not None:
         return Written(replayed)
     change_set = write if isinstance(write, ChangeSet) else write.decide(View(index.working, similarity, connection))
+    change_set = with_summaries(change_set, index.working, connection)
     savepoint.begin(change_set)
     applied = _Application(connection, change_set, embedder).run()
     degrees = index.stage(applied.changes)
@@ -334,6 +345,8 @@ class _Application:
 
     def _add(self, change: AddInsight) -> None:
         insights.insert(self._connection, change, self._embedder)
+        if change.insight.channel == SUMMARIZED:
+            mark(self._connection, change.insight.id)
         edges.mention(self._connection, change.insight.id, change.mentions, self._now)
         self._trail.memory("CREATE", change.insight.id, None, change.insight)
         self._fresh.add(change.insight.id)

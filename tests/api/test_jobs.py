@@ -38,7 +38,7 @@ from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
     "extract", "rolling_summary", "resolve", "slow_path", "relations", "decay_refresh", "expire", "prune",
-    "graph_metrics", "consolidate", "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum",
+    "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum",
     "backup",
 ]  # fmt: skip
 

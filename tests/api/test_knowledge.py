@@ -10,7 +10,7 @@ import trio
 from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.reviews import ReviewHandlers
 from mnemond.api.types_changes import ResolveParams, ReviewsParams
-from mnemond.api.types_knowledge import CommunitiesParams, ConsolidateParams
+from mnemond.api.types_knowledge import CommunitiesParams, ConsolidateParams, SummarizeParams
 from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.jobs.job import Work
@@ -147,3 +147,18 @@ async def test_the_memories_of_a_community_are_listed(tmp_path: Path) -> None:
             with pytest.raises(MnemonError) as caught:
                 await over.reads.list(CALL, wrong)
             assert caught.value.kind is INVALID_PARAMS
+
+
+async def test_a_summary_is_stored_once_and_named_problems_refuse_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        handlers = await said(over, INDEX, MORE, "The office is in Berlin", "The office is in Munich")
+        page = await over.reads.list(CALL, ListParams())
+        assert isinstance(page, ListResult)
+        ids = [each.id for each in page.insights]
+        wanted = SummarizeParams(ids=(ids[3], ids[2]), op_id="mine")
+        first, again = await handlers.summarize(CALL, wanted), await handlers.summarize(CALL, wanted)
+        assert (first.replayed, again.replayed, again.id) == (False, True, first.id)
+        assert "it takes long" in first.content
+        for wrong in ((ids[0], ids[1]), (ids[0], "ffffffff-9999")):
+            with pytest.raises(MnemonError):
+                await handlers.summarize(CALL, SummarizeParams(ids=wrong))

@@ -10,6 +10,7 @@ from mnemond.api.types_knowledge import (
     ConsolidateResult,
     MemoryCluster,
 )
+from mnemond.model.outcomes import SummarizeResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -37,9 +38,20 @@ GROUPED = CommunitiesResult(
     ],
 )  # fmt: skip
 
-KNOWLEDGE_RESULTS: dict[str, object] = {"consolidate": CONSOLIDATED, "communities": GROUPED}
+SUMMED = SummarizeResult(
+    id=THIRD, content="The index is rebuilt every night", derived_from=[ID, OTHER], embedded=False,
+    embed_error="no model", op_id="op-8", replayed=False,
+)  # fmt: skip
+
+KNOWLEDGE_RESULTS: dict[str, object] = {"consolidate": CONSOLIDATED, "communities": GROUPED, "summarize": SUMMED}
 
 KNOWLEDGE_TRANSCRIPTS = {
+    "summarize": """\
+Summary 7c7c7c7c of 1a2b3c4d, 9f8e7d6c
+  The index is rebuilt every night
+  not embedded: no model
+  undo: mnemonctl undo op-8
+""",
     "communities": """\
 3 communities in store "default"; 1 memory in none
 2  Redis, shop  (12 memories)

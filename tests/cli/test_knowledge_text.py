@@ -9,7 +9,7 @@ from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID
+from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID, SUMMED
 from tests.cli.results import GOT
 from tests.cli.revision_results import REVIEWS, WAITING
 
@@ -29,6 +29,7 @@ def shown(command: str, result: object, *, quiet: bool = False) -> str:
         ),
         (["communities", "--user", "ana", "--refresh"], "communities", {"user_id": "ana", "refresh": True}),
         (["list", "--community", "3"], "list", {"community": 3}),
+        (["summarize", "1a2b3c4d", "9f8e7d6c"], "summarize", {"ids": ["1a2b3c4d", "9f8e7d6c"]}),
     ],
 )
 def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, object]) -> None:
@@ -49,6 +50,10 @@ def test_a_review_shows_what_a_merge_would_store() -> None:
     text = shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[merge]))
     assert "  merged  Berlin" in text
     assert "\x1b[2J" not in text
+
+
+def test_a_summary_by_its_id_alone() -> None:
+    assert shown("summarize", SUMMED, quiet=True) == f"{SUMMED.id}\n"
 
 
 def test_no_communities_and_the_numbers_alone() -> None:

@@ -48,6 +48,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "reviews": lambda _: {},
     "consolidate": lambda _: {},
     "communities": lambda _: {},
+    "summarize": lambda world: {"ids": [world.one, world.other]},
     "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},
     "rules.list": lambda _: {},
@@ -66,6 +67,7 @@ PLACES = ("Berlin", "Munich")
 BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
     "unlink": lambda world: ("link", {"source_id": world.one, "target_id": world.other, "type": "causal"}),
     "restore": lambda world: ("forget", {"id": world.one}),
+    "summarize": lambda world: ("update", {"id": world.other, "content": "The backup runs at noon"}),
     "resolve": lambda _: ("extract", {"facts": [{"content": f"The office is in {each}"} for each in PLACES]}),
 }
 """What has to have been done."""
