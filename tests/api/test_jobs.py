@@ -38,8 +38,8 @@ from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
     "extract", "rolling_summary", "resolve", "slow_path", "relations", "decay_refresh", "expire", "prune",
-    "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum",
-    "backup",
+    "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry",
+    "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 
