@@ -8,7 +8,6 @@ more of them than a run of a model that answers reviews.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -19,12 +18,11 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import DAY_S, Done, Line, Think, Work, in_slices, in_steps
-from mnemond.jobs.resolve import embedded
+from mnemond.jobs.resolve import ResolveDeps, embedded
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
 from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
 from mnemond.memory.evolving import evolved, evolving
-from mnemond.memory.history import Find
 from mnemond.memory.resolver import Allowance
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.outcomes import Maintained
@@ -56,15 +54,6 @@ async def ask(store: Store, identity: WriteContext, asked: tuple[OpenReview, ...
     await store.write(identity.change_set(NAME, (), outcome, detail=detail, reviews=asked))
 
 
-class ConsolidateDeps(msgspec.Struct, frozen=True):
-    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; the lookup of a
-    memory."""
-
-    desk: Callable[[str], Awaitable[ExtractionContext]]
-    identity: Callable[[str, str], WriteContext]
-    find: Find
-
-
 class Consolidate:
     """Runs every `consolidation.interval`."""
 
@@ -72,7 +61,7 @@ class Consolidate:
     summary = "memories that say nearly the same are proposed to be merged"
     first_s = 3_600.0
 
-    def __init__(self, interval_s: float, means: ConsolidateDeps) -> None:
+    def __init__(self, interval_s: float, means: ResolveDeps) -> None:
         self.interval_s = interval_s
         self._means = means
 
@@ -100,8 +89,7 @@ class Consolidate:
         ]
         wanted = [ids for ids in groups if len(ids) >= LEAST_SUMMED and frozenset(ids) not in known]
         for ids in wanted[:MAX_MADE]:
-            identity = self._means.identity(work.store.name, f"system:{NAME}")
-            await summarized(work, desk, identity, self._means.find, ids)
+            await summarized(work, desk, self._means, ids)
 
     async def _merged(self, work: Work, desk: ExtractionContext, plan: Plan) -> Done:
         """Merge the pairs of a plan that wait, as many as one run may."""
@@ -161,12 +149,12 @@ class EvolveKeywords:
     first_s = 3_600.0
     interval_s = DAY_S
 
-    def __init__(self, desk: Callable[[str], Awaitable[ExtractionContext]]) -> None:
-        self._desk = desk
+    def __init__(self, means: ResolveDeps) -> None:
+        self._means = means
 
     async def run(self, work: Work) -> Done:
         """Write the evolved keywords that changed."""
-        desk = await self._desk(work.store.name)
+        desk = await self._means.desk(work.store.name)
         before = await work.store.read(insights.evolved_sources)
         changed = await work.in_steps(evolving(work.store.snapshot, desk.rules.config.graph.semantic, before))
         if work.dry_run:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import HOUR_S, Done, Work
-from mnemond.jobs.resolve import embedded
-from mnemond.memory.draft import WriteContext
-from mnemond.memory.history import Find, last_successor
+from mnemond.jobs.resolve import ResolveDeps, embedded
+from mnemond.memory.history import last_successor
 from mnemond.memory.summaries import Summarize, problem_of, propose_summarize, summary_text
 from mnemond.model.memory import Insight, TextWithCues, derived_from
 from mnemond.store import derived, insights
@@ -26,32 +25,25 @@ MAX_LAPSED: Final = 100
 
 
 class Summaries:
-    """Runs hourly. `desk` returns the rules and embedder of a store, by its name."""
+    """Runs hourly."""
 
     name = NAME
     summary = "summaries follow the memories that they were made of"
     first_s = 60.0
     interval_s = HOUR_S
 
-    def __init__(
-        self,
-        desk: Callable[[str], Awaitable[ExtractionContext]],
-        identity: Callable[[str, str], WriteContext],
-        find: Find,
-    ) -> None:
-        self._desk = desk
-        self._identity = identity
-        self._find = find
+    def __init__(self, means: ResolveDeps) -> None:
+        self._means = means
 
     async def run(self, work: Work) -> Done:
         """Make the summaries whose sources changed anew."""
-        desk = await self._desk(work.store.name)
+        desk = await self._means.desk(work.store.name)
         wanted = await work.store.read(_wanted)
         if work.dry_run:
             return work.done(len(wanted))
         made = 0
         for ids in wanted[:MAX_MADE]:
-            made += await summarized(work, desk, self._identity(work.store.name, f"system:{NAME}"), self._find, ids)
+            made += await summarized(work, desk, self._means, ids)
         return await work.note(work.done(made))
 
 
@@ -74,9 +66,7 @@ def _present(connection: Connection, ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it.id for it in now if it.status == "active"))
 
 
-async def summarized(
-    work: Work, desk: ExtractionContext, identity: WriteContext, find: Find, ids: Sequence[str]
-) -> bool:
+async def summarized(work: Work, desk: ExtractionContext, means: ResolveDeps, ids: Sequence[str]) -> bool:
     """Store a summary of these memories; return False if they cannot be summed up, or changed meanwhile."""
     snapshot = work.store.snapshot
     rows = [row for each in ids if (row := snapshot.row_of(each)) is not None]
@@ -86,7 +76,7 @@ async def summarized(
         return False
     vector, error = await embedded(desk, text)
     wish = Summarize(ids=tuple(ids), embedded_text=text, vector=vector, embed_error=error)
-    proposal = propose_summarize(wish, identity, find, desk.rules)
+    proposal = propose_summarize(wish, means.identity(work.store.name, f"system:{work.name}"), means.find, desk.rules)
     try:
         await work.store.write(proposal._replace(made_by=None if desk.embedder is None else desk.embedder.fingerprint))
     except MnemonError as refused:

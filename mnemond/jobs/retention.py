@@ -8,7 +8,7 @@ from typing import Final
 
 from mnemond.config.settings import Config, seconds
 from mnemond.index.communities import communities
-from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps, EvolveKeywords
+from mnemond.jobs.consolidate import Consolidate, EvolveKeywords
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
@@ -252,8 +252,8 @@ def jobs_of(
     enriching: GateDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
-    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews, `summing_up`
-    for summaries of conversations, `enriching` for what a model adds to memories."""
+    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews and for what
+    memories have in common, `summing_up` for summaries of conversations, `enriching` for what a model adds."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
@@ -265,12 +265,9 @@ def jobs_of(
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
-        Consolidate(
-            _interval(config.consolidation.interval),
-            ConsolidateDeps(answering.desk, answering.identity, answering.find),
-        ),
-        Summaries(answering.desk, answering.identity, answering.find),
-        EvolveKeywords(answering.desk),
+        Consolidate(_interval(config.consolidation.interval), answering),
+        Summaries(answering),
+        EvolveKeywords(answering),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),

@@ -3,6 +3,7 @@ not so any more, nor keep a word of what was purged."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -17,9 +18,11 @@ from mnemond.model.changes import (
     ChangeSet,
     PurgeInsight,
     PutInsight,
+    RestoreInsight,
     RetireInsight,
 )
-from mnemond.model.memory import SUMMARIZED, derived_from
+from mnemond.model.memory import SUMMARIZED, Insight, derived_from
+from mnemond.store import insights
 from mnemond.store.connection import Connection
 
 _MARK: Final = "UPDATE insights SET memory_type = 'summary' WHERE id = ?"
@@ -38,12 +41,15 @@ def mark(connection: Connection, insight_id: str) -> None:
 
 def with_summaries(change_set: ChangeSet, snapshot: Snapshot, connection: Connection) -> ChangeSet:
     """Add to a write that its summaries follow: those of memories that leave recall or get another text are retired,
-    those of purged ones are purged, also the retired ones. Costs a look at each change, of which most add links."""
+    those of purged ones are purged, also the retired ones; one that comes back although its sources are others by now
+    is retired again. Costs a look at each change, of which most add links."""
     gone, purged = _sources(change_set, snapshot)
-    if not purged and (not gone or not snapshot.has_channel(SUMMARIZED)):
+    late = _outdated(change_set, snapshot, connection)
+    if not purged and not late and (not gone or not snapshot.has_channel(SUMMARIZED)):
         return change_set
     known = {_subject(change) for change in change_set.changes}
-    more: list[Change] = [
+    more: list[Change] = [RetireInsight(each, "superseded", moves=False) for each in late]
+    more += [
         PurgeInsight(each)
         for source in sorted(purged)
         for each in connection.column(_OF, (source,))
@@ -76,12 +82,34 @@ def _sources(change_set: ChangeSet, snapshot: Snapshot) -> tuple[set[str], set[s
     return gone, purged
 
 
+def _outdated(change_set: ChangeSet, snapshot: Snapshot, connection: Connection) -> list[str]:
+    """Return the summaries that a write restores, as an undo does, of which a source is not active or was changed by
+    another write since they were retired."""
+    coming = [it.insight for it in change_set.changes if isinstance(it, RestoreInsight) and derived_from(it.insight)]
+    if not coming:
+        return []
+    own = {_subject(change) for change in change_set.changes if not isinstance(change, RetireInsight | PurgeInsight)}
+    return [
+        it.id for it in coming if not all(_is_as_then(each, it, own, snapshot, connection) for each in derived_from(it))
+    ]
+
+
+def _is_as_then(
+    source: str, summary: Insight, own: AbstractSet[str], snapshot: Snapshot, connection: Connection
+) -> bool:
+    """Return True if a source is as it was when its summary was retired, or this write makes it so."""
+    if source in own:
+        return True
+    row, retired = snapshot.row_of(source), insights.read(connection, summary.id)
+    return row is not None and retired is not None and snapshot.insight(row).updated_at <= retired.updated_at
+
+
 def _subject(change: Change) -> str:
-    """Return the memory that a change retires, purges or rewrites; "" for any other change."""
+    """Return the memory that a change retires, purges, rewrites or restores; "" for any other change."""
     match change:
         case RetireInsight(id=insight_id) | PurgeInsight(id=insight_id):
             return insight_id
-        case PutInsight(insight=it):
+        case PutInsight(insight=it) | RestoreInsight(insight=it):
             return it.id
         case _:
             return ""

@@ -15,10 +15,11 @@ from trio.testing import MockClock
 from mnemond.api.requests import one_active
 from mnemond.config.settings import config_from
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.jobs.consolidate import Consolidate, ConsolidateDeps
+from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
+from mnemond.jobs.resolve import ResolveDeps
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight
@@ -79,7 +80,10 @@ async def world(path: Path, clock: MockClock, **settings: Any) -> AsyncIterator[
     def identity(store: str, by: str) -> WriteContext:
         return here[0].identity(store, by)
 
-    jobs = Summaries(desk, identity, one_active), Consolidate(86_400.0, ConsolidateDeps(desk, identity, one_active))
+    jobs = (
+        Summaries(ResolveDeps(desk, identity, one_active)),
+        Consolidate(86_400.0, ResolveDeps(desk, identity, one_active)),
+    )
     async with kept(path, clock, *jobs) as over:
         here.append(World(over, rules))
         yield here[0]

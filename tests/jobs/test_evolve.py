@@ -10,12 +10,14 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
+from mnemond.api.requests import one_active
 from mnemond.config.settings import Config
 from mnemond.jobs import consolidate
 from mnemond.jobs.consolidate import EvolveKeywords
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
-from mnemond.memory.draft import write_rules
+from mnemond.jobs.resolve import ResolveDeps
+from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -39,7 +41,10 @@ async def world(path: Path, clock: MockClock) -> AsyncIterator[Keeping]:
         await trio.lowlevel.checkpoint()
         return ExtractionContext(write_rules(None, Config()), None, "", trio.CapacityLimiter(1), lambda: None)
 
-    async with kept(path, clock, EvolveKeywords(desk)) as over:
+    def identity(_: str, by: str) -> WriteContext:
+        raise AssertionError(by)  # a run writes with its own
+
+    async with kept(path, clock, EvolveKeywords(ResolveDeps(desk, identity, one_active))) as over:
         yield over
 
 

@@ -17,6 +17,7 @@ from mnemond.memory import retention, revise, undo
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
+from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
 from mnemond.model.memory import Edge, Insight, TextWithCues, format_us
 from mnemond.model.outcomes import LinkResult, Outcome
@@ -88,6 +89,13 @@ class AuditWorld:
     def forget(self, insight_id: str, *, purge: bool = False) -> Outcome | MnemonError:
         wanted = revise.Forget(id=insight_id, purge=purge)
         return self.commit(revise.propose_forget(wanted, self.identity(), one_active))
+
+    def summarize(self, *ids: str) -> Outcome | MnemonError:
+        text = summary_text([self.insight(each) for each in ids])
+        embedded = None if text is None else TextWithCues(text)
+        vector = None if embedded is None else vector_of_memory(embedded)
+        wanted = Summarize(ids=ids, embedded_text=embedded, vector=vector)
+        return self.commit(propose_summarize(wanted, self.identity(), one_active, write_rules(EMBEDDER, self.config)))
 
     def keep(self, insight_id: str) -> Outcome | MnemonError:
         return self.commit(retention.propose_keep(insight_id, self.config.lifecycle, self.identity()))

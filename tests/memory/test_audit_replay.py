@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.memory import EDGE_TYPES
+from mnemond.memory.summaries import summary_text
+from mnemond.model.memory import EDGE_TYPES, derived_from
 from tests.examples import examples
 from tests.memory.audit_world import AuditWorld, at, essence, replayed
 
@@ -30,7 +31,20 @@ TEXTS = (
 CHOICE = st.integers(0, 839)
 ONE = st.tuples(
     st.sampled_from(
-        ["remember", "supersede", "undo", "forget", "revise", "link", "unlink", "keep", "collect", "remember", "undo"]
+        [
+            "remember",
+            "supersede",
+            "undo",
+            "forget",
+            "revise",
+            "link",
+            "unlink",
+            "keep",
+            "collect",
+            "remember",
+            "undo",
+            "summarize",
+        ]
     ),
     CHOICE,
     CHOICE,
@@ -52,13 +66,16 @@ def step(world: AuditWorld, kind: str, one: int, two: int) -> Any:
             return world.forget(here)
         case "revise":
             fields: dict[str, Any] = {"importance": 1 + two % 5, "tags": ("revised",)}
-            return world.revise(here, **fields, **({"content": TEXTS[two % len(TEXTS)]} if two % 2 else {}))
+            rewritten = two % 2 and not derived_from(world.insight(here))  # else it would say what its sources do not
+            return world.revise(here, **fields, **({"content": TEXTS[two % len(TEXTS)]} if rewritten else {}))
         case "supersede":
             return world.supersede(here, there) if here != there else None
         case "link":
             return world.link(here, there, 0.5 + (one % 5) / 10) if here != there else None
         case "unlink":
             return world.unlink(here, there) if here != there else None
+        case "summarize":
+            return world.summarize(here, there) if here != there else None
         case "keep":
             return world.keep(here)
         case "collect":
@@ -98,6 +115,9 @@ def check(world: AuditWorld) -> None:
     live = {it.id: it for it in seen}
     assert live == {insight_id: it for insight_id, it in rows.items() if it.status == "active"}
     assert all(one == other for one, other in world.vectors().values())
+    for it in seen:
+        if sources := derived_from(it):
+            assert it.content == summary_text([live[each] for each in sources])
     assert all(it.paired_with is None or live[it.paired_with].paired_with == it.id for it in seen)
 
 
