@@ -12,6 +12,9 @@ from mnemond.model.outcomes import Result, SummarizeResult
 from mnemond.model.reviews import Resolution
 from mnemond.wire.params import Access, IdOrPrefix, Limit, ScopedWriteParams, ScopeParams, StoreParams, about, method
 
+MAX_SUMMED = 20
+"""Memories of one summary; as many as a cluster has."""
+
 # consolidate.
 
 
@@ -79,7 +82,7 @@ class SummarizeParams(ScopedWriteParams, frozen=True, kw_only=True):
     leaves or changes, and a job makes a new one; when one is purged, it is purged as well."""
 
     ids: Annotated[
-        Annotated[tuple[IdOrPrefix, ...], Meta(min_length=2, max_length=20)],
+        Annotated[tuple[IdOrPrefix, ...], Meta(min_length=2, max_length=MAX_SUMMED)],
         about("2 to 20 memories for the same readers that do not contradict each other", metavar="ID"),
     ]
 

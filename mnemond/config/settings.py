@@ -924,8 +924,8 @@ class McpSettings(Section, frozen=True):
         Literal["core", "full"],
         Meta(
             description="`core`: recall, remember, related, link, forget, update, status; `full`: memory_extract,"
-            " search, get, list, restore, reviews, resolve and feedback as well, for some 900 tokens more in every"
-            " session."
+            " search, get, list, restore, reviews, resolve, communities, consolidate, summarize and feedback as well,"
+            " for some 1,200 tokens more in every session."
         ),
     ] = "core"
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from mnemond.api.types_admin import StatusResult
 from mnemond.api.types_changes import ReviewsResult, ReviewView
 from mnemond.api.types_extract import ExtractResult, FactView
+from mnemond.api.types_knowledge import CommunitiesResult, ConsolidateResult
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Core
 from mnemond.hooks.prompt_text import REF, contradiction, fenced, references
@@ -30,6 +31,7 @@ from mnemond.model.outcomes import (
     ResolveResult,
     RestoreResult,
     Result,
+    SummarizeResult,
     United,
     UpdateResult,
 )
@@ -234,6 +236,7 @@ def to_decide(result: ReviewsResult, nonce: str) -> str:
                 f"<ref:{inert(it.id[:REF])} {which} {it.created_at[:10]} {_name(it.source)}> {_shown(it.content)}"
                 for which, it in (("older", each.older), ("newer", each.newer))
             ),
+            *([] if each.preview is None else [f"merged: {_shown(each.preview)}"]),
         )
     ]
     head = f"{_degraded(result)}{plural(result.total + result.links, 'review')}, oldest first."
@@ -246,6 +249,46 @@ def _proposed(review: ReviewView) -> str:
     if link is None or link.edge_type != "causal":
         return ""
     return f"; the {'older' if link.source == review.older.id else 'newer'} one would be the cause"
+
+
+def grouped(result: CommunitiesResult, nonce: str) -> str:
+    """Communities with what they name most, and their most central memories."""
+    if not result.communities:
+        return f"{_degraded(result)}No memories belong together yet."
+    lines = [
+        line
+        for each in result.communities
+        for line in (
+            f"<community {each.number}, {plural(each.memories, 'memory')}> {inert(each.label)}",
+            *(f"<ref:{inert(it.id[:REF])}> {_shown(it.content)}" for it in each.examples),
+        )
+    ]
+    return f"{_degraded(result)}{plural(result.total, 'community')}, largest first. {WARNING}\n{fenced(lines, nonce)}"
+
+
+def consolidated(result: ConsolidateResult, nonce: str) -> str:
+    """Memories that say nearly the same, with the numbers of the reviews about them."""
+    if not result.clusters:
+        return f"{_degraded(result)}No memories say nearly the same."
+    lines = [
+        line
+        for each in result.clusters
+        for line in (
+            f"<ref:{inert(each.id[:REF])}> {_shown(each.content)}",
+            *(
+                f"<ref:{inert(it.id[:REF])} {it.suggestion}? review {it.review or 'none yet'}> {_shown(it.content)}"
+                for it in each.members
+            ),
+        )
+    ]
+    asked = f"Asked the user about {plural(result.proposed, 'pair')} of {result.pairs}."
+    return f"{_degraded(result)}{asked} {WARNING}\n{fenced(lines, nonce)}"
+
+
+def summed_up(result: SummarizeResult, nonce: str) -> str:
+    """The summary that was stored."""
+    text = f"{_degraded(result)}Summary {result.id[:REF]} of {plural(len(result.derived_from), 'memory')}."
+    return f"{text} {WARNING}\n{fenced([_shown(result.content)], nonce)}"
 
 
 def decided(result: ResolveResult, nonce: str) -> str:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
 from mnemond.api.types_extract import MAX_MESSAGES
+from mnemond.api.types_knowledge import MAX_SUMMED
 from mnemond.model.memory import MAX_CONTENT, MAX_CUES, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
 from mnemond.model.reviews import Resolution
 from mnemond.text.resources import on_first_use
@@ -140,6 +141,18 @@ class ReviewsArguments(StoreArguments, frozen=True, kw_only=True):
     limit: Count = 10
 
 
+class CommunitiesArguments(StoreArguments, frozen=True, kw_only=True):
+    limit: Count = 10
+
+
+class ConsolidateArguments(StoreArguments, frozen=True, kw_only=True):
+    limit: Count = 10
+
+
+class SummarizeArguments(StoreArguments, frozen=True, kw_only=True):
+    ids: Annotated[tuple[IdOrPrefix, ...], Meta(min_length=2, max_length=MAX_SUMMED)]
+
+
 class ResolveArguments(StoreArguments, frozen=True, kw_only=True):
     id: Annotated[int, about("As reviews shows it.")]
     resolution: Annotated[Resolution, about("SUPERSEDE: the newer holds.")]
@@ -268,6 +281,11 @@ def _every() -> Mapping[str, Tool]:
         _tool(ListArguments, "list", "Memories, newest first."),
         _tool(RestoreArguments, "restore", "Bring a memory back that left recall.", writes="adds"),
         _tool(ReviewsArguments, "reviews", "Pairs of memories that may not both hold."),
+        _tool(CommunitiesArguments, "communities", "Groups of memories that belong together."),
+        _tool(ConsolidateArguments, "consolidate", "Ask about memories that say nearly the same.", writes="adds"),
+        _tool(
+            SummarizeArguments, "summarize", "Keep what several memories say as one more.", writes="adds", again=False
+        ),
         _tool(ResolveArguments, "resolve", "Decide about a pair, as the user says.", writes="changes"),
         _tool(
             FeedbackArguments, "feedback", "Say that a memory helped you, or that it misled you.", writes="adds",

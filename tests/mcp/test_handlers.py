@@ -166,12 +166,28 @@ async def test_pairs_are_decided_about(tmp_path: Path) -> None:
         assert kept == "Review 2: SUPERSEDE, the newer one holds: the older one left recall."
 
 
+async def test_what_memories_have_in_common(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        over.daemon.apply_settings(Config(mcp=McpSettings(tools="full"), embedding=EmbeddingSettings(provider="none")))
+        assert await over.use("consolidate") == "No memories say nearly the same."
+        for text in ("The index is rebuilt every night by node seven", "The index is rebuilt each night by node seven"):
+            await over.use("remember", content=text)
+        listed = re.findall(r"<ref:(\w{8})", await over.use("list"))
+        assert len(listed) == 2
+        asked = await over.use("consolidate")
+        assert re.match(r"Asked the user about 1 pair of 1\. ", asked)
+        assert re.search(r"<ref:\w{8} \w+\? review 1> The index is rebuilt each night", asked)
+        assert "\nmerged: The index is rebuilt" in await over.use("reviews")
+        summed = await over.use("summarize", ids=listed)
+        assert re.match(r"Summary \w{8} of 2 memories\. ", summed)
+
+
 async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         assert len((await over.ask("tools/list"))["tools"]) == 7
         assert (await over.error("tools/call", {"name": "search", "arguments": {"query": "x"}}))["code"] == -32602
         over.daemon.apply_settings(Config(mcp=McpSettings(tools="full"), embedding=EmbeddingSettings(provider="none")))
-        assert len((await over.ask("tools/list"))["tools"]) == 15
+        assert len((await over.ask("tools/list"))["tools"]) == 18
         turns = [{"content": "I prefer tabs over spaces in every file."}, {"role": "assistant", "content": "Noted."}]
         told = await over.use("memory_extract", messages=turns, user_id="ada", auto_resolve_conflicts=True)
         assert re.search(r"<ref:\w{8} CREATE> User prefers tabs over spaces", told)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mnemond import errors
+from mnemond.api.types_knowledge import CommunitiesResult
 from mnemond.errors import MnemonError
 from mnemond.hooks.prompt_text import references
 from mnemond.mcp import render
@@ -20,6 +21,7 @@ from mnemond.model.outcomes import (
     SemanticCandidate,
     United,
 )
+from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, SUMMED
 
 NONCE = "0123456789abcdef"
 ID, OTHER = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -158,3 +160,15 @@ def test_why_something_was_not_done(error: MnemonError, text: str) -> None:
 def test_ids_that_begin_alike_are_shown_whole() -> None:
     assert references([ID, OTHER]) == ["aaaaaaaa", "bbbbbbbb"]
     assert references([ID, ID.replace("1", "2")]) == [ID, ID.replace("1", "2")]
+
+
+def test_communities_and_what_says_nearly_the_same() -> None:
+    none = CommunitiesResult(store="default", communities=[], total=0, outside=3)
+    assert render.grouped(none, NONCE) == "No memories belong together yet."
+    groups = render.grouped(GROUPED, NONCE)
+    assert "<community 2, 12 memories> Redis, shop\n<ref:1a2b3c4d> Redis holds the sessions\n" in groups
+    same = render.consolidated(CONSOLIDATED, NONCE)
+    assert same.startswith("Asked the user about 1 pair of 3. ")
+    assert "<ref:9f8e7d6c DUPLICATE? review 3> The index is rebuilt each night" in same
+    assert "<ref:7c7c7c7c MERGE? review none yet>" in same
+    assert render.summed_up(SUMMED, NONCE).startswith("Summary 7c7c7c7c of 2 memories. ")
