@@ -18,7 +18,7 @@ from mnemond.extract.findings import Finding, Scene, chinese, english
 from mnemond.index.arrays import Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.contradictions import among, noted
-from mnemond.model.memory import DAY_US, Insight, effective_importance, parse_rfc3339
+from mnemond.model.memory import DAY_US, SUMMARIZED, Insight, effective_importance, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.recall.corrections import correcting_pairs
 from mnemond.recall.result_order import PAIRED, distinct
@@ -62,9 +62,12 @@ class Selection(NamedTuple):
 
 
 def select(snapshot: Snapshot, wanted: Filter, now_us: int) -> Selection:
-    """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds)."""
+    """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds), without summaries,
+    which repeat others."""
     mask = snapshot.visible(wanted)
     rows = np.arange(snapshot.rows) if mask is None else np.flatnonzero(mask)
+    if snapshot.has_channel(SUMMARIZED):
+        rows = rows[~snapshot.of_channel(SUMMARIZED)[rows]]
     rows = rows[snapshot.columns.importance[rows] > TRIFLE]
     preferences = _of_category(snapshot, rows, "preference")
     decisions = _of_category(snapshot, rows, "decision")

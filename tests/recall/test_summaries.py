@@ -6,7 +6,8 @@ import msgspec
 
 from mnemond.model.answers import Signals
 from mnemond.model.memory import DERIVED_FROM, SUMMARIZED, Insight
-from mnemond.model.query import Hit, Query
+from mnemond.model.query import Filter, Hit, Query
+from mnemond.recall.brief import select
 from mnemond.recall.recall import recall
 from mnemond.recall.summaries import with_summaries
 from tests.index.worlds import built, insight
@@ -54,6 +55,11 @@ def test_a_store_without_summaries_pays_nothing() -> None:
     plain = built(insight("a", "tea")).snapshot
     found = hits("a")
     assert with_summaries(plain, found, 10) is found
+
+
+def test_what_a_session_begins_with_has_no_summary() -> None:
+    told = {it.id for it in select(SNAPSHOT, Filter(), 1_000_000).all()}
+    assert told == set(SOURCES)
 
 
 def test_a_recall_fills_the_place_of_a_summary_that_is_left_out() -> None:
