@@ -132,6 +132,7 @@ DIGESTS: list[tuple[str, dict[str, object], str]] = [
     ),
     ("supersede", {"old_id": "abcdef", "new_id": "bcdefg"}, "c1d02ae7b2aed5e9718cc926d3353943"),
     ("merge", {"id": "abcdef", "other_id": "bcdefg", "content": "tea"}, "543126930d5762744d19b54715f39bf2"),
+    ("summarize", {"ids": ["abcdef", "bcdefg"]}, "ca69433bbd2d4c1e2cf2667f5a965e37"),
     ("cues.apply", {"memories": [{"id": "abcdef", "cues": ["tea"]}]}, "b38abd353e088e3c92a8da99c828c4ee"),
     (
         "relations.add",
