@@ -18,6 +18,9 @@ LABELLED: Final = 3
 LEAST: Final = 2
 """Memories of a community that have a name or a word of its label: what only one has says nothing about the others."""
 
+COMMON: Final = 0.05
+"""Weight of a text that is as frequent everywhere: it names a community only where nothing else does."""
+
 EXAMPLES: Final = 3
 """Memories shown of a community: the most central ones."""
 
@@ -52,10 +55,10 @@ def topics(snapshot: Snapshot, metrics: Iterable[Metric], rows: frozenset[int] |
     total = sum(map(len, groups.values()))
     found = []
     for number, group in groups.items():
-        heaviest = _heaviest(names[number], everywhere[0], total)
+        heaviest = _heaviest(names[number], len(group), everywhere[0], total)
         known = {word for name in heaviest for word in canonical_name(name).split()}
         apart = Counter({term: count for term, count in terms[number].items() if term.casefold() not in known})
-        found.append(Topic(number, group, heaviest, _heaviest(apart, everywhere[1], total)))
+        found.append(Topic(number, group, heaviest, _heaviest(apart, len(group), everywhere[1], total)))
     return sorted(found, key=lambda each: (-len(each.members), each.number))
 
 
@@ -79,9 +82,12 @@ def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
     return together
 
 
-def _heaviest(counts: Mapping[str, int], everywhere: Mapping[str, int], total: int) -> tuple[str, ...]:
-    """Return the texts with the largest tf·idf among those that LEAST memories have, ties by text."""
+def _heaviest(counts: Mapping[str, int], members: int, everywhere: Mapping[str, int], total: int) -> tuple[str, ...]:
+    """Return the texts that LEAST memories have and that weigh most: by how many have them, and by how much more often
+    they are here than in all communities; ties by text."""
     weighed = [
-        (count * math.log(1.0 + total / everywhere[text]), text) for text, count in counts.items() if count >= LEAST
+        (count * (COMMON + max(0.0, math.log((count / members) / (everywhere[text] / total)))), text)
+        for text, count in counts.items()
+        if count >= LEAST
     ]
     return tuple(text for _, text in sorted(weighed, key=lambda each: (-each[0], each[1]))[:LABELLED])

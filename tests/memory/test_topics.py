@@ -36,3 +36,11 @@ def test_a_label_has_the_heaviest_names_and_then_words() -> None:
 def test_of_some_rows_alone() -> None:
     [found] = topics(snapshot(), METRICS, frozenset({0}))
     assert (found.number, [it.id for it in found.members], found.label) == (4, ["a"], "")
+
+
+def test_a_name_that_is_everywhere_names_nothing_unless_there_is_no_other() -> None:
+    everywhere = built(*(insight(each, each, entities=("Shop", "Ana" if each < "d" else "Bob")) for each in "abcdef"))
+    metrics = [Metric(each, 0.1, 1, 1 if each < "d" else 2) for each in "abcdef"]
+    assert [it.names for it in topics(everywhere.snapshot, metrics, None)] == [("Ana", "Shop"), ("Bob", "Shop")]
+    alone = [Metric(each, 0.1, 1, 1) for each in "abc"]
+    assert [it.label for it in topics(everywhere.snapshot, alone, None)] == ["Ana, Shop"]
