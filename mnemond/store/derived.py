@@ -26,12 +26,15 @@ from mnemond.store import insights
 from mnemond.store.connection import Connection
 
 _MARK: Final = "UPDATE insights SET memory_type = 'summary' WHERE id = ?"
-_OF: Final = "SELECT id FROM insights WHERE memory_type = 'summary' AND instr(metadata, ?)"
+_OF: Final = "SELECT id FROM insights WHERE channel = 'summary' AND instr(metadata, ?)"
 _LAPSED: Final = (
-    "SELECT id FROM insights WHERE memory_type = 'summary' AND status = 'superseded' AND superseded_by IS NULL"
+    "SELECT id FROM insights WHERE channel = 'summary' AND status = 'superseded' AND superseded_by IS NULL"
     " ORDER BY deleted_at DESC LIMIT ?"
 )
-_UNWANTED: Final = "SELECT metadata FROM insights WHERE memory_type = 'summary' AND status IN ('active', 'forgotten')"
+_UNWANTED: Final = (
+    "SELECT metadata FROM insights WHERE channel = 'summary' AND status IN ('active', 'forgotten')"
+    " AND json_valid(metadata)"
+)
 
 
 def mark(connection: Connection, insight_id: str) -> None:

@@ -174,6 +174,15 @@ def test_no_client_uses_the_channel() -> None:
     assert derived_from(insight("a", channel="summary")) == ()
 
 
+def test_what_an_earlier_version_stored_on_the_channel_is_no_summary(world: World) -> None:
+    before, other = world.new("Ana likes tea"), world.new(INDEX)
+    change = "UPDATE insights SET channel = ?, metadata = ? WHERE id = ?"
+    world.engine.rewrite(lambda it: it.run(change, ("summary", None, before)))
+    assert world.read(derived.kept_or_refused) == set()
+    world.drop(other, purge=True)
+    assert before in world.active()
+
+
 def test_a_long_summary_keeps_what_most_say() -> None:
     sources = [
         insight(f"{at:02}", ". ".join(f"Deploy part{at} step{n} to the staging cluster" for n in range(9)), at=at)
