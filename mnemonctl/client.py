@@ -25,7 +25,16 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
-from mnemond.api import types_admin, types_changes, types_extract, types_memories, types_rules, types_sessions
+from mnemond.api import (
+    types_admin,
+    types_changes,
+    types_extract,
+    types_knowledge,
+    types_memories,
+    types_relations,
+    types_rules,
+    types_sessions,
+)
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.model import answers
@@ -142,6 +151,14 @@ class CuesMethods(_Methods):
     apply = remote(types_changes.CUES_APPLY)
 
 
+class RelationMethods(_Methods):
+    """`relations.…`: relations between people and things."""
+
+    list = remote(types_relations.RELATIONS_LIST)
+    add = remote(types_relations.RELATIONS_ADD)
+    close = remote(types_relations.RELATIONS_CLOSE)
+
+
 class RuleMethods(_Methods):
     """`rules.…`: memories that are shown before calls of tools."""
 
@@ -202,6 +219,7 @@ class Client:
         self.session = SessionMethods(self)
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
+        self.relations = RelationMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
         self.config = ConfigMethods(self)
@@ -224,6 +242,10 @@ class Client:
     supersede = remote(types_changes.SUPERSEDE)
     merge = remote(types_changes.MERGE)
     reviews = remote(types_changes.REVIEWS)
+    consolidate = remote(types_knowledge.CONSOLIDATE)
+    communities = remote(types_knowledge.COMMUNITIES)
+    summarize = remote(types_knowledge.SUMMARIZE)
+    timeline = remote(types_relations.TIMELINE)
     resolve = remote(types_changes.RESOLVE)
     restore = remote(types_changes.RESTORE)
     link = remote(types_changes.LINK)

@@ -40,7 +40,7 @@ def span(it: RelationshipView) -> str:
 def relation(it: RelationshipView, style: Style) -> str:
     """Return a relation in one line; one that is over is faint."""
     text = f"{one_line(it.source)} {one_line(it.type)} {one_line(it.target)}"
-    over = "" if it.status == "current" else f"  ({it.status})"
+    over = "" if it.status == "current" else f"  ({one_line(it.status)})"
     shown = text if it.status == "current" else style.faint(text)
     when = f"  {style.faint(span(it))}" if span(it) else ""
     return f"{style.strong(short_id(it.first_id))}  {shown}{when}{over}"
@@ -174,7 +174,7 @@ def _event(it: TimelineEvent, style: Style) -> str:
     at = "before" if it.at is None else moment(it.at, it.granularity)
     if it.what == "memory":
         return row(f"{at:<10}  {style.strong(short_id(it.id))}  ", one_line(it.text), style)
-    return body(f"{at:<10}  {it.what}: {one_line(it.text)}", style, "")
+    return body(f"{at:<10}  {one_line(it.what)}: {one_line(it.text)}", style, "")
 
 
 TIMELINE = Command(

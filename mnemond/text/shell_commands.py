@@ -53,7 +53,7 @@ _PLAIN: Final = regex(
     r"|(&>>?|<<<|<&|<>|>>|>[&|]?|<)"  # 9 a redirection
     r"|(\()|(\))"  # 10, 11
     r"|([;&|]+)"  # 12 the end of a command
-    r"|\$'((?:[^'\\]|\\.)*+)(?:'|\\?\Z)",  # 13 quoted, with escapes
+    r"|\$'([^'\\]*+(?:\\.[^'\\]*+)*)(?:'|\\?\Z)",  # 13 quoted, with escapes
     re.DOTALL,
 )
 _QUOTED: Final = regex(r"([^\"\\`$]+|\$(?!\())|(\")|\\(.|\n|\Z)|(\$\(|`)")

@@ -43,6 +43,7 @@ from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.job_results import JOB_RESULTS
 from tests.cli.knowledge_results import KNOWLEDGE_RESULTS
+from tests.cli.relation_results import RELATION_RESULTS
 from tests.cli.revision_results import REVISION_RESULTS
 from tests.cli.rule_results import RULE_RESULTS
 from tests.cli.session_results import SESSION_RESULTS
@@ -273,6 +274,7 @@ BY_METHOD: dict[str, object] = {
     **STORE_RESULTS,
     **JOB_RESULTS,
     **KNOWLEDGE_RESULTS,
+    **RELATION_RESULTS,
     "stats": STATS,
     "embed": EMBED_STATUS,
     "cues": MISSING,

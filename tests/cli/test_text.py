@@ -17,6 +17,7 @@ from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
 from tests.cli.job_results import JOB_TRANSCRIPTS
 from tests.cli.knowledge_results import KNOWLEDGE_TRANSCRIPTS
+from tests.cli.relation_results import RELATION_TRANSCRIPTS
 from tests.cli.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.cli.revision_results import REVISION_TRANSCRIPTS
 from tests.cli.session_results import SESSION_TRANSCRIPTS
@@ -35,6 +36,7 @@ TRANSCRIPTS = {
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
     **KNOWLEDGE_TRANSCRIPTS,
+    **RELATION_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,

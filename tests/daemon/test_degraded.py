@@ -51,6 +51,10 @@ MORE: dict[str, Callable[[World], Params]] = {
     "summarize": lambda world: {"ids": [world.one, world.other]},
     "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},
+    "relations.list": lambda _: {},
+    "relations.add": lambda _: {"source": "Ana", "type": "works_at", "target": "Acme"},
+    "relations.close": lambda _: {"source": "Ana", "type": "works_at"},
+    "timeline": lambda _: {"name": "Ana"},
     "rules.list": lambda _: {},
     "rules.set": lambda _: {"state": "off"},
     "cues.apply": lambda world: {"memories": [{"id": world.one, "cues": ["which text"]}]},
@@ -68,6 +72,8 @@ BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
     "unlink": lambda world: ("link", {"source_id": world.one, "target_id": world.other, "type": "causal"}),
     "restore": lambda world: ("forget", {"id": world.one}),
     "summarize": lambda world: ("update", {"id": world.other, "content": "The backup runs at noon"}),
+    "relations.close": lambda _: ("relations.add", {"source": "Ana", "type": "works_at", "target": "Acme"}),
+    "timeline": lambda _: ("relations.add", {"source": "Ana", "type": "works_at", "target": "Acme"}),
     "resolve": lambda _: ("extract", {"facts": [{"content": f"The office is in {each}"} for each in PLACES]}),
 }
 """What has to have been done."""

@@ -65,7 +65,7 @@ mnemonctl: one is no number of a review
   `mnemonctl reviews` shows their numbers
 2
 $ mnemonctl resolve 7 --as WRONG ; echo $?
-mnemonctl: resolution must be one of COEXIST, DUPLICATE, MERGE, SUPERSEDE; it is 'WRONG'
+mnemonctl: resolution must be one of COEXIST, DUPLICATE, LINK, MERGE, SUPERSEDE; it is 'WRONG'
 2
 """,
     "two sessions that say the same": """\
