@@ -62,6 +62,15 @@ def scaled(threshold: float, calibration: Calibration | None) -> float:
     return min(1.0, max(0.0, calibration.unrelated + (threshold - REFERENCE.unrelated) * span))
 
 
+def scaled_high(threshold: float, calibration: Calibration | None) -> float:
+    """Convert a threshold above that of a paraphrase, which `scaled` would put at 1 or beyond: it lies as far between
+    the model's paraphrase and 1 as it does between that of the reference scale and 1."""
+    if calibration is None or threshold <= REFERENCE.paraphrase:
+        return scaled(threshold, calibration)
+    share = (threshold - REFERENCE.paraphrase) / (1.0 - REFERENCE.paraphrase)
+    return calibration.paraphrase + share * (1.0 - calibration.paraphrase)
+
+
 def unscaled(cosine: float, calibration: Calibration | None) -> float:
     """Convert a cosine of a model to the reference scale, in [0, 1]; the inverse of `scaled`."""
     if calibration is None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.embed.calibration import scaled
+from mnemond.embed.calibration import scaled_high
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
@@ -44,7 +44,7 @@ async def searched(store: Store, rules: WriteRules, known: Pairs, think: Think) 
 def limits_of(store: Store, rules: WriteRules) -> Limits:
     """Return the limits of the settings, the cosine on the scale of the store's embedder."""
     wanted = rules.config.consolidation
-    return Limits(scaled(wanted.cosine, calibration_of(store.embedder)), wanted.jaccard)
+    return Limits(scaled_high(wanted.cosine, calibration_of(store.embedder)), wanted.jaccard)
 
 
 async def ask(store: Store, identity: WriteContext, asked: tuple[OpenReview, ...]) -> None:

@@ -25,6 +25,7 @@ from mnemond.memory.resolver import dated_apart, repeats, said_at
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, SUMMARIZED, Insight
 from mnemond.model.reviews import OpenReview, Resolution
 from mnemond.text.contrast import labels
+from mnemond.text.resources import regex
 
 MAX_TRIED: Final = 8
 """Centres that a memory is held against: those most like it."""
@@ -41,6 +42,12 @@ MAX_WAITING: Final = 50
 
 MAX_MEMBERS: Final = 20
 """Memories of a cluster besides its centre: a merged text of more is not read."""
+
+_IDENTIFIER: Final = regex(
+    r"[A-Za-z0-9]{0,40}[0-9][A-Za-z0-9]{0,40}|[A-Za-z0-9]{1,40}(?:[-_./][A-Za-z0-9]{1,40}){1,8}"
+    r"|(?<=[^\W\d_] )[A-HJ-Z](?![\w'’])|(?<=[\u4e00-\u9fff])[A-Z](?![A-Za-z])"
+)
+"""A word with a digit, one of several parts, or a single capital behind a word, except for the pronoun."""
 
 Pairs = Mapping[tuple[str, str], int | None]
 """Pairs of memories, by their ids in order, that were asked about: the number of a review that waits, or None for one
@@ -189,11 +196,23 @@ def apart_because(one: Insight, other: Insight, cosine: float | None, rules: Dif
 
 
 def _each_names_another(older: Insight, newer: Insight) -> bool:
-    """Return True if each of two texts has a number or a name that the other lacks: two statements of one form."""
-    names, other_names = set(older.entities), set(newer.entities)
-    missing = unkept(newer.content, [older.content], names) or labels(older.content) - labels(newer.content)
-    lacking = unkept(older.content, [newer.content], other_names) or labels(newer.content) - labels(older.content)
-    return bool(missing and lacking)
+    """Return True if each of two texts has a number, a name or an identifier that the other lacks: two statements of
+    one form."""
+    missing = _named_only_in(older, newer)
+    return missing and _named_only_in(newer, older)
+
+
+def _named_only_in(one: Insight, other: Insight) -> bool:
+    if unkept(other.content, [one.content], one.entities):
+        return True
+    return not (
+        labels(one.content) <= labels(other.content) and _identifiers(one.content) <= _identifiers(other.content)
+    )
+
+
+def _identifiers(text: str) -> frozenset[str]:
+    """Return the words that name one of several things of a kind: "7b", "gpu-small", "server B", 服务器A."""
+    return frozenset(found[0].casefold() for found in _IDENTIFIER.finditer(text))
 
 
 def preview(cluster: Cluster) -> Preview:

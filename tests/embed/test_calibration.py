@@ -17,6 +17,7 @@ from mnemond.embed.calibration import (
     Calibration,
     calibrate,
     scaled,
+    scaled_high,
     shipped,
     token_dropout,
     unrelated_pairs,
@@ -138,3 +139,11 @@ def test_the_default_model_tells_paraphrases_from_the_rest() -> None:
     found = calibrate(unrelated, paraphrases)
     assert found.paraphrase > 0.8
     assert found.unrelated < 0.6
+
+
+def test_a_threshold_beyond_a_paraphrase_stays_below_one() -> None:
+    model = Calibration(0.5, 0.96)
+    assert scaled(0.92, model) == 1.0
+    assert scaled_high(0.92, model) == pytest.approx(0.96 + 0.07 / 0.15 * 0.04)
+    assert (scaled_high(1.0, model), scaled_high(0.92, None)) == (1.0, 0.92)
+    assert scaled_high(0.8, model) == scaled(0.8, model)

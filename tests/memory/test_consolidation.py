@@ -74,6 +74,9 @@ REST = " while the old one of last year stays as it was for all other customers"
         ("Rate limit of the API is 100 requests per second", "Rate limit of the API is 200 requests per second"),
         ("Ana leads the payments team in the Lisbon office", "Bob leads the payments team in the Lisbon office"),
         ("The release train of the web team runs on Friday", "The release train of the web team never runs on Friday"),
+        ("Room 7b of the east wing has no heating at all", "Room 7c of the east wing has no heating at all"),
+        ("The pool gpu-small scales to zero at night", "The pool gpu-large scales to zero at night"),
+        ("Ask server B before the restart of the cache", "Ask server C before the restart of the cache"),
         ("Sprint 12 of the team ended with all goals reached", "Sprint 13 of the team ended with all goals reached"),
     ],
 )
