@@ -145,7 +145,8 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
         "--any-tags", "d", "--entity", "k8s", "--stated-intent", "event", "--min-importance", "4",
         "--since", "2026-02-01", "--until", "2026-02-28", "--event-since", "2025-01-01", "--event-until", "2025-12-31",
         "--metadata", '{"a":{"in":[1,"x"]}}', "--status", "active", "--as-of", "2026-02-18T09:30:00Z",
-        "--known-at", "2026-02-19", "--include-invalid", "--strict-scope", "--all-sessions", "--user", "u", "--session", "s", "--agent", "g",
+        "--known-at", "2026-02-19", "--include-invalid",
+        "--strict-scope", "--all-sessions", "--user", "u", "--session", "s", "--agent", "g",
         "--now", "2026-02-17T09:00:00Z", "--project", "acme",
     )  # fmt: skip
     assert method == command[0]
