@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
@@ -406,6 +406,8 @@ class _Knowledge:
                         "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
                     )
                     self._touched |= {_Group(each) for each in rows}
+                case _:
+                    assert_never(change)
         self._refresh()
 
     def _add(self, change: AddEvidence) -> None:
