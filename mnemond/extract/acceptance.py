@@ -16,6 +16,7 @@ from mnemond.extract.account import stems
 from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Remembered, Speaker
 from mnemond.extract.findings import with_dates
 from mnemond.extract.first_person import about
+from mnemond.extract.orders import ORDER, is_order
 from mnemond.extract.rules import SPEAKERS, HostFact, completed
 from mnemond.model.answers import Dropped
 from mnemond.model.memory import MAX_ENTITY
@@ -24,7 +25,7 @@ from mnemond.text.cues import causal_cue, reading
 from mnemond.text.dates import dates
 from mnemond.text.entities import extract
 from mnemond.text.quality import only_questions
-from mnemond.text.resources import on_first_use, read, regex
+from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
 
 NAME: Final = "model"
@@ -56,34 +57,12 @@ STEPS: Final = 2
 MAX_ABOUT: Final = 5
 """Names that a fact is about."""
 
-PIECE: Final = 4_096
-OVERLAP: Final = 128
-"""Characters of a message that are searched for orders at once, 5 ms, so that other threads have their turn; and of the
-part that two pieces share, longer than any order."""
-
 MAX_PASSAGES: Final = 40
 MAX_PASSAGE: Final = 1_000
 MAX_CHARACTERS: Final = 6_000
 """Of the sentences that are sent at once."""
 
 
-class _Instructions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """data/instructions.toml"""
-
-    attacks: tuple[str, ...]
-    orders: tuple[str, ...]
-
-
-_instructions: Final = on_first_use(lambda: read("instructions", _Instructions))
-
-
-def _any_of(phrases: Sequence[str]) -> str:
-    parts = (re.escape(each).replace("\\ …\\ ", r"\s[^.!?\n]{0,30}?") for each in phrases)
-    return "|".join(rf"\b{each}" if each[0].isascii() and each[0].isalpha() else each for each in parts)
-
-
-_ATTACK: Final = regex(lambda: _any_of(_instructions().attacks), re.IGNORECASE)
-_ORDER: Final = regex(lambda: _any_of((*_instructions().attacks, *_instructions().orders)), re.IGNORECASE)
 _PLACEHOLDER: Final = regex(r"<[^<>\n]{1,40}>|\[REDACTED|\{\{\d|\b(?:string|integer|null) or \b")
 _FIRST_PERSON: Final = regex(r"\b(?:I|my|mine|me|I'm|I've|I'll)\b")
 _NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|we|there)\b", re.IGNORECASE)
@@ -118,21 +97,6 @@ class Accepted(NamedTuple):
 
     facts: tuple[Fact, ...]
     dropped: tuple[Dropped, ...]
-
-
-def is_order(text: str) -> bool:
-    """Return True for a text that tells a program what to do with its instructions or its memory."""
-    return _is_in(text, _ORDER)
-
-
-def is_attack(text: str) -> bool:
-    """Return True for an order that is made for a model, which a person hardly gives another one."""
-    return _is_in(text, _ATTACK)
-
-
-def _is_in(text: str, phrases: re.Pattern[str]) -> bool:
-    plain = text.replace("’", "'")
-    return any(phrases.search(plain, at, at + PIECE) for at in range(0, len(plain), PIECE - OVERLAP))
 
 
 # ---------------------------------------------------------------- before: what a model may read
@@ -371,7 +335,7 @@ def unfit(text: str, longest: int) -> str | None:
     if _PLACEHOLDER.search(text):
         return "placeholder"
     if is_order(text):
-        return "order"
+        return ORDER
     return "secret" if redact(text).kinds else None
 
 

@@ -40,6 +40,7 @@ from mnemond.extract.facts import (
 from mnemond.extract.findings import Finding, Judged, Left, Scene
 from mnemond.extract.findings import english as english_families
 from mnemond.extract.first_person import about
+from mnemond.extract.orders import ORDER, is_instruction, order_at
 from mnemond.extract.prose import MAX_READ, Sentence, prose, sentences
 from mnemond.extract.quoted import own_sentences, without_quotes
 from mnemond.model.answers import Dropped
@@ -118,8 +119,19 @@ class RuleEngine:
 
     def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
         """The facts of `messages`, at most `context.most`; never raises for their content. Time is linear in their
-        length."""
-        return _Reading(messages, context).extraction()
+        length. Of a message that directs a model, what stands before that is read."""
+        read: list[Message] = []
+        orders: list[Dropped] = []
+        for each in messages:
+            at = order_at(each.content) if each.role in SPEAKERS else None
+            if at is None:
+                read.append(each)
+                continue
+            orders.append(Dropped(each.content[at:].strip(), ORDER))
+            if each.content[:at].strip():
+                read.append(msgspec.structs.replace(each, content=each.content[:at]))
+        found = _Reading(read, context).extraction()
+        return msgspec.structs.replace(found, dropped=(*found.dropped, *orders)) if orders else found
 
 
 class _Reading:
@@ -398,7 +410,9 @@ def completed(given: Sequence[HostFact], context: Context) -> Extraction:
     for each in given:
         for content in parts(each.content):
             fact = _complete(each, content, context)
-            if content in seen:
+            if is_instruction(content):
+                dropped.append(Dropped(content, ORDER))
+            elif content in seen:
                 dropped.append(Dropped(content, "said before"))
             elif fact.importance < context.threshold:
                 dropped.append(Dropped(content, f"importance {fact.importance}"))

@@ -15,7 +15,7 @@ import msgspec
 
 from mnemond.config.settings import CausalSettings
 from mnemond.errors import MnemonError
-from mnemond.extract.acceptance import is_order
+from mnemond.extract.orders import is_order
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import items_of

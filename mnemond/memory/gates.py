@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple, get_args
 import msgspec
 
 from mnemond.config.settings import CommitmentSettings, Config, Gate
-from mnemond.extract.acceptance import is_order, names_in, no_name, unfit
+from mnemond.extract.acceptance import names_in, no_name, unfit
 from mnemond.extract.account import stems
+from mnemond.extract.orders import is_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
 from mnemond.memory.cues import joined_cues

@@ -15,13 +15,12 @@ from mnemond.extract.acceptance import (
     Passage,
     Shown,
     accept,
-    is_attack,
-    is_order,
     passages,
     schema,
     simple_schema,
 )
 from mnemond.extract.facts import Context, Engine, Extraction, Message, Remembered
+from mnemond.extract.orders import ORDER, is_attack, is_order
 from mnemond.extract.rules import ASSISTANT, SPEAKERS, RuleEngine, user_name
 from mnemond.llm.budget import SpentError
 from mnemond.llm.prompts import Prompts
@@ -102,7 +101,7 @@ class ModelEngine:
         attacks = [each for each in messages if each.role in SPEAKERS and is_attack(each.content)]
         messages = [each for each in messages if each not in attacks]
         ruled = RuleEngine().extract(messages, context)
-        orders = tuple(Dropped(each.content, "order") for each in attacks)
+        orders = tuple(Dropped(each.content, ORDER) for each in attacks)
         ruled = msgspec.structs.replace(ruled, dropped=(*ruled.dropped, *orders))
         read = passages(ruled, messages, context, everything=self._everything)
         if not read:

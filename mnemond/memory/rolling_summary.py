@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.extract.acceptance import is_attack, is_order
+from mnemond.extract.orders import is_attack, is_order
 from mnemond.extract.prose import prose
 from mnemond.extract.prose import sentences as split
 from mnemond.llm.reader import Schema

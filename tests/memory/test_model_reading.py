@@ -12,8 +12,9 @@ import pytest
 
 from mnemond.config.settings import Config, ExtractionSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.acceptance import Candidate, Passage, Shown, accept, is_attack, is_order
+from mnemond.extract.acceptance import Candidate, Passage, Shown, accept
 from mnemond.extract.facts import Context, Extraction, Message, Remembered
+from mnemond.extract.orders import is_attack, is_order
 from mnemond.extract.rules import RuleEngine
 from mnemond.llm.prompts import Profile, Prompt, Prompts, release
 from mnemond.llm.reader import Answer, Schema
