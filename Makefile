@@ -39,7 +39,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all attacks hosts llm bench load format docs shape clean check-deep-faults check-deep-rest \
+.PHONY: help demo test check check-all attacks hosts llm bench eval-llm load format docs shape clean check-deep-faults check-deep-rest \
         check-memory check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
@@ -78,6 +78,9 @@ ifdef DATA
 	@$(BIN)/python -m benchmarks.recall --data $(DATA)/*.jsonl --score $(DATA)/../score.py
 endif
 	@$(BIN)/python -m benchmarks.latency
+
+eval-llm: $(VENV)/.ready-dev ## facts and relations by a language model beside the rules, by hand: benchmarks.llm.fetch and .serve first
+	@$(BIN)/python -m benchmarks.eval_llm
 
 load: $(VENV)/.ready ## many clients at once, alone and beside jobs, backups and an import, and a crowd; takes minutes
 	@$(BIN)/python -m benchmarks.load

@@ -35,6 +35,7 @@ from benchmarks.llm.sets import (
     answer_of,
     conversations,
     is_false,
+    is_read_as_false,
     judged,
     pairs,
 )
@@ -64,7 +65,13 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def found(self) -> list[Gold]:
-        return [each for each in self.conversation.gold if any(each.answered_by(fact) for fact, _ in self.facts)]
+        return [each for each in self.conversation.gold if any(each.answered_by(fact) for fact in self.right)]
+
+    @property
+    def right(self) -> list[str]:
+        """Stored facts without those that a person read as false."""
+        read = judged()
+        return [fact for fact, _ in self.facts if not is_read_as_false(self.conversation, fact, read)]
 
     @property
     def planted(self) -> list[str]:

@@ -7,6 +7,7 @@ statement of `also`, true but not expected, or a person read it and said that it
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -118,6 +119,7 @@ def pairs(split: str | None) -> list[Pair]:
     return lines_of(DATA / "eval_llm_pairs.jsonl", Pair, split)
 
 
+@functools.cache
 def judged() -> dict[tuple[str, str], Judged]:
     """Read what a person said about facts, by conversation and text."""
     path = DATA / "eval_llm_judged.jsonl"

@@ -12,12 +12,14 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from mnemond.extract import chinese, german
 from mnemond.extract.account import stems
 from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Remembered, Speaker
 from mnemond.extract.findings import with_dates
 from mnemond.extract.first_person import about
 from mnemond.extract.orders import ORDER, is_order
 from mnemond.extract.rules import SPEAKERS, HostFact, completed
+from mnemond.extract.talk import MIN_STEMS, is_about_talk, is_of_the_moment, tells_of_own_work, without_speaker
 from mnemond.model.answers import Dropped
 from mnemond.model.memory import MAX_ENTITY
 from mnemond.text.contrast import numbers
@@ -36,9 +38,6 @@ LEFT_OUT: Final = frozenset({
 })  # fmt: skip
 """Reasons of the rules for which a model may find more: no pattern fits, or a reference was not resolved."""
 
-MIN_STEMS: Final = 3
-"""Content words of a sentence that is worth a request."""
-
 SAID: Final = 0.6
 """Share of the content words of a fact that must be in what was read."""
 
@@ -50,6 +49,9 @@ ALIKE: Final = 0.8
 
 CONFIDENCE: Final = 0.7
 """Confidence in a fact that a model found; that of the rules goes from 0.6 to 0.95."""
+
+NAMED: Final = frozenset({"of the moment", "request"})
+"""Reasons for which a model may find more in a sentence that names someone or something, or has a number."""
 
 STEPS: Final = 2
 """The largest distance between a model's importance and that of the rules, of ten: to small models all is important."""
@@ -107,7 +109,8 @@ def passages(
 ) -> list[Passage]:
     """Return the sentences that the rules left out and that a model may read; with `everything` whole messages.
 
-    No part of a message that gives orders to its reader, and nothing that the assistant explains after a question.
+    No part of a message that gives orders to its reader, nothing that the assistant explains after a question unless
+    it says what it did, and nothing of the moment.
     """
     found: list[Passage] = []
     size, after_question = 0, False
@@ -116,13 +119,14 @@ def passages(
             continue
         by_agent = message.role == "assistant"
         said_us = context.observed_us if message.said_us is None else message.said_us
-        skipped = is_order(message.content) or (by_agent and after_question)
+        explains = by_agent and after_question and not tells_of_own_work(message.content)
+        skipped = is_order(message.content) or explains
         after_question = not by_agent and message.content.rstrip().endswith(("?", "？"))
         if skipped:
             continue
         for text in [message.content.strip()] if everything else _left_out(ruled.dropped, message):
             text = text[:MAX_PASSAGE]
-            if len(stems([text])) < MIN_STEMS or (by_agent and not _is_result(text)):
+            if (not everything and is_of_the_moment(text)) or (by_agent and not _is_result(text)):
                 continue
             if len(found) == MAX_PASSAGES or size + len(text) > MAX_CHARACTERS:
                 return found
@@ -134,8 +138,13 @@ def passages(
 def _left_out(dropped: Sequence[Dropped], message: Message) -> Iterator[str]:
     content = " ".join(message.content.split())
     for each in dropped:
-        if each.reason in LEFT_OUT and each.text and " ".join(each.text.split()) in content:
+        is_left_out = each.reason in LEFT_OUT or (each.reason in NAMED and _is_specific(each.text))
+        if is_left_out and each.text and " ".join(each.text.split()) in content:
             yield each.text
+
+
+def _is_specific(text: str) -> bool:
+    return bool(numbers(text)) or next(names_in(text), None) is not None
 
 
 def _is_result(text: str) -> bool:
@@ -216,7 +225,7 @@ def _plain(text: str) -> str:
 
 def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Context) -> _Judged | str:
     """Return the fact of an item, or why it is none. `stated`: the facts before it."""
-    text, shown = " ".join(each.text.split()), scene.shown
+    text, shown = without_speaker(" ".join(each.text.split())), scene.shown
     if reason := unfit(text, MAX_SENTENCE):
         return reason
     if only_questions(text):
@@ -224,6 +233,8 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
     said = stems([text]) - stems(shown.names)
     if not said:
         return "names nothing"
+    if is_about_talk(text) or is_of_the_moment(text):
+        return "of the moment"
     quote = "" if each.quote is None or not stems([each.quote]) else _plain(each.quote).strip(' .!"“”')
     source = scene.source(said, quote)
     if source is None or (shown.quotes and not quote):
@@ -234,6 +245,8 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
         return f"not said by the {each.said_by}"
     if source.role == "assistant" and not _is_result(source.text):
         return "said by the assistant"
+    if _is_copy(said, source.text):
+        text = source.text  # its own words, with what the copy has lost
     content = _in_third_person(text, shown.names[source.role != "user"], source.said_us)
     if content is None:
         return "unclear reference"
@@ -244,6 +257,12 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
     if isinstance(fact, str):
         return fact
     return _Judged(msgspec.structs.replace(fact, replaces=claims.replaces), claims.dropped)
+
+
+def _is_copy(said: set[str], source: str) -> bool:
+    """Return True if a fact has nearly all words of a sentence that needs nothing before it to be understood."""
+    words = stems([source])
+    return len(said & words) >= ALIKE * len(words) and len(source) <= MAX_SENTENCE and not _NO_SUBJECT.match(source)
 
 
 def _unsaid(text: str, said: set[str], scene: _Scene, share: float) -> str | None:
@@ -349,7 +368,11 @@ def names_in(text: str, own: Sequence[str] = ()) -> Iterator[str]:
 
 def _in_third_person(text: str, name: str, said_us: int) -> str | None:
     """Return a text with the speaker's name instead of "I" and with its days; None if it is about an unnamed one."""
-    if _FIRST_PERSON.search(text):
+    if chinese.is_chinese(text):
+        text = chinese.about(name, text)
+    elif german.is_german(text):
+        text = german.about(text, name)
+    elif _FIRST_PERSON.search(text):
         text = about(name, text)
     if _NO_SUBJECT.match(text) or _FIRST_PERSON.search(text):
         return None
