@@ -340,7 +340,8 @@ def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> li
     knows which of both holds."""
     back = short_id(insight_id)
 
-    def settle(other: str) -> list[str]:
+    def settle(conflict: Conflict) -> list[str]:
+        other = short_id(conflict.id)
         return [
             f"what is back holds: mnemonctl supersede {other} {back}",
             f"the other holds:    mnemonctl supersede {back} {other}",
@@ -349,8 +350,8 @@ def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> li
     return review(f"To review, beside {back}:", found, settle, style)
 
 
-def review(head: str, found: Sequence[Conflict], settle: Callable[[str], list[str]], style: Style) -> list[str]:
-    """A head, conflicts, and the commands that `settle` returns for the short id of each."""
+def review(head: str, found: Sequence[Conflict], settle: Callable[[Conflict], list[str]], style: Style) -> list[str]:
+    """A head, conflicts, and the commands that `settle` returns for each."""
     shown = [head] if found else []
     for each in found[:MAX_SHOWN]:
         other = short_id(each.id)
@@ -358,7 +359,7 @@ def review(head: str, found: Sequence[Conflict], settle: Callable[[str], list[st
         shown.append(note(f"{other} ({suggestion}): {each.reason}", style))
         if each.content:
             shown.append(note(f"it says: {shorten(each.content, MAX_SAID)}", style))
-        shown += [f"    {line}" for line in settle(other)]
+        shown += [f"    {line}" for line in settle(each)]
     return shown + unshown(len(found))
 
 

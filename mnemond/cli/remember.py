@@ -33,7 +33,7 @@ from mnemond.cli.output import (
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type, read_json
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.memory import project_parts
-from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult
+from mnemond.model.outcomes import CausalCandidate, Conflict, EdgesCreated, RememberResult
 from mnemond.wire.params import Name, about, plural
 
 # remember.
@@ -51,11 +51,24 @@ def _remember(result: RememberResult, style: Style) -> str:
         *review(
             "To review:",
             result.conflicts,
-            lambda other: [f"mnemonctl supersede {other} {short_id(stored)}" if stored else f"mnemonctl get {other}"],
+            lambda conflict: _settling(conflict, stored),
             style,
         ),
         *(_candidates(result, stored, style) if stored else ()),
     )
+
+
+def _settling(conflict: Conflict, stored: str | None) -> list[str]:
+    """Return the commands that settle a conflict. None lets one memory take the place of several things."""
+    other = short_id(conflict.id)
+    if stored is None:
+        return [f"mnemonctl get {other}"]
+    if conflict.several:
+        return [
+            f'mnemonctl update {other} --content "what still holds"',
+            f'mnemonctl merge {other} {short_id(stored)} --content "what holds of both"',
+        ]
+    return [f"mnemonctl supersede {other} {short_id(stored)}"]
 
 
 def _headline(result: RememberResult, style: Style) -> str:

@@ -190,6 +190,24 @@ _GOES_WITH: Final = regex(
 """A reason, which goes with what it is the reason of."""
 
 
+MAX_SEVERAL: Final = 2_000
+"""Characters of a text in which several things are looked for."""
+
+_SENTENCE_END: Final = regex(r"[.!?]\s|[。！？]|\n")
+
+
+def holds_several(text: str) -> bool:
+    """Return True if a text lists more than one thing or has more than one statement, so that what takes its place
+    because of one of them loses the others."""
+    parts = (
+        part
+        for sentence in _SENTENCE_END.split(text[:MAX_SEVERAL])
+        for part in _LIST.split(_GOES_WITH.sub("", sentence))
+        if index_terms(part)
+    )
+    return next(parts, None) is not None and next(parts, None) is not None
+
+
 def _loses_member(replaced: Frame, named: Collection[str], *, ends: bool) -> bool:
     """Return True if the replaced clause lists more than is `named`: "Redis and Kafka", of which Redis ends. Where
     nothing `ends`, the newer clause replaces the member that stands with the verb."""

@@ -24,6 +24,7 @@ from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, k
 from mnemond.memory.cues import given_cues
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import Match
+from mnemond.memory.diff_frames import holds_several
 from mnemond.memory.draft import (
     ENFORCED,
     Clean,
@@ -134,7 +135,11 @@ def with_candidates(
             it = snapshot.insight(row)
             alike = each.similarity if each.cosine is None else round(unscaled(each.cosine, calibration), 6)
             semantic.append(SemanticCandidate(it.id, it.content, it.category, each.cosine, alike))
-    conflicts = [msgspec.structs.replace(each, content=_content(snapshot, each.id)) for each in outcome.conflicts]
+    texts = [_content(snapshot, each.id) for each in outcome.conflicts]
+    conflicts = [
+        msgspec.structs.replace(each, content=text, several=holds_several(text))
+        for each, text in zip(outcome.conflicts, texts, strict=True)
+    ]
     return msgspec.structs.replace(outcome, causal_candidates=causal, semantic_candidates=semantic, conflicts=conflicts)
 
 

@@ -55,13 +55,15 @@ class QualityDetail(msgspec.Struct, frozen=True):
 
 class Conflict(msgspec.Struct, frozen=True):
     """A memory that the new one repeats, corrects or contradicts, left unchanged for review. `content` is empty where
-    the memory has left recall since, and after an undo or a restore."""
+    the memory has left recall since, and after an undo or a restore. `several`: that text holds more than one thing, so
+    replacing it by the new one would lose the others; `update` or `merge` keeps them."""
 
     id: str
     suggestion: Suggestion
     similarity: float
     reason: str
     content: str = ""
+    several: bool = False
 
 
 # remember.

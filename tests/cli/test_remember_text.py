@@ -10,6 +10,7 @@ from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.cli.remember import MIN_ALIKE
+from mnemond.memory.diff_frames import holds_several
 from mnemond.model.answers import DiffResult, DiffThresholds
 from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult, United
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
@@ -109,6 +110,27 @@ def test_a_dry_run_names_no_memory_that_is_not_there(result: RememberResult, exp
 
 def test_a_conflict_of_a_dry_run_can_only_be_looked_at() -> None:
     assert "\n    mnemonctl get c0f11c70\n" in shown("remember", replace(REPLACED, id=None, dry_run=True))
+
+
+def test_no_memory_is_offered_the_place_of_one_that_holds_several_things() -> None:
+    several = [replace(each, several=True) for each in REPLACED.conflicts]
+    text = shown("remember", replace(REPLACED, conflicts=several))
+    assert "mnemonctl supersede" not in text
+    assert '    mnemonctl update c0f11c70 --content "what still holds"\n' in text
+    assert '    mnemonctl merge c0f11c70 1a2b3c4d --content "what holds of both"\n' in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The team uses Redis, Kafka and Postgres", True), ("Das Team nutzt Redis und Kafka", True),
+        ("团队使用Redis、Kafka和Postgres", True), ("The API is in Go. It listens on port 8080.", True),
+        ("The API listens on port 8080", False), ("The report runs at 6 am.", False),
+        ("We use Redis because it is fast and small", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_lists_or_says_more_than_one_thing_holds_several(text: str, expected: bool) -> None:
+    assert holds_several(text) == expected
 
 
 @pytest.mark.parametrize(
