@@ -138,20 +138,24 @@ class ExtractHandlers:
         return analysis._replace(found=msgspec.structs.replace(analysis.found, unread=unread))
 
     async def _queued(self, warm: OpenStore, params: ExtractParams, scope: Scope) -> str | None:
-        """Queue the latest exchange for a job to read, and return its id; None for a dry run, and for a scope that the
-        queue does not keep."""
-        if params.dry_run or scope.in_project(None) != Scope():
+        """Queue what was to be read, for the same readers, for a job to read, and return its id; None for a dry run."""
+        if params.dry_run:
             return None
-        latest = latest_exchange(_conversation(params), 0).latest
+        messages = _conversation(params)
+        read = messages if params.whole else latest_exchange(messages, 0).latest
         identity = msgspec.structs.replace(self._identities.of(warm, params), op_id="")
         exchange = QueuedExchange(
             host="extract",
             at_us=_observed_us(params, self._clock.now_us()),
             conversation_id=params.conversation_id or "",
             project=scope.project or "",
-            prompt="\n\n".join(each.content for each in latest if each.role == "user"),
-            reply="\n\n".join(each.content for each in latest if each.role == "assistant"),
+            prompt="\n\n".join(each.content for each in read if each.role == "user"),
+            reply="\n\n".join(each.content for each in read if each.role == "assistant"),
             key=identity.id,
+            user_id=scope.user_id or "",
+            session_id=scope.session_id or "",
+            agent_id=scope.agent_id or "",
+            resolves=params.auto_resolve_conflicts is not False,
         )
         queued = cast("Queued", await submit(warm, propose_queueing(exchange, identity)))
         return identity.id if queued.kept else None

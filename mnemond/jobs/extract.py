@@ -34,7 +34,6 @@ from mnemond.memory.exchanges import (
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import MAX_TRIES, SettleFact
-from mnemond.model.memory import Scope
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import known_memories
@@ -180,7 +179,7 @@ class Extract:
         snapshot = work.store.snapshot
         if isinstance(engine.engine, RuleEngine):
             return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
-        wanted = Filter(scope=Scope(project=waiting.exchange.project or None), now_us=work.now_us)
+        wanted = Filter(scope=waiting.exchange.scope, now_us=work.now_us)
         existing = partial(known_memories, snapshot, wanted)
         summary = await work.store.read(lambda it: rolling(it, waiting.exchange.conversation_id))
         return await trio.to_thread.run_sync(

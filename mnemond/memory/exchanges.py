@@ -87,7 +87,7 @@ def _extracted(
     summary: str,
 ) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
-    context = context_of(snapshot, Scope(project=said.project or None), config.extraction, said.at_us)
+    context = context_of(snapshot, said.scope, config.extraction, said.at_us)
     if said.kind == "summary":
         text = without_echoes(said.reply, known)
         given = HostFact(content=text, intent="event", category="context", attributed_to="assistant")
@@ -120,13 +120,13 @@ def decoded(text: str) -> list[Fact]:
 def write_of(
     fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config, allowance: Allowance | None = None
 ) -> FactWrite:
-    """Prepare a fact with its provenance, without its vector. It is for every session: the host's session is stored as
-    the conversation. `allowance`: what the run of the job may still replace."""
+    """Prepare a fact with its provenance, without its vector. That of an agent's session is for every session: the
+    host's session is stored as the conversation. `allowance`: what the run of the job may still replace."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
-        resolves=config.extraction.auto_resolve_conflicts,
-        scope=Scope(project=said.project or None),
+        resolves=said.resolves and config.extraction.auto_resolve_conflicts,
+        scope=said.scope,
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
         allowance=allowance,
     )
@@ -188,6 +188,10 @@ EARLIER_US: Final = DAY_US
 """How long an exchange is context of the next ones."""
 
 
+_Conversation = tuple[str, str, str, Scope]
+"""A store, a host, its id of a conversation, and for whom that is."""
+
+
 class RecentExchanges:
     """The exchanges that were read last, as the context of the next ones of their conversations.
 
@@ -197,7 +201,7 @@ class RecentExchanges:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str], list[tuple[int, QueuedExchange]]] = {}
+        self._kept: dict[_Conversation, list[tuple[int, QueuedExchange]]] = {}
         caches.register(self.clear)
 
     def clear(self) -> None:
@@ -231,7 +235,7 @@ class Page(NamedTuple):
     """A place for exchanges that were read, which a purge makes useless: of an exchange that was fetched before the
     purge, nothing is kept after it."""
 
-    kept: dict[tuple[str, str, str], list[tuple[int, QueuedExchange]]]
+    kept: dict[_Conversation, list[tuple[int, QueuedExchange]]]
 
     def add(self, store: str, waiting: PendingExchange, window: int) -> None:
         """Keep an exchange that was read, of its conversation as many as have `window` messages."""
@@ -248,8 +252,8 @@ class Page(NamedTuple):
             self.kept.pop(next(iter(self.kept)))
 
 
-def _conversation(store: str, said: QueuedExchange) -> tuple[str, str, str]:
-    return store, said.host, said.conversation_id
+def _conversation(store: str, said: QueuedExchange) -> _Conversation:
+    return store, said.host, said.conversation_id, said.scope.in_project(None)
 
 
 # Queueing an exchange: shortened, redacted, deduplicated.

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired
+from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired, Scope
 from mnemond.model.outcomes import Outcome
 from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, OpenReview
@@ -76,8 +76,9 @@ class QueuedExchange(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` is the user's text, `reply` the agent's answer or the summary. Texts longer than `LONGEST_PROMPT` and
     `LONGEST_REPLY` lose their middle. `conversation_id` is the host's id of the session, `project` the name of the
-    project. `at_us`: time of the turn in microseconds since the epoch. `key` identifies the turn when a host reports it
-    again; derived from the texts if empty.
+    project; `user_id`, `session_id`, `agent_id`: for whom its facts will be; `resolves`: they may replace what they
+    contradict. `at_us`: time of the turn in microseconds since the epoch. `key` identifies the turn when a host reports
+    it again; derived from the texts if empty.
     """
 
     host: str
@@ -88,6 +89,15 @@ class QueuedExchange(msgspec.Struct, frozen=True, kw_only=True):
     reply: str = ""
     kind: ExchangeKind = "exchange"
     key: str = ""
+    user_id: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    resolves: bool = True
+
+    @property
+    def scope(self) -> Scope:
+        """The audience of its facts."""
+        return Scope(self.user_id or None, self.session_id or None, self.agent_id or None, self.project or None)
 
 
 Vector = npt.NDArray[np.float32]

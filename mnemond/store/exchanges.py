@@ -51,10 +51,13 @@ MAX_FORMER: Final = 20
 
 _COLUMNS: Final = (
     "number, id, kind, tries, written, said_at, host, conversation_id, project, facts, prompt, reply, dedupe_key,"
-    " purged"
+    " purged, user_id, session_id, agent_id, resolves"
 )
 _EMPTIED: Final = "prompt = '', reply = ''"
-_SETTLED: Final = "state = 'done', not_before = NULL, error = NULL, purged = '', conversation_id = NULL, project = NULL"
+_SETTLED: Final = (
+    "state = 'done', not_before = NULL, error = NULL, purged = '', conversation_id = NULL, project = NULL,"
+    " user_id = NULL, session_id = NULL, agent_id = NULL"
+)
 _DONE: Final = f"{_SETTLED}, facts = NULL, {_EMPTIED}"
 
 
@@ -103,11 +106,14 @@ def apply_queue(connection: Connection, change_set: ChangeSet) -> None:
 def enqueue(connection: Connection, exchange_id: str, exchange: QueuedExchange, now: str) -> bool:
     """Append an exchange, and drop the oldest beyond MAX_PENDING; return False, appending none, if its key is known."""
     added = connection.run(
-        "INSERT INTO exchanges(id, dedupe_key, kind, queued_at, said_at, host, conversation_id, project, prompt, reply)"
-        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(dedupe_key) DO NOTHING",
+        "INSERT INTO exchanges(id, dedupe_key, kind, queued_at, said_at, host, conversation_id, project, prompt, reply,"
+        " user_id, session_id, agent_id, resolves)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(dedupe_key) DO NOTHING",
         (
             exchange_id, exchange.key, exchange.kind, now, format_us(exchange.at_us), exchange.host,
             exchange.conversation_id or None, exchange.project or None, exchange.prompt, exchange.reply,
+            exchange.user_id or None, exchange.session_id or None, exchange.agent_id or None,
+            exchange.resolves,
         ),
     )  # fmt: skip
     if added:
@@ -152,10 +158,12 @@ def oldest(connection: Connection, limit: int, after: int = 0, now_us: int | Non
 
 
 def _pending(row: Sequence[Any]) -> PendingExchange:
-    number, id_, kind, tries, written, said_at, host, conversation, project, facts, prompt, reply, key, purged = row
+    number, id_, kind, tries, written, said_at, host, conversation, project, facts, prompt, reply, key, *more = row
+    purged, user, session, agent, resolves = more
     exchange = QueuedExchange(
         host=host, at_us=parse_rfc3339(said_at), conversation_id=conversation or "", project=project or "",
-        prompt=prompt, reply=reply, kind=cast("ExchangeKind", kind), key=key,
+        prompt=prompt, reply=reply, kind=cast("ExchangeKind", kind), key=key, user_id=user or "",
+        session_id=session or "", agent_id=agent or "", resolves=bool(resolves),
     )  # fmt: skip
     return PendingExchange(number, id_, exchange, tries, written, facts, purged)
 

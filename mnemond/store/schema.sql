@@ -352,7 +352,7 @@ CREATE TABLE exchanges(
   facts TEXT,
   prompt TEXT NOT NULL,
   reply TEXT NOT NULL,
-  purged TEXT NOT NULL DEFAULT '',
+  purged TEXT NOT NULL DEFAULT '', user_id TEXT, session_id TEXT, agent_id TEXT, resolves INTEGER NOT NULL DEFAULT 1 CHECK(resolves IN (0, 1)),
   CHECK(facts IS NULL OR (prompt = '' AND reply = '')),
   CHECK(state <> 'done' OR (prompt = '' AND reply = '' AND facts IS NULL AND purged = ''))
 ) STRICT;

@@ -20,6 +20,7 @@ from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.model_reading import Model, engine_of
 from mnemond.model.changes import MAX_TRIES
+from mnemond.model.memory import Scope
 from mnemond.store import exchanges
 from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session
@@ -91,12 +92,41 @@ async def test_a_model_that_was_given_up_is_left_alone_for_a_while(tmp_path: Pat
         assert len(server.requests) == 1
 
 
-async def test_nothing_is_queued_for_a_dry_run_and_for_a_scope_the_queue_does_not_keep(tmp_path: Path) -> None:
+async def test_nothing_is_queued_for_a_dry_run(tmp_path: Path) -> None:
     async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=AUTO) as over:
         engine = engine_at(server.url, tmp_path)
         assert (await extract(over, engine, SAID, dry_run=True)).job_id is None
-        assert (await extract(over, engine, SAID, user_id="ana")).job_id is None
         assert (await (await over.warm()).store.read(exchanges.backlog)).pending == 0
+
+
+async def test_what_is_queued_is_for_the_same_readers(tmp_path: Path) -> None:
+    ids = {"user_id": "ana", "session_id": "s-1", "agent_id": "coder", "conversation_id": "chat-7"}
+    messages = [
+        {"role": "user", "content": "We never deploy on Fridays"}, {"role": "assistant", "content": "Fine."},
+        {"role": "user", "content": SAID},
+    ]  # fmt: skip
+    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=AUTO) as over:
+        engine = engine_at(server.url, tmp_path)
+        result = await extract(over, engine, messages, auto_resolve_conflicts=False, **ids)
+        (waiting,) = await (await over.warm()).store.read(lambda it: exchanges.oldest(it, 9))
+        assert result.job_id == waiting.id
+        said = waiting.exchange
+        assert (said.scope, said.conversation_id) == (Scope("ana", "s-1", "coder"), "chat-7")
+        assert (said.prompt, said.reply, said.resolves) == (SAID, "", False)
+        await extract(over, engine, messages, whole=True, user_id="ana")
+        _, second = await (await over.warm()).store.read(lambda it: exchanges.oldest(it, 9))
+        assert (second.exchange.prompt, second.exchange.resolves) == (f"We never deploy on Fridays\n\n{SAID}", True)
+        assert second.exchange.reply == "Fine."
+
+
+async def test_a_job_remembers_for_the_readers_of_the_exchange(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with scripted([ANSWER]) as server, session(tmp_path, mock_clock) as it:
+        it.read_by(engine_at(server.url, tmp_path)(AUTO))
+        await it.say(SAID, user_id="ana", agent_id="coder", project="")
+        await it.run()
+        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+        assert {each.scope for each in await it.memories()} == {Scope("ana", None, "coder")}
+        assert await it.rows("SELECT user_id, agent_id, state FROM exchanges") == [(None, None, "done")]
 
 
 async def test_with_the_engine_host_facts_come_from_the_caller(tmp_path: Path) -> None:

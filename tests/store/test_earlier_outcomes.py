@@ -55,7 +55,7 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
     if "scope" in reply:
         newer["scope"] = reply["scope"] | {"project": None}
     if "conflicts" in reply:
-        newer["conflicts"] = [{"content": "", **each} for each in reply["conflicts"]]
+        newer["conflicts"] = [{"content": "", "several": False, **each} for each in reply["conflicts"]]
     if "memories" in reply:
         newer["memories"] = [as_now(each) | {"words": None, "purged": False} for each in reply["memories"]]
     return reply | newer
