@@ -78,10 +78,10 @@ class RelationWorld:
         self.change(AddInsight(it, None))
         return it.id
 
-    def reword(self, insight_id: str, text: str) -> str:
+    def reword(self, insight_id: str, text: str, **fields: Any) -> str:
         it = self.ask(lambda it: insights.read(it, insight_id))
         assert it is not None
-        return self.change(PutInsight(msgspec.structs.replace(it, content=text, updated_at=self.now)))
+        return self.change(PutInsight(msgspec.structs.replace(it, content=text, updated_at=self.now, **fields)))
 
     def forget(self, insight_id: str) -> str:
         return self.change(RetireInsight(insight_id, "forgotten"))
