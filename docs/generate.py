@@ -1,4 +1,5 @@
-"""Writes the pages that are derived from the code: docs/protocol.md, dialects.md, errors.md and config.md.
+"""Writes the pages that are derived from the code: docs/protocol.md, dialects.md, errors.md and config.md, and
+in docs/shell the completion of shells and the manual page.
 
 `python docs/generate.py` writes them; `--check` compares instead, prints what differs and leaves with status 1.
 """
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 from mnemond.api.registry import METHODS
+from mnemond.cli.completion import SCRIPTS, manual
 from mnemond.docs_pages import config_markdown, dialects_markdown, errors_markdown, protocol_markdown
 from mnemond.errors import KINDS
 
@@ -24,6 +26,10 @@ def pages() -> dict[str, str]:
         "protocol.md": protocol_markdown(METHODS.values()),
         "errors.md": errors_markdown(KINDS),
         "config.md": config_markdown(),
+        "shell/mnemonctl.bash": SCRIPTS["bash"],
+        "shell/_mnemonctl": SCRIPTS["zsh"],
+        "shell/mnemonctl.fish": SCRIPTS["fish"],
+        "shell/mnemonctl.1": manual(),
     }
 
 
@@ -52,6 +58,7 @@ def check(folder: Path) -> int:
 def write(folder: Path) -> int:
     """Write every page; the exit status."""
     for name, wanted in pages().items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(wanted, encoding="utf-8")
     return 0
 

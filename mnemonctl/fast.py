@@ -44,8 +44,14 @@ MAX_MESSAGE = 1 << 20
 MAX_DIRECTORY = 4096
 """Bytes of a working directory that the daemon takes: PATH_MAX of Linux."""
 
+COMPLETE = "--complete"
+"""First argument of the command lines by which shells complete."""
+
+COMPLETE_S = 1.0
+"""Seconds that such a line may take: a person waits at a key."""
+
 SLOW_COMMANDS = frozenset(
-    {"backup", "config", "cues", "daemon", "doctor", "help", "logs", "prompts", "setup", "top", "version"}
+    {"backup", "completion", "config", "cues", "daemon", "doctor", "help", "logs", "prompts", "setup", "top", "version"}
 )
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
@@ -112,6 +118,8 @@ def main() -> None:
 
 def run(argv: list[str], deadline: float | None = None) -> int:
     """Run one command line and return the exit status. `deadline` is in seconds; the default depends on the command."""
+    if argv[:1] == [COMPLETE]:
+        return complete(argv)
     command = command_of(argv)
     deadline = deadline or (LONG_DEADLINE_S if command in LONG_COMMANDS else DEADLINE_S)
     if command in SLOW_COMMANDS:
@@ -120,6 +128,20 @@ def run(argv: list[str], deadline: float | None = None) -> int:
 
         return slow.run(argv, deadline)
     return forward(argv, deadline)
+
+
+def complete(argv: list[str]) -> int:
+    """Print what may stand in the place of the word under the cursor. A daemon that does not run is not started: then
+    the declarations of the commands alone answer."""
+    try:
+        reply = exchange(connect(data_dir(argv) + b"/sock", COMPLETE_S), encode(argv), COMPLETE_S)
+        write(1, decode(reply)[2])
+    except (InvalidInputError, NoAnswer, UnexpectedReplyError, OSError):
+        add_site_packages()
+        from mnemonctl import slow
+
+        slow.complete(argv)
+    return 0
 
 
 def forward(argv: list[str], deadline: float) -> int:
@@ -289,7 +311,7 @@ def encode(argv: list[str]) -> bytes:
     directory = working_directory()
     if directory:
         parts.append(',"directory":' + quote(directory))
-    if wants_stdin(argv):
+    if wants_stdin(argv) and argv[0] != COMPLETE:
         parts.append(',"stdin":' + quote(read_stdin()))
     parts.append("}}\n")
     message = "".join(parts).encode()

@@ -13,6 +13,7 @@ import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli import completion
 from mnemond.cli.admin import DoctorOptions, LogsOptions, TopOptions
 from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
@@ -35,6 +36,14 @@ def run(argv: list[str], deadline: float) -> int:
         return report_invalid(argv, error)
     except MnemonError as error:
         return report(argv, error)
+
+
+def complete(argv: list[str]) -> None:
+    """Print the candidates that need no daemon."""
+    shell, *typed = argv[1:] or [""]
+    words = completion.words_of(shell, typed)
+    if words is not None:
+        fast.write(1, completion.answer(shell, completion.wanted(words)).encode("utf-8", "backslashreplace"))
 
 
 def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:

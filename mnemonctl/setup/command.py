@@ -12,7 +12,7 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl import files as private_files
-from mnemonctl.setup import install, own_files, record
+from mnemonctl.setup import install, own_files, record, shell
 from mnemonctl.setup.files import OwnFile, remove_empty
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.hosts import simple
@@ -107,6 +107,9 @@ class _Command:
             if pending:
                 self._write_own()
             done = [failed.get(host.name) or self._install(host, plans[host.name]) for host in hosts]
+            if pending and not (self.exit or self._options.target):
+                shell.install(self._environment, self._record.shell)
+                record.write(self._directory, self._record)
         programs = [str(file.path) for file in own_files.launcher_files(self._directory)]
         status: Status = "failed" if self.exit else "installed" if pending else "unchanged"
         return msgspec.structs.replace(report, status=status, targets=done, launchers=programs)
@@ -198,6 +201,9 @@ class _Command:
             reports.append(FileReport(str(each.path), _STATES[each.state], diff=diff))
             if each.state == "kept" and not each.new.is_there():
                 reports.append(FileReport(str(each.new.path), "created", diff=diff_of_own(each.new)))
+        for of_shell in [] if self._options.target else shell.planned(self._environment, self._record.shell):
+            diff = diff_of_own(of_shell.own) if of_shell.is_pending and shell.is_short(of_shell.own.path) else None
+            reports.append(FileReport(str(of_shell.own.path), of_shell.state, diff=diff))
         return reports
 
     def _removed_files(self) -> list[FileReport]:
@@ -209,11 +215,17 @@ class _Command:
             *(each.new for each in texts),
         ]
         there = [file for file in own if file.path.exists()]
-        return [FileReport(str(file.path), "removed", diff=diff_of_own(file, there=False)) for file in there]
+        there += [OwnFile(path, "") for path in shell.removable(self._record.shell)]
+        diffs = {file: diff_of_own(file, there=False) if shell.is_short(file.path) else None for file in there}
+        return [FileReport(str(file.path), "removed", diff=diff) for file, diff in diffs.items()]
 
     def _own_is_pending(self) -> bool:
         programs = all(file.is_there() for file in own_files.launcher_files(self._directory))
-        return not programs or own_files.is_pending(self._directory, self._record.prompts)
+        return (
+            not programs
+            or own_files.is_pending(self._directory, self._record.prompts)
+            or (not self._options.target and shell.is_pending(self._environment, self._record.shell))
+        )
 
     def _write_own(self) -> None:
         for file in own_files.launcher_files(self._directory):
@@ -228,6 +240,7 @@ class _Command:
             file.remove()
         remove_empty({file.path.parent for file in programs})
         texts = own_files.remove(self._directory, self._record.prompts)
+        texts += shell.remove(self._record.shell)
         self._record.prompts.clear()
         record.write(self._directory, self._record)
         return [FileReport(str(path), "removed") for path in (*(file.path for file in programs), *texts)]

@@ -72,8 +72,8 @@ class HostReport(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """The whole command. `launchers` are the programs that hosts run, `own` our files in the data directory, `sends`
-    what the daemon sends to servers as it is configured."""
+    """The whole command. `launchers` are the programs that hosts run, `own` our files in the data directory and those
+    for the user's shell, `sends` what the daemon sends to servers as it is configured."""
 
     status: Status
     targets: list[HostReport]

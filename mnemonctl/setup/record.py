@@ -10,6 +10,7 @@ import msgspec
 from mnemonctl.files import unusable
 from mnemonctl.setup.entries import Scaffold
 from mnemonctl.setup.files import OwnFile
+from mnemonctl.setup.shell import Written
 from mnemond.errors import CONFIG, MnemonError
 
 NAME: Final = "setup.json"
@@ -44,11 +45,12 @@ class HostRecord(msgspec.Struct, kw_only=True):
 
 
 class Manifest(msgspec.Struct, kw_only=True):
-    """Records by the names of hosts, and SHA-256 of the prompts as they were installed."""
+    """Records by the names of hosts, SHA-256 of the prompts as they were installed, and files for the user's shell."""
 
     version: int = 1
     hosts: dict[str, HostRecord] = {}
     prompts: dict[str, str] = {}
+    shell: Written = msgspec.field(default_factory=Written)
 
 
 def read(directory: Path) -> Manifest:
@@ -71,9 +73,9 @@ def read(directory: Path) -> Manifest:
 def write(directory: Path, manifest: Manifest) -> None:
     """Write the record, without empty ones of hosts; remove it if nothing is left. Raises MnemonError."""
     hosts = {name: host for name, host in manifest.hosts.items() if host.files or host.undo or host.rewritten}
-    text = msgspec.json.format(msgspec.json.encode(Manifest(hosts=hosts, prompts=manifest.prompts)), indent=2).decode()
+    text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(manifest, hosts=hosts)), indent=2).decode()
     file = OwnFile(directory / NAME, f"{text}\n")
-    if not hosts and not manifest.prompts:
+    if not hosts and not manifest.prompts and not manifest.shell.files:
         file.remove()
     elif not file.is_there():
         file.write()

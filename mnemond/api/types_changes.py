@@ -70,7 +70,9 @@ class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     content: Annotated[str | UnsetType, about("the new text", stdin=True)] = UNSET
     category: Annotated[Category | UnsetType, about("another kind", "--cat")] = UNSET
     importance: Annotated[int | UnsetType, about("1 (trifle) to 5 (never forget)", "--imp")] = UNSET
-    tags: Annotated[Names | UnsetType, about("all tags, instead of those before", item="--tag")] = UNSET
+    tags: Annotated[Names | UnsetType, about("all tags, instead of those before", item="--tag", completes="tag")] = (
+        UNSET
+    )
     entities: Annotated[Entities | UnsetType, about("all names, instead of those before")] = UNSET
     entity_mode: EntityMode | UnsetType = UNSET
     cues: Annotated[Cues | UnsetType, about("all cues, instead of those before", item="--cue")] = UNSET
@@ -254,7 +256,7 @@ class ResolveParams(ScopedWriteParams, frozen=True, kw_only=True):
     they become one, with `content` or with the newer text and the clauses of the older that it does not repeat.
     COEXIST: both hold. LINK: both hold and are linked, where that was proposed."""
 
-    id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N")]
+    id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N", completes="review")]
     resolution: Annotated[
         Resolution, about("how the two are related", option="--as", metavar="TYPE", choices=RESOLUTIONS)
     ]
@@ -362,7 +364,10 @@ HISTORY = method(
 class UndoParams(WriteParams, frozen=True, kw_only=True):
     operation: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MAX_NAME)] | None,
-        about("the id of one operation, or a unique beginning of it; the newest that can be undone unless given"),
+        about(
+            "the id of one operation, or a unique beginning of it; the newest that can be undone unless given",
+            completes="operation",
+        ),
     ] = None
 
 

@@ -42,7 +42,7 @@ MAX_NAMES = 500
 """Entries of a list of tags or entities as it is sent; how many different ones a memory may have is less."""
 
 Names = Annotated[tuple[str, ...], Meta(max_length=MAX_NAMES)]
-Entities = Annotated[Names, about("names of persons, things and places in it", item="--entity")]
+Entities = Annotated[Names, about("names of persons, things and places in it", item="--entity", completes="entity")]
 Cues = Annotated[
     Names,
     about(
@@ -111,7 +111,7 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     content: Annotated[str, about("the text to remember")]
     category: Annotated[Category, about("kind of memory", "--cat")] = "general"
     importance: Annotated[int | UnsetType, about("1 (trifle) to 5 (never forget); 3 unless given", "--imp")] = UNSET
-    tags: Annotated[Names, about("tags", item="--tag")] = ()
+    tags: Annotated[Names, about("tags", item="--tag", completes="tag")] = ()
     entities: Entities = ()
     entity_mode: EntityMode = "merge"
     cues: Cues | UnsetType = UNSET  # so that requests without any have the digests of earlier versions
@@ -202,9 +202,11 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
         ),
     ] = None
     directory: Directory = None
-    tags: Annotated[Tags, about("with all of these tags; case does not matter", "--tag")] = ()
-    any_tags: Annotated[Tags, about("with at least one of these tags", "--any-tag")] = ()
-    entity: Annotated[Name | None, about("that name this, in any spelling; k8s finds Kubernetes")] = None
+    tags: Annotated[Tags, about("with all of these tags; case does not matter", "--tag", completes="tag")] = ()
+    any_tags: Annotated[Tags, about("with at least one of these tags", "--any-tag", completes="tag")] = ()
+    entity: Annotated[
+        Name | None, about("that name this, in any spelling; k8s finds Kubernetes", completes="entity")
+    ] = None
     stated_intent: Annotated[Name | None, about("extracted as this kind of fact: preference, event …")] = None
     min_importance: Annotated[int, Meta(ge=1, le=5), about("of at least this importance")] = 1
     since: Annotated[Time | None, about('made then or later: 2026-02-18, yesterday, "last week" or RFC 3339')] = None
@@ -340,7 +342,8 @@ class ListParams(FilterParams, frozen=True, kw_only=True):
     before: Annotated[
         Name | None,
         about("go on after this memory: the `next` of the page before, or any other id or a unique beginning",
-              metavar="ID", shortened=True, cli="go on after this memory (the page before names it)"),
+              metavar="ID", shortened=True, completes="memory",
+              cli="go on after this memory (the page before names it)"),
     ] = None  # fmt: skip
 
 

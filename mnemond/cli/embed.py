@@ -162,7 +162,7 @@ EMBED = Command(
         "mnemonctl embed --calibrate",
     ),
     summary="Show the vectors of a store, make them, or change the embedder.",
-    words=Words("[ID]"),
+    words=Words("[ID]", completes="memory"),
     details=(
         "Memories that could not be embedded when they were written are embedded later by themselves.",
         "--missing and --all answer when they are done, and go on if you do not wait; --status shows the progress.",

@@ -9,6 +9,7 @@ import msgspec
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli import completion
 from mnemond.cli import help as help_text
 from mnemond.cli.help import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES
 from mnemond.cli.output import UNLIMITED, Style, escape_json, neutralise, one_line
@@ -192,6 +193,8 @@ def _answer(argv: Sequence[str], output: Output, page: Style) -> str | None:
         return _help(words, page)
     if words[:1] == ["version"] or "--version" in head:
         return version_text(output)
+    if words[:1] == [help_text.COMPLETION.name]:
+        return _script(words[1:])
     if words and not (len(words) == 1 and words[0] in PREFIXES):
         return None
     _only_global_options(head)
@@ -212,6 +215,15 @@ def _help(words: Sequence[str], style: Style) -> str:
         name = " ".join(words[:2])
         return help_text.command(BY_NAME[name], style) if name in BY_NAME else help_text.prefix(words[0], style)
     return help_text.command(_lookup(words[0]), style)
+
+
+def _script(words: Sequence[str]) -> str:
+    if len(words) != 1 or words[0] not in completion.SCRIPTS:
+        raise UsageError(f"completion needs the name of a shell: {', '.join(completion.SCRIPTS)}", _SCRIPT_HINT)
+    return completion.SCRIPTS[words[0]]
+
+
+_SCRIPT_HINT = "See: mnemonctl completion --help"
 
 
 def _only_global_options(head: Sequence[str]) -> None:

@@ -1,10 +1,8 @@
-"""Every command in the order of help, the texts of help, and the commands as data for a shell's completion."""
+"""Every command in the order of help, and the texts of help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import msgspec
 
 from mnemond.cli import (
     admin,
@@ -37,9 +35,17 @@ HELP = Command(
     Group.DAEMON,
     ("mnemonctl help recall", "mnemonctl recall --help"),
     summary="Show help for a command.",
-    words=Words("[COMMAND]"),
+    words=Words("[COMMAND]", completes="command"),
 )
-"""Both are answered without a daemon."""
+COMPLETION = Command(
+    "completion",
+    Group.DAEMON,
+    ('eval "$(mnemonctl completion bash)"', "mnemonctl completion fish > ~/.config/fish/completions/mnemonctl.fish"),
+    summary="Print the completion of a shell: commands, options, ids, stores and tags.",
+    words=Words("bash|zsh|fish"),
+    details=("In ~/.bashrc, or with zsh in ~/.zshrc, the first example loads it in every new terminal.",),
+)
+"""All three are answered without a daemon."""
 
 _MODULES = (
     remember, cues, recall, revise, reviews, knowledge, rules, links, relations, history, sessions, admin, stores,
@@ -48,7 +54,7 @@ _MODULES = (
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 
-COMMANDS = tuple(sorted([*_DECLARED, VERSION, HELP], key=lambda command: list(Group).index(command.group)))
+COMMANDS = tuple(sorted([*_DECLARED, VERSION, HELP, COMPLETION], key=lambda command: list(Group).index(command.group)))
 
 BY_NAME: dict[str, Command] = {command.name: command for command in COMMANDS}
 
@@ -59,52 +65,6 @@ PREFIXES: dict[str, tuple[Command, ...]] = {
 """Commands of two words, by the first."""
 
 FIRST_WORDS: tuple[str, ...] = tuple(dict.fromkeys(command.name.partition(" ")[0] for command in COMMANDS))
-
-
-# ---------------------------------------------------------------- completion
-
-
-class OptionCompletion(msgspec.Struct, frozen=True):
-    """An option as a shell completes it; `value` is empty where there is none."""
-
-    flags: tuple[str, ...]
-    value: str
-    choices: tuple[str, ...]
-    help: str
-
-
-class CommandCompletion(msgspec.Struct, frozen=True):
-    """A command as a shell completes it: what may follow its name, and its own options."""
-
-    name: str
-    group: str
-    summary: str
-    words: str
-    options: tuple[OptionCompletion, ...]
-
-
-class Completion(msgspec.Struct, frozen=True):
-    """Everything that can be completed: commands, and the options of all of them."""
-
-    commands: tuple[CommandCompletion, ...]
-    options: tuple[OptionCompletion, ...]
-
-
-def completion() -> Completion:
-    """Return commands, options and choices as data."""
-    return Completion(
-        tuple(
-            CommandCompletion(
-                each.name, each.group, each.summary, each.words.usage, tuple(map(_completed, each.parser.options))
-            )
-            for each in COMMANDS
-        ),
-        tuple(map(_completed, GLOBALS)),
-    )
-
-
-def _completed(option: Option) -> OptionCompletion:
-    return OptionCompletion((*option.flags, *option.off), option.metavar, option.choices, option.help)
 
 
 # ---------------------------------------------------------------- help
@@ -119,7 +79,7 @@ _TOP_EXAMPLES = (
     "mnemonctl status",
 )
 
-_EXIT_CODES = (
+EXIT_CODES = (
     ("0", "done"),
     ("1", "a defect in mnemond"),
     ("2", "bad usage, input, configuration or data directory"),
@@ -152,7 +112,7 @@ def top(style: Style) -> str:
         *_table(map(_option, GLOBALS), style),
         "",
         style.strong("Exit codes"),
-        *_table(_EXIT_CODES, style, _NUMBER),
+        *_table(EXIT_CODES, style, _NUMBER),
         "",
         "Output is text on a terminal and JSON elsewhere; so are errors.",
         "More: mnemonctl COMMAND --help",

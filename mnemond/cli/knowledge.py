@@ -79,7 +79,7 @@ SUMMARIZE = Command(
     Group.CHANGE,
     ("mnemonctl summarize 1a2b3c4d 9f8e7d6c 5e5e5e5e", "mnemonctl summarize 1a2b3c4d 9f8e7d6c --json"),
     method=types_knowledge.SUMMARIZE,
-    words=Words("ID ID…", ("ids",), text=True),
+    words=Words("ID ID…", ("ids",), text=True, completes="memory"),
     request=_summarize_request,
     details=(
         "The memories stay. Recall shows the summary if it fits a question better than each of them.",

@@ -58,7 +58,7 @@ class Words(msgspec.Struct, frozen=True):
     """The words after the name of a command, as shown in its usage, and the parameters that they give.
 
     `text`: all words are one text, and "-" is standard input. `what` is the description in errors, if it is not that
-    of the parameter.
+    of the parameter. `completes`: the kind of value that a shell completes where `fields` does not say it.
     """
 
     usage: str = ""
@@ -66,6 +66,7 @@ class Words(msgspec.Struct, frozen=True):
     text: bool = False
     optional: bool = False
     what: str = ""
+    completes: str = ""
 
 
 ID = Words("ID", ("id",))
@@ -224,7 +225,7 @@ class Option(msgspec.Struct, frozen=True):
     """An option. `name` is that of the field, `flags` are its spellings, and `off` those that set it to false.
 
     Without `read` it takes no value. Values of one that `adds` are added to those before. The value of one that is
-    `bare` may be left out; `stdin`: "-" is standard input.
+    `bare` may be left out; `stdin`: "-" is standard input. `completes`: the kind of value that a shell completes.
     """
 
     name: str
@@ -237,6 +238,7 @@ class Option(msgspec.Struct, frozen=True):
     adds: bool = False
     stdin: bool = False
     bare: bool = False
+    completes: str = ""
 
 
 def options_of(owner: type[msgspec.Struct], *, strict: bool = False) -> list[Option]:
@@ -258,12 +260,13 @@ def _options(field: Field, *, strict: bool) -> list[Option]:
     option = Option(
         field.name, flags, text + _figures(field), metavar=extra.get("metavar", metavar), choices=field.choices,
         read=_checked(field, read) if strict else read, adds=adds,
-        stdin=extra.get("stdin", False), bare=extra.get("bare", False),
+        stdin=extra.get("stdin", False), bare=extra.get("bare", False), completes=extra.get("completes", ""),
     )  # fmt: skip
     if "item" not in extra:
         return [option]
     text = f"one of {long}, commas included; may be repeated"
-    return [option, Option(field.name, (extra["item"],), text, metavar="NAME", read=_one, adds=True)]
+    item = Option(field.name, (extra["item"],), text, metavar="NAME", read=_one, adds=True, completes=option.completes)
+    return [option, item]
 
 
 def _figures(field: Field) -> str:

@@ -78,7 +78,7 @@ def _switch(state: str) -> Callable[[Arguments], Request]:
     return request
 
 
-_ID: Final = Words("[ID]")
+_ID: Final = Words("[ID]", completes="memory")
 
 OFF = Command(
     "rules off",
@@ -115,7 +115,7 @@ ENFORCE = Command(
     Group.CHANGE,
     ("mnemonctl rules enforce 1a2b3c4d ask", "mnemonctl rules enforce 1a2b3c4d deny"),
     summary="Let calls of a rule wait for your consent, or refuse them.",
-    words=Words("ID tell|ask|deny"),
+    words=Words("ID tell|ask|deny", completes="memory"),
     details=("Taken from a person at a terminal only, never from an agent.",),
     options=ScopedWriteParams,
     request=_enforce_request,

@@ -7,7 +7,9 @@ from functools import partial
 import msgspec
 
 from mnemond.api.admin import check_protocol, is_outdated
+from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli import completion
 from mnemond.cli.grammar import Invocation, failure, output_of, parse, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import (
@@ -36,6 +38,8 @@ class CliHandler:
     @handles("cli.run")
     async def run(self, call: Call, params: CliRunParams) -> CliRunResult:
         """Run one command line. A MnemonError becomes its text."""
+        if params.argv[:1] == [completion.FLAG]:
+            return CliRunResult(0, False, await self._complete(call, params), "")
         seen = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
         outdated = is_outdated(params.client_version)
         try:
@@ -51,6 +55,26 @@ class CliHandler:
             return failure(error, parsed.output, outdated=outdated)
         render = partial(success, parsed.command, result, parsed.output, outdated=outdated)
         return await in_thread(render) if _is_long(result) else render()
+
+    async def _complete(self, call: Call, params: CliRunParams) -> str:
+        """Return the candidates for the word under the cursor; without those of a store that cannot be read."""
+        shell, *typed = params.argv[1:] or [""]
+        words = completion.words_of(shell, typed)
+        if words is None:
+            return ""
+        it = completion.wanted(words)
+        source = completion.SOURCES.get(it.kind)
+        if source is None:
+            return completion.answer(shell, it)
+        store = it.store or params.env_store
+        request = source.request
+        taken = METHODS[request.method].params.__struct_encode_fields__
+        named = {"store": store} if store and "store" in taken else {}
+        try:
+            result = await self._invoke(request.method, msgspec.json.encode({**request.params, **named}), call)
+        except MnemonError:
+            return completion.answer(shell, it)
+        return completion.answer(shell, it, source.read(result))
 
 
 def _is_long(result: object) -> bool:

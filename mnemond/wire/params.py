@@ -37,6 +37,7 @@ def about(
     bare: bool = False,
     shortened: bool = False,
     by_client: bool = False,
+    completes: str = "",
 ) -> Meta:
     """Describe a field of parameters: `Annotated[bool, about("both ways", "-b")] = False`.
 
@@ -44,12 +45,13 @@ def about(
     where that is not the field's name; `cli` replaces the text in help. `item` is an option that adds a single value to
     a list. `choices` are the values where the type does not name them, `example` is shown where a value is malformed.
     With `stdin` a "-" reads standard input; with `json` the value is JSON; with `bare` it may be left out. `shortened`
-    marks an id of which the beginning will do. A field `by_client` has no option: the client fills it in.
+    marks an id of which the beginning will do. A field `by_client` has no option: the client fills it in. `completes`
+    is the kind of value that a shell completes, one of `mnemond.cli.completion.SOURCES`.
     """
     extra = {
         "aliases": aliases, "option": option, "metavar": metavar, "cli": cli, "item": item, "choices": choices,
         "example": example, "stdin": stdin, "json": json, "bare": bare, "shortened": shortened,
-        "by_client": by_client,
+        "by_client": by_client, "completes": completes,
     }  # fmt: skip
     return Meta(description=text, extra={name: value for name, value in extra.items() if value})
 
@@ -143,11 +145,16 @@ MAX_NAME = 200
 
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, extra={"metavar": "NAME"})]
 OpId = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, extra={"metavar": "ID"})]
-StoreName = Annotated[str, Meta(min_length=1, max_length=64, extra={"metavar": "NAME"})]
+StoreName = Annotated[str, Meta(min_length=1, max_length=64, extra={"metavar": "NAME", "completes": "store"})]
 MIN_PREFIX = 6
 """Characters of an id that are needed to name a memory."""
 
-IdOrPrefix = Annotated[str, Meta(min_length=MIN_PREFIX, max_length=64, extra={"metavar": "ID", "shortened": True})]
+IdOrPrefix = Annotated[
+    str,
+    Meta(
+        min_length=MIN_PREFIX, max_length=64, extra={"metavar": "ID", "shortened": True, "completes": "memory"}
+    ),
+]  # fmt: skip
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 
 MAX_EXACT = 2**53 - 1

@@ -24,7 +24,12 @@ def test_committed_pages_are_current() -> None:
 
 def test_a_stale_page_is_shown_and_written_anew(tmp_path: Path) -> None:
     assert generate("--folder", str(tmp_path)).returncode == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.md", "dialects.md", "errors.md", "protocol.md"]
+    assert sorted(path.name for path in tmp_path.glob("*.md")) == [
+        "config.md", "dialects.md", "errors.md", "protocol.md",
+    ]  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "shell").iterdir()) == [
+        "_mnemonctl", "mnemonctl.1", "mnemonctl.bash", "mnemonctl.fish",
+    ]  # fmt: skip
     errors = tmp_path / "errors.md"
     errors.write_text(errors.read_text(encoding="utf-8").replace("1003", "1033"), encoding="utf-8")
     finished = generate("--check", "--folder", str(tmp_path))

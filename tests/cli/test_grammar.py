@@ -15,9 +15,9 @@ from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.api.types_memories import FilterParams
 from mnemond.cli import parser
 from mnemond.cli.grammar import Invocation, parse
-from mnemond.cli.help import BY_NAME, COMMANDS, PREFIXES, completion
+from mnemond.cli.help import BY_NAME, COMMANDS, PREFIXES
 from mnemond.cli.output import SHORT_ID, text_width
-from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, Group
+from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, GLOBALS, Group
 from mnemond.errors import KINDS
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.wire.params import MIN_PREFIX, IdOrPrefix
@@ -444,21 +444,9 @@ def test_help_groups_commands_with_the_everyday_ones_first() -> None:
     assert [line.split()[0] for line in everyday if line[2] != " "] == ["remember", "recall", "list", "forget", "undo"]
 
 
-def test_completion_is_data() -> None:
-    found = completion()
-    assert [command.name for command in found.commands] == [command.name for command in COMMANDS]
-    assert {flag for option in found.options for flag in option.flags} == {*GLOBAL_VALUES, *GLOBAL_FLAGS}
-    commands = {command.name: command for command in found.commands}
-    options = {option.flags: option for option in commands["remember"].options}
-    category = options["--category", "--cat"]
-    assert (category.value, category.choices) == ("NAME", CATEGORIES)
-    assert "general" in category.help
-    assert options["--no-diff",].value == ""
-    assert options["--tag",].value == "NAME"
-    assert ("--rerank", "--no-rerank") in [option.flags for option in commands["recall"].options]
-    assert (commands["link"].words, commands["link"].group) == ("ID ID", "Change")
-    for command in found.commands:
-        flags = [flag for option in (*command.options, *found.options) for flag in option.flags]
+def test_no_option_of_a_command_has_two_meanings() -> None:
+    for command in COMMANDS:
+        flags = [flag for option in (*command.parser.options, *GLOBALS) for flag in (*option.flags, *option.off)]
         assert len(flags) == len(set(flags)), command.name
 
 
