@@ -453,11 +453,11 @@ class GraphSettings(Section, frozen=True):
     causal: CausalSettings = CausalSettings()
     semantic: SemanticSettings = SemanticSettings()
     slow_path: Annotated[
-        Literal["auto", "rules", "off"],
+        Literal["auto", "llm", "rules", "off"],
         Meta(
             description="What looks, after the write, for causes, effects and things under two names near a new memory."
-            " `auto`: the model of `[llm]` links them; without one, and with `rules`, links are proposed, and wait in"
-            " `mnemonctl reviews`."
+            " `llm`: the model of `[llm]` links them; without one, and with `rules`, links are proposed, and wait in"
+            " `mnemonctl reviews`. `auto`: `llm` if `extraction.engine` is `llm` or `auto`, else `rules`."
         ),
     ] = "auto"
 
@@ -501,6 +501,11 @@ class ExtractionSettings(Section, frozen=True):
             " `[llm]` makes it, else it has the weightiest sentences."
         ),
     ] = True
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether conversations are read by the model of `[llm]`."""
+        return self.engine in ("llm", "auto")
 
 
 class ConsolidationSettings(Section, frozen=True):
@@ -970,23 +975,40 @@ class Config(Section, frozen=True, cache_hash=True):
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 
+    @property
+    def links_by_model(self) -> bool:
+        """Whether the job `slow_path` asks the model of `[llm]`."""
+        mode = self.graph.slow_path
+        return mode == "llm" or (mode == "auto" and self.extraction.asks_model)
+
     def sends(self) -> list[str]:
         """Return what leaves the daemon, and where to, a sentence for each server; empty by default."""
         found: list[str] = []
         if self.embedding.provider not in ("builtin", "none"):
             found.append(f"every memory and every query is sent to {self.embedding.endpoint} (embedding.provider)")
         if self.llm.provider != "none":
-            asked = self.extraction.engine in ("llm", "auto") or self.extraction.resolver == "llm"
-            asked = asked or self.graph.slow_path == "auto"
             gates = ", ".join(self.commitment.read_by_model())
-            read = "" if asked or gates else ", once a setting `engine`, `resolver` or `slow_path` names it"
-            found.append(f"parts of conversations and memories are sent to {self.llm.address} (llm.provider){read}")
+            readers, server = ", ".join(self._model_readers()), self.llm.address
+            if readers:
+                found.append(f"parts of conversations and memories are sent to {server} (llm.provider, for {readers})")
+            elif not gates:
+                once = "once a setting `engine`, `resolver` or `slow_path` names it"
+                found.append(f"parts of conversations and memories are sent to {server} (llm.provider), {once}")
             if gates:
-                found.append(f"every new memory is sent to {self.llm.address} (commitment, engine = llm: {gates})")
+                found.append(f"every new memory is sent to {server} (commitment, engine = llm: {gates})")
         if self.retrieval.rerank.provider == "http":
             to = self.retrieval.rerank.endpoint
             found.append(f"questions and the best results are sent to {to} to be reranked (retrieval.rerank.provider)")
         return found
+
+    def _model_readers(self) -> list[str]:
+        """Return the settings by which the model of `[llm]` reads conversations or pairs of memories."""
+        asks = {
+            "extraction.engine": self.extraction.asks_model,
+            "extraction.resolver": self.extraction.resolver == "llm",
+            "graph.slow_path": self.links_by_model,
+        }
+        return [name for name, is_asking in asks.items() if is_asking]
 
     def contradictions(self) -> list[tuple[str, str]]:
         """Return the settings that are valid one by one but not together: the path of one of them, and a sentence."""

@@ -57,7 +57,8 @@ class SlowPath:
 
     async def run(self, work: Work) -> Done:
         """Read new memories, the oldest first. A model that gives no answer is asked again in a later run."""
-        graph = self._config_of(work.store.name).graph
+        config = self._config_of(work.store.name)
+        graph = config.graph
         if graph.slow_path == "off":
             return Done("nothing", detail="graph.slow_path is off")
         found = await work.store.read(_unread)
@@ -65,7 +66,7 @@ class SlowPath:
             return work.done(len(found), "memories would be read")
         if not found:
             return Done("nothing")
-        asks = self._means.asks if graph.slow_path == "auto" else None
+        asks = self._means.asks if config.links_by_model else None
         linked, after, why = 0, None, ""
         for number, insight_id in found:
             around = await work.think(near, work.store.snapshot, insight_id, graph.causal)

@@ -54,7 +54,7 @@ class RollingSummaries:
         found = await work.store.read(conversations.due)
         if work.dry_run:
             return work.done(len(found), "conversations would be summed up")
-        asks = self._means.asks if config.extraction.engine in ("llm", "auto") else None
+        asks = self._means.asks if config.extraction.asks_model else None
         written, why = 0, ""
         for conversation in found[:PORTION]:
             summary = await self._renewed(work, conversation, asks)

@@ -82,7 +82,7 @@ class _Asked(NamedTuple):
 
 def engine_of(config: Config, model: Model | None) -> Engine:
     """Return the engine of a store. Without a model it is the rules."""
-    if model is None or config.extraction.engine not in ("llm", "auto"):
+    if model is None or not config.extraction.asks_model:
         return RuleEngine()
     return ModelEngine(model, everything=config.extraction.engine == "llm")
 

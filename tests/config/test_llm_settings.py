@@ -144,21 +144,37 @@ def test_no_questions_are_stored_for_other_triggers(tmp_path: Path) -> None:
 def test_what_is_sent_where_is_a_sentence_for_each_server(tmp_path: Path) -> None:
     assert Config().sends() == []
     both = '[embedding]\nprovider = "ollama"\n[llm]\nprovider = "openai"\nendpoint = "https://h"\nmodel = "m"\n'
-    assert "once" not in config_of(tmp_path, both).sends()[1]  # the slow path reads memories
-    one, other = config_of(tmp_path, f'{both}[graph]\nslow_path = "rules"\n').sends()
+    one, other = config_of(tmp_path, both).sends()
     assert one == "every memory and every query is sent to http://localhost:11434 (embedding.provider)"
     assert other == (
         "parts of conversations and memories are sent to https://h (llm.provider), once a setting `engine`, `resolver`"
         " or `slow_path` names it"
     )
-    alone = f'{both}[graph]\nslow_path = "off"\n'
-    assert "once" not in config_of(tmp_path, f'{alone}[extraction]\nengine = "auto"\n').sends()[1]
-    assert "once" not in config_of(tmp_path, f'{alone}[extraction]\nresolver = "llm"\n').sends()[1]
-    gates = f'{alone}[commitment.cues]\nengine = "llm"\n[commitment.trigger]\nengine = "llm"\n'
+    sent = "parts of conversations and memories are sent to https://h (llm.provider, for {})"
+    reading = f'{both}[extraction]\nengine = "auto"\n'
+    for text, readers in (
+        (reading, "extraction.engine, graph.slow_path"),
+        (f'{reading}[graph]\nslow_path = "rules"\n', "extraction.engine"),
+        (f'{both}[extraction]\nresolver = "llm"\n', "extraction.resolver"),
+        (f'{both}[graph]\nslow_path = "llm"\n', "graph.slow_path"),
+    ):
+        assert config_of(tmp_path, text).sends()[1:] == [sent.format(readers)]
+    gates = f'{both}[commitment.cues]\nengine = "llm"\n[commitment.trigger]\nengine = "llm"\n'
     assert config_of(tmp_path, gates).sends()[1:] == [
-        "parts of conversations and memories are sent to https://h (llm.provider)",
-        "every new memory is sent to https://h (commitment, engine = llm: trigger, cues)",
+        "every new memory is sent to https://h (commitment, engine = llm: trigger, cues)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("engine", "slow_path", "is_sent"),
+    [
+        ("rules", "auto", False), ("host", "auto", False), ("auto", "auto", True), ("llm", "auto", True),
+        ("rules", "llm", True), ("auto", "rules", False), ("auto", "off", False),
+    ],
+)  # fmt: skip
+def test_links_are_read_by_the_model_where_a_setting_says_so(engine: str, slow_path: str, *, is_sent: bool) -> None:
+    given = {"extraction.engine": engine, "graph.slow_path": slow_path, "llm.provider": "ollama"}
+    assert config_from(given).links_by_model is is_sent
 
 
 def test_a_gate_that_could_add_nothing_asks_no_model() -> None:

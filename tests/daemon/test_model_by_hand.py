@@ -19,6 +19,8 @@ endpoint = "{url}"
 model = "tiny"
 [extraction]
 resolver = "llm"
+[graph]
+slow_path = "llm"
 """
 
 DECIDED = """\

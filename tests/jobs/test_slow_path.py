@@ -78,7 +78,7 @@ class World:
 
 
 @asynccontextmanager
-async def world(path: Path, clock: MockClock, model: Asks | None, mode: str = "auto") -> AsyncIterator[World]:
+async def world(path: Path, clock: MockClock, model: Asks | None, mode: str = "llm") -> AsyncIterator[World]:
     made = 0
 
     def identity(store: str, by: str) -> WriteContext:
@@ -273,6 +273,15 @@ async def test_nothing_is_sent_when_it_is_off(tmp_path: Path, mock_clock: MockCl
         await over.remember(1, CAUSE)
         await over.remember(2, EFFECT, 1)
         assert await over.run() == Done("nothing", detail="graph.slow_path is off")
+
+
+async def test_where_conversations_are_read_by_rules_so_are_links(tmp_path: Path, mock_clock: MockClock) -> None:
+    model = Model(says_of((1, "causes_new")))
+    async with world(tmp_path, mock_clock, model, "auto") as over:
+        await over.remember(1, CAUSE)
+        await over.remember(2, EFFECT, 1)
+        assert (await over.run()).outcome in ("done", "nothing")
+        assert model.asked == []
 
 
 # ---------------------------------------------------------------- proposals

@@ -360,6 +360,7 @@ def test_what_is_sent_to_servers_is_said(place: SetupEnvironment) -> None:
     config = place.directory / "config.toml"
     config.write_text('[llm]\nprovider = "ollama"\n[extraction]\nengine = "auto"\n')
     said = command.run(place, SetupOptions(dry_run=True), Output(), None).stdout
-    assert "note: parts of conversations and memories are sent to http://localhost:11434 (llm.provider)\n" in said
+    assert "note: parts of conversations and memories are sent to http://localhost:11434 (llm.provider," in said
+    assert " for extraction.engine, graph.slow_path)\n" in said
     config.write_text("[llm]\nprovider = 3\n")
     assert "note: " not in command.run(place, SetupOptions(dry_run=True), Output(), None).stdout
