@@ -43,7 +43,7 @@ from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued, RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context, known_memories
-from mnemond.store.summaries import rolling
+from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.wire.dispatch import Call, handles
 
 MODEL_THREADS: Final = 4
@@ -102,7 +102,7 @@ class ExtractHandlers:
         warm = await self._open_stores.use(params.store)
         scope = scope_of(params, await self._projects.written(params, "", warm))
         if params.show_context:
-            summary = await _summary(warm, params)
+            summary = await _summary(warm, params, scope)
             return await trio.to_thread.run_sync(
                 _context, warm, params, scope, self._clock.now_us(), summary,
                 abandon_on_cancel=True, limiter=warm.threads,
@@ -127,7 +127,7 @@ class ExtractHandlers:
         timeout_s, unread = warm.config.llm.timeout_s, ""
         if not isinstance(engine, RuleEngine):
             with trio.move_on_after(timeout_s + GRACE_S):
-                summary = await _summary(warm, params)
+                summary = await _summary(warm, params, scope)
                 return await trio.to_thread.run_sync(
                     _analyse, warm, params, scope, now_us, engine, summary, limiter=self._model_threads
                 )
@@ -157,7 +157,10 @@ class ExtractHandlers:
             agent_id=scope.agent_id or "",
             resolves=params.auto_resolve_conflicts is not False,
         )
-        queued = cast("Queued", await submit(warm, propose_queueing(exchange, identity)))
+        queued = cast(
+            "Queued",
+            await submit(warm, propose_queueing(exchange, identity, summarised=warm.config.extraction.rolling_summary)),
+        )
         return identity.id if queued.kept else None
 
     async def _write(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Written]:
@@ -264,9 +267,11 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 # Analysis.
 
 
-async def _summary(warm: OpenStore, params: ExtractParams) -> str:
-    """Return the summary of the conversation so far."""
-    return await warm.store.read(lambda connection: rolling(connection, params.conversation_id or ""))
+async def _summary(warm: OpenStore, params: ExtractParams, scope: Scope) -> str:
+    """Return the summary of the conversation so far, as it is for these readers."""
+    of = conversation_of(params.conversation_id, scope)
+    found = await warm.store.read(lambda connection: rolling_summary(connection, of))
+    return "" if found is None else found.text
 
 
 def _analyse(

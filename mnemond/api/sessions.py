@@ -25,7 +25,7 @@ from mnemond.model.changes import Showing
 from mnemond.model.outcomes import FeedbackResult
 from mnemond.store import conversations, insights, showings
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import RollingSummary
+from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.wire.dispatch import Call, handles
 
 
@@ -60,9 +60,13 @@ def _sessions(connection: Connection, session: str, limit: int) -> list[SessionV
     chosen = dict(list(rows.items())[:limit])
     memories = _memories(connection, {row.insight_id for each in chosen.values() for row in each})
     found = [_view(name, list(reversed(each)), memories) for name, each in chosen.items()]
-    summaries = {it.conversation_id: _summary(it) for it in conversations.newest(connection, session)}
-    found = [msgspec.structs.replace(each, summary=summaries.pop(each.id, None)) for each in found]
-    others = [SessionView(name, "", 0, [], summary) for name, summary in summaries.items() if name not in rows]
+    summaries = {it.conversation: _summary(it) for it in conversations.newest(connection, session)}
+    found = [msgspec.structs.replace(each, summary=summaries.pop(Conversation(each.id), None)) for each in found]
+    others = [
+        SessionView(of.id, "", 0, [], it)
+        for of, it in summaries.items()
+        if of != Conversation(of.id) or of.id not in rows
+    ]
     return [*found, *others][:limit]
 
 

@@ -48,7 +48,7 @@ from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.profiles import MNEMOND
-from mnemond.store.conversations import rolling_summary
+from mnemond.store.conversations import Conversation, rolling_summary
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, without_command, without_echoes
@@ -414,7 +414,7 @@ async def _so_far(warm: OpenStore, conversation: str, place: Place) -> list[Bloc
     if not warm.config.extraction.rolling_summary:
         return []
     with trio.move_on_after(SUMMARY_S), suppress(MnemonError):
-        found = await warm.store.read(lambda it: rolling_summary(it, conversation))
+        found = await warm.store.read(lambda it: rolling_summary(it, Conversation(conversation)))
         return briefing.conversation_so_far(found, place.project)
     return []
 

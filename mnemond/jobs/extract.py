@@ -38,8 +38,8 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import known_memories
 from mnemond.store import exchanges
+from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.store.exchanges import PendingExchange
-from mnemond.store.summaries import rolling
 
 NAME: Final = "extract"
 
@@ -181,7 +181,9 @@ class Extract:
             return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
         wanted = Filter(scope=waiting.exchange.scope, now_us=work.now_us)
         existing = partial(known_memories, snapshot, wanted)
-        summary = await work.store.read(lambda it: rolling(it, waiting.exchange.conversation_id))
+        of = conversation_of(waiting.exchange.conversation_id, waiting.exchange.scope)
+        so_far = await work.store.read(lambda it: rolling_summary(it, of))
+        summary = "" if so_far is None else so_far.text
         return await trio.to_thread.run_sync(
             facts_of, waiting, snapshot, config, engine, earlier, existing, summary, limiter=self._model_thread
         )

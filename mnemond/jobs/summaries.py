@@ -18,7 +18,7 @@ from mnemond.jobs.job import Done, Work
 from mnemond.jobs.resolve import Asks
 from mnemond.memory.rolling_summary import MAX_TOKENS, SUMMARY_SCHEMA, accepted, asked, extracted
 from mnemond.store import conversations
-from mnemond.store.conversations import RULES, RollingSummary, Spoken
+from mnemond.store.conversations import RULES, Conversation, RollingSummary, Spoken
 
 NAME: Final = "rolling_summary"
 
@@ -67,7 +67,7 @@ class RollingSummaries:
         done = await work.note(work.done(written, f"by the rules: {why}" if why else ""))
         return msgspec.structs.replace(done, again=len(found) > PORTION)
 
-    async def _renewed(self, work: Work, conversation: str, asks: Asks | None) -> RollingSummary | None:
+    async def _renewed(self, work: Work, conversation: Conversation, asks: Asks | None) -> RollingSummary | None:
         """Write the new summary of a conversation and return it; None if what it was made of has gone meanwhile."""
         before = await work.store.read(lambda it: conversations.rolling_summary(it, conversation))
         messages = await work.store.read(lambda it: conversations.waiting(it, conversation))

@@ -8,14 +8,14 @@ the memory in any form; one that is forgotten or replaced takes the sentences wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from mnemond.model.changes import KEPT_DAYS, RetireInsight
-from mnemond.model.memory import DAY_US, Insight, format_us
+from mnemond.model.memory import DAY_US, Insight, Scope, format_us
 from mnemond.store import insights
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, Value
 from mnemond.text.similarity import normalised, overlap, token_set
 
 EVERY: Final = 10
@@ -38,6 +38,20 @@ RULES: Final = "rules"
 """`generator` of a summary that no model made."""
 
 
+class Conversation(NamedTuple):
+    """A conversation by its id and those for whom its facts are, "" for everybody: two users may choose the same id."""
+
+    id: str
+    user_id: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+
+
+def conversation_of(conversation_id: str | None, scope: Scope) -> Conversation:
+    """Return a conversation as its facts are scoped; its project is not part of what it is."""
+    return Conversation(conversation_id or "", scope.user_id or "", scope.session_id or "", scope.agent_id or "")
+
+
 class Spoken(msgspec.Struct, frozen=True):
     """A message that waits. `role`: "user" or "assistant"."""
 
@@ -54,7 +68,7 @@ class RollingSummary(msgspec.Struct, frozen=True):
     `generator`: "rules", or the model's name; `reason`: why the rules made it although a model is configured.
     """
 
-    conversation_id: str
+    conversation: Conversation
     text: str
     upto: int
     updated_at: str
@@ -63,65 +77,78 @@ class RollingSummary(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+_IS_OF: Final = "conversation_id = ?1 AND user_id IS ?2 AND session_id IS ?3 AND agent_id IS ?4"
+_SAME: Final = "conversation_id = ?1 AND user_id = ?2 AND session_id = ?3 AND agent_id = ?4"
+
+
+def _of_messages(it: Conversation) -> tuple[str, str | None, str | None, str | None]:
+    """Return the values of _IS_OF: the table `messages` has null for everybody."""
+    return it.id, it.user_id or None, it.session_id or None, it.agent_id or None
+
+
 def add(
-    connection: Connection, conversation: str, project: str, messages: Sequence[tuple[str, str]], said_at: str
+    connection: Connection, conversation: Conversation, project: str, messages: Sequence[tuple[str, str]], said_at: str
 ) -> None:
     """Append messages, (role, text), to a conversation, and drop the oldest beyond the limits."""
+    of = _of_messages(conversation)
     for role, content in messages:
         connection.run(
-            "INSERT INTO messages(conversation_id, role, content, created_at, project) VALUES(?, ?, ?, ?, ?)",
-            (conversation, role, content, said_at, project or None),
+            "INSERT INTO messages(conversation_id, user_id, session_id, agent_id, role, content, created_at, project)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (*of, role, content, said_at, project or None),
         )
     connection.run(
-        "DELETE FROM messages WHERE conversation_id = ?1 AND id <="
-        " (SELECT id FROM messages WHERE conversation_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-        (conversation, MAX_WAITING),
+        f"DELETE FROM messages WHERE {_IS_OF} AND id <="  # noqa: S608 - constants
+        f" (SELECT id FROM messages WHERE {_IS_OF} ORDER BY id DESC LIMIT 1 OFFSET ?5)",
+        (*of, MAX_WAITING),
     )
     connection.run(
         "DELETE FROM messages WHERE id <= (SELECT id FROM messages ORDER BY id DESC LIMIT 1 OFFSET ?)", (MAX_MESSAGES,)
     )
 
 
-def due(connection: Connection) -> list[str]:
+def due(connection: Connection) -> list[Conversation]:
     """Return the conversations that have EVERY messages or more that no summary covers, the first of them first."""
     rows = connection.rows(
-        "SELECT conversation_id FROM messages GROUP BY conversation_id HAVING count(*) >= ? ORDER BY min(id)", (EVERY,)
+        "SELECT conversation_id, coalesce(user_id, ''), coalesce(session_id, ''), coalesce(agent_id, '') FROM messages"
+        " GROUP BY 1, 2, 3, 4 HAVING count(*) >= ? ORDER BY min(id)",
+        (EVERY,),
     )
-    return [conversation for (conversation,) in rows]
+    return [Conversation(*row) for row in rows]
 
 
-def waiting(connection: Connection, conversation: str) -> list[Spoken]:
+def waiting(connection: Connection, conversation: Conversation) -> list[Spoken]:
     """Return the messages of a conversation that no summary covers, the oldest first."""
     rows = connection.rows(
-        "SELECT id, role, content, created_at, coalesce(project, '') FROM messages WHERE conversation_id = ?"
+        f"SELECT id, role, content, created_at, coalesce(project, '') FROM messages WHERE {_IS_OF}"  # noqa: S608
         " ORDER BY id",
-        (conversation,),
+        _of_messages(conversation),
     )
     return [Spoken(*row) for row in rows]
 
 
+_KEY: Final = "conversation_id, user_id, session_id, agent_id"
 _COLUMNS: Final = (
-    "conversation_id, summary, upto_message_id, updated_at, coalesce(project, ''), generator, coalesce(reason, '')"
+    f"{_KEY}, summary, upto_message_id, updated_at, coalesce(project, ''), generator, coalesce(reason, '')"
 )
 
 
-def rolling_summary(connection: Connection, conversation: str) -> RollingSummary | None:
+def rolling_summary(connection: Connection, conversation: Conversation) -> RollingSummary | None:
     """Return the summary of a conversation; None without one."""
-    row = connection.row(
-        f"SELECT {_COLUMNS} FROM rolling_summaries WHERE conversation_id = ?",  # noqa: S608 - constants
-        (conversation,),
-    )
-    return None if row is None else RollingSummary(*row)
+    return next(iter(_read(connection, _SAME, conversation)), None)
 
 
 def newest(connection: Connection, beginning: str) -> list[RollingSummary]:
     """Return the summaries of conversations whose ids begin like this, that which changed last first."""
+    return _read(connection, "substr(conversation_id, 1, ?) = ?", (len(beginning), beginning))
+
+
+def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list[RollingSummary]:
     rows = connection.rows(
-        f"SELECT {_COLUMNS} FROM rolling_summaries WHERE substr(conversation_id, 1, ?) = ?"  # noqa: S608 - constants
-        " ORDER BY updated_at DESC, conversation_id",
-        (len(beginning), beginning),
+        f"SELECT {_COLUMNS} FROM rolling_summaries WHERE {which} ORDER BY updated_at DESC, {_KEY}",  # noqa: S608
+        values,
     )
-    return [RollingSummary(*row) for row in rows]
+    return [RollingSummary(Conversation(*row[:4]), *row[4:]) for row in rows]
 
 
 def put(
@@ -131,27 +158,28 @@ def put(
 
     Return False, changing nothing, if something of it was purged, forgotten or replaced since it was read.
     """
-    if rolling_summary(connection, summary.conversation_id) != before:
+    if rolling_summary(connection, summary.conversation) != before:
         return False
-    held = {each.number: each for each in waiting(connection, summary.conversation_id)}
+    held = {each.number: each for each in waiting(connection, summary.conversation)}
     if any(held.get(each.number) != each for each in covered):
         return False
     connection.run(
-        "DELETE FROM messages WHERE conversation_id = ? AND id <= ?", (summary.conversation_id, summary.upto)
+        f"DELETE FROM messages WHERE {_IS_OF} AND id <= ?5",  # noqa: S608 - constants
+        (*_of_messages(summary.conversation), summary.upto),
     )
     connection.run(
-        "INSERT INTO rolling_summaries(conversation_id, summary, upto_message_id, updated_at, project, generator,"
-        " reason) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT(conversation_id) DO UPDATE SET summary = excluded.summary,"
+        f"INSERT INTO rolling_summaries({_KEY}, summary, upto_message_id, updated_at, project, generator,"
+        f" reason) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT({_KEY}) DO UPDATE SET summary = excluded.summary,"
         " upto_message_id = excluded.upto_message_id, updated_at = excluded.updated_at, project = excluded.project,"
         " generator = excluded.generator, reason = excluded.reason",
         (
-            summary.conversation_id, summary.text, summary.upto, summary.updated_at, summary.project or None,
+            *summary.conversation, summary.text, summary.upto, summary.updated_at, summary.project or None,
             summary.generator, summary.reason or None,
         ),
     )  # fmt: skip
     connection.run(
-        "DELETE FROM rolling_summaries WHERE conversation_id IN"
-        " (SELECT conversation_id FROM rolling_summaries ORDER BY updated_at DESC, conversation_id LIMIT -1 OFFSET ?)",
+        f"DELETE FROM rolling_summaries WHERE ({_KEY}) IN"  # noqa: S608 - constants
+        f" (SELECT {_KEY} FROM rolling_summaries ORDER BY updated_at DESC, {_KEY} LIMIT -1 OFFSET ?)",
         (MAX_SUMMARIES,),
     )
     return True
@@ -174,17 +202,15 @@ def leave_out(connection: Connection, gone: Insight, change: RetireInsight) -> N
         for number, content in connection.rows("SELECT id, content FROM messages"):
             if _repeats(content, gone.content):
                 connection.run("DELETE FROM messages WHERE id = ?", (number,))
-        for conversation in connection.column("SELECT conversation_id FROM rolling_summaries"):
-            _leave_out_of(connection, conversation, gone, None)
+        for found in newest(connection, ""):
+            _leave_out_of(connection, found, gone, None)
     elif change.status == "superseded" and gone.conversation_id is not None and change.successor is not None:
-        _leave_out_of(connection, gone.conversation_id, gone, change.successor)
+        for found in _read(connection, "conversation_id = ?", (gone.conversation_id,)):
+            _leave_out_of(connection, found, gone, change.successor)
 
 
-def _leave_out_of(connection: Connection, conversation: str, gone: Insight, successor: str | None) -> None:
+def _leave_out_of(connection: Connection, found: RollingSummary, gone: Insight, successor: str | None) -> None:
     """Take the lines that say what a memory said out of a summary, but for those that are nearer to its successor."""
-    found = rolling_summary(connection, conversation)
-    if found is None:
-        return
     newer = None if successor is None else insights.read(connection, successor)
     lines = found.text.split("\n")
     kept = [
@@ -194,13 +220,14 @@ def _leave_out_of(connection: Connection, conversation: str, gone: Insight, succ
         or (newer is not None and _alike(line, newer.content) >= _alike(line, gone.content))
     ]
     by_model = found.generator != RULES
-    if by_model and newer is None and (conversation == gone.conversation_id or len(kept) < len(lines)):
+    if by_model and newer is None and (found.conversation.id == gone.conversation_id or len(kept) < len(lines)):
         kept = []
     if not kept:
-        connection.run("DELETE FROM rolling_summaries WHERE conversation_id = ?", (conversation,))
+        connection.run(f"DELETE FROM rolling_summaries WHERE {_SAME}", found.conversation)  # noqa: S608 - constants
     elif len(kept) < len(lines):
         connection.run(
-            "UPDATE rolling_summaries SET summary = ? WHERE conversation_id = ?", ("\n".join(kept), conversation)
+            f"UPDATE rolling_summaries SET summary = ?5 WHERE {_SAME}",  # noqa: S608 - constants
+            (*found.conversation, "\n".join(kept)),
         )
 
 

@@ -98,7 +98,8 @@ def apply_queue(connection: Connection, change_set: ChangeSet) -> None:
             said = change.exchange
             if enqueue(connection, change.id, said, change_set.now) and change.messages:
                 at = format_us(said.at_us)
-                conversations.add(connection, said.conversation_id, said.project, change.messages, at)
+                of = conversations.conversation_of(said.conversation_id, said.scope)
+                conversations.add(connection, of, said.project, change.messages, at)
         elif not advance(connection, change.number, change.facts, change.left):
             raise rejected(NOT_FOUND, "this fact of an exchange does not wait any more; nothing was written")
 

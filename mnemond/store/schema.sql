@@ -268,12 +268,19 @@ CREATE TABLE messages(
 , project TEXT) STRICT;
 CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
 
-CREATE TABLE rolling_summaries(
-  conversation_id TEXT PRIMARY KEY NOT NULL,
+CREATE TABLE "rolling_summaries"(
+  conversation_id TEXT NOT NULL,
+  user_id TEXT NOT NULL DEFAULT '',
+  session_id TEXT NOT NULL DEFAULT '',
+  agent_id TEXT NOT NULL DEFAULT '',
   summary TEXT NOT NULL,
   upto_message_id INTEGER NOT NULL,
-  updated_at TEXT NOT NULL
-, project TEXT, generator TEXT NOT NULL DEFAULT 'rules', reason TEXT) STRICT, WITHOUT ROWID;
+  updated_at TEXT NOT NULL,
+  project TEXT,
+  generator TEXT NOT NULL DEFAULT 'rules',
+  reason TEXT,
+  PRIMARY KEY(conversation_id, user_id, session_id, agent_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE core_summaries(
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -30,7 +30,7 @@ BY_NUMBER: Final = {
 BY_KEY: Final = {
     "cues": ("memory", "ord"), "triggers": ("memory", "ord"), "trigger_counts": ("memory", "pattern"),
     "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
-    "rolling_summaries": ("conversation_id",), "meta": ("key",),
+    "rolling_summaries": ("conversation_id", "user_id", "session_id", "agent_id"), "meta": ("key",),
 }  # fmt: skip
 """Tables whose rows are ordered by these columns."""
 

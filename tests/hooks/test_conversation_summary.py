@@ -10,7 +10,7 @@ import trio
 from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.hooks.prompt_text import Block, brief
 from mnemond.store import conversations
-from mnemond.store.conversations import RollingSummary
+from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import APOLLO, PORT, Desk, desk, known
 
@@ -21,7 +21,7 @@ SAID = "(user) The billing service moves to Frankfurt."
 async def summed_up(over: Desk, session: str = "s", project: str | None = None, text: str = SAID) -> None:
     warm = await over.daemon.open_stores.open("default")
     project = (await over.daemon.projects.of(APOLLO)).id if project is None else project
-    found = RollingSummary(session, text, 10, NOW, project)
+    found = RollingSummary(Conversation(session), text, 10, NOW, project)
     assert await warm.store.rewrite(lambda it: conversations.put(it, None, [], found))
 
 

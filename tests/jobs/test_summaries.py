@@ -18,7 +18,7 @@ from mnemond.jobs.summaries import RollingSummaries, SummaryDeps
 from mnemond.model.changes import KEPT_DAYS
 from mnemond.model.memory import DAY_US, format_us
 from mnemond.store import conversations
-from mnemond.store.conversations import EVERY, RollingSummary
+from mnemond.store.conversations import EVERY, Conversation, RollingSummary
 from tests.jobs.factories import NOW_US, Keeping, kept
 from tests.jobs.test_resolve import Model, Said
 
@@ -36,16 +36,18 @@ class World:
             self.said += 1
             messages.append(("user" if self.said % 2 else "assistant", text.format(self.said)))
         at = format_us(NOW_US)
-        await self.over.store.rewrite(lambda it: conversations.add(it, conversation, "apollo", messages, at))
+        await self.over.store.rewrite(
+            lambda it: conversations.add(it, Conversation(conversation), "apollo", messages, at)
+        )
 
     async def run(self, **fields: Any) -> Any:
         return await self.over.attendant.run("rolling_summary", **fields)
 
     async def summary(self, conversation: str) -> RollingSummary | None:
-        return await self.over.store.read(lambda it: conversations.rolling_summary(it, conversation))
+        return await self.over.store.read(lambda it: conversations.rolling_summary(it, Conversation(conversation)))
 
     async def waiting(self, conversation: str) -> int:
-        return len(await self.over.store.read(lambda it: conversations.waiting(it, conversation)))
+        return len(await self.over.store.read(lambda it: conversations.waiting(it, Conversation(conversation))))
 
 
 @asynccontextmanager

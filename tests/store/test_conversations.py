@@ -10,9 +10,9 @@ import pytest
 
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight
-from mnemond.store import conversations, insights
+from mnemond.store import conversations, insights, schema
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import RollingSummary, Spoken
+from mnemond.store.conversations import EVERY, Conversation, RollingSummary, Spoken
 from mnemond.store.schema import migrate
 from tests.store.factories import insight_id
 
@@ -30,7 +30,7 @@ def on() -> Iterator[Connection]:
 
 
 def summed_up(on: Connection, conversation: str = "c", text: str = LINES, generator: str = "rules") -> None:
-    assert conversations.put(on, None, [], RollingSummary(conversation, text, 0, NOW, "", generator))
+    assert conversations.put(on, None, [], RollingSummary(Conversation(conversation), text, 0, NOW, "", generator))
 
 
 def memory(number: int = 1, content: str = MEMORY, conversation: str | None = "c") -> Insight:
@@ -38,7 +38,7 @@ def memory(number: int = 1, content: str = MEMORY, conversation: str | None = "c
 
 
 def text_of(on: Connection, conversation: str = "c") -> str | None:
-    found = conversations.rolling_summary(on, conversation)
+    found = conversations.rolling_summary(on, Conversation(conversation))
     return None if found is None else found.text
 
 
@@ -49,11 +49,13 @@ def forget(on: Connection, gone: Insight) -> None:
 def test_a_forgotten_memory_takes_its_sentence_with_it(on: Connection) -> None:
     summed_up(on)
     summed_up(on, "other")
-    conversations.add(on, "c", "", [("user", f"Note: {MEMORY}."), ("assistant", "Orders are in Postgres.")], NOW)
+    conversations.add(
+        on, Conversation("c"), "", [("user", f"Note: {MEMORY}."), ("assistant", "Orders are in Postgres.")], NOW
+    )
     forget(on, memory(conversation=None))
     for conversation in ("c", "other"):
         assert text_of(on, conversation) == LINES.splitlines()[1]
-    assert [each.content for each in conversations.waiting(on, "c")] == ["Orders are in Postgres."]
+    assert [each.content for each in conversations.waiting(on, Conversation("c"))] == ["Orders are in Postgres."]
 
 
 def test_a_summary_of_which_nothing_is_left_goes(on: Connection) -> None:
@@ -97,20 +99,56 @@ def test_a_replaced_memory_of_a_conversation_without_summary(on: Connection) -> 
 
 def test_a_purge_drops_all(on: Connection) -> None:
     summed_up(on)
-    conversations.add(on, "c", "", [("user", "hello")], NOW)
+    conversations.add(on, Conversation("c"), "", [("user", "hello")], NOW)
     conversations.purge(on)
-    assert (text_of(on), conversations.waiting(on, "c")) == (None, [])
+    assert (text_of(on), conversations.waiting(on, Conversation("c"))) == (None, [])
 
 
 def test_it_is_not_put_if_something_changed_meanwhile(on: Connection) -> None:
-    conversations.add(on, "c", "p", [("user", "hello")], NOW)
-    (message,) = conversations.waiting(on, "c")
+    conversations.add(on, Conversation("c"), "p", [("user", "hello")], NOW)
+    (message,) = conversations.waiting(on, Conversation("c"))
     assert message == Spoken(1, "user", "hello", NOW, "p")
-    summary = RollingSummary("c", "x", 1, NOW)
+    summary = RollingSummary(Conversation("c"), "x", 1, NOW)
     assert not conversations.put(on, summary, [message], summary)
     assert not conversations.put(on, None, [msgspec.structs.replace(message, content="bye")], summary)
     assert conversations.put(on, None, [message], summary)
     assert not conversations.put(on, summary, [message], summary)
+
+
+def test_readers_do_not_share_a_conversation(on: Connection) -> None:
+    ana, bo = Conversation("c", "ana"), Conversation("c", "bo", agent_id="coder")
+    for of in (ana, bo, Conversation("c")):
+        conversations.add(on, of, "", [("user", f"{of.user_id} says {at}") for at in range(EVERY)], NOW)
+    assert conversations.due(on) == [ana, bo, Conversation("c")]
+    for of in (ana, bo):
+        said = conversations.waiting(on, of)
+        assert [each.content for each in said] == [f"{of.user_id} says {at}" for at in range(EVERY)]
+        assert conversations.put(on, None, said, RollingSummary(of, f"Of {of.user_id}", said[-1].number, NOW))
+    assert conversations.due(on) == [Conversation("c")]
+    assert (text_of(on), conversations.rolling_summary(on, ana)) == (None, RollingSummary(ana, "Of ana", 10, NOW))
+    assert {each.conversation for each in conversations.newest(on, "c")} == {ana, bo}
+
+
+def test_a_forgotten_memory_leaves_the_summaries_of_all_readers(on: Connection) -> None:
+    of = [Conversation("c", user) for user in ("", "ana")]
+    for each in of:
+        assert conversations.put(on, None, [], RollingSummary(each, LINES, 0, NOW))
+    forget(on, memory())
+    found = [conversations.rolling_summary(on, each) for each in of]
+    assert [each and each.text for each in found] == [LINES.splitlines()[1]] * 2
+
+
+def test_a_summary_from_before_is_for_readers_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = schema._migrations()
+    monkeypatch.setattr(schema, "_migrations", lambda: [each for each in known if each[0] < 19])
+    connection = Connection(tmp_path / "a.db")
+    migrate(connection, tmp_path / "a.db")
+    connection.run("INSERT INTO rolling_summaries VALUES('c', 'text', 7, ?, 'p', 'tiny', 'why')", (NOW,))
+    monkeypatch.setattr(schema, "_migrations", lambda: known)
+    assert 19 in migrate(connection, tmp_path / "a.db")
+    expected = RollingSummary(Conversation("c"), "text", 7, NOW, "p", "tiny", "why")
+    assert conversations.newest(connection, "") == [expected]
+    connection.close()
 
 
 def test_tables_are_bounded(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,10 +156,13 @@ def test_tables_are_bounded(on: Connection, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(conversations, "MAX_MESSAGES", 3)
     monkeypatch.setattr(conversations, "MAX_SUMMARIES", 2)
     for conversation in ("a", "b"):
-        conversations.add(on, conversation, "", [("user", str(at)) for at in range(4)], NOW)
-    assert [[each.content for each in conversations.waiting(on, name)] for name in "ab"] == [["3"], ["2", "3"]]
+        conversations.add(on, Conversation(conversation), "", [("user", str(at)) for at in range(4)], NOW)
+    assert [[each.content for each in conversations.waiting(on, Conversation(name))] for name in "ab"] == [
+        ["3"],
+        ["2", "3"],
+    ]
     for at, conversation in enumerate("abc"):
-        later = RollingSummary(conversation, "x", 0, f"2026-02-0{at + 1}T00:00:00.000000Z")
+        later = RollingSummary(Conversation(conversation), "x", 0, f"2026-02-0{at + 1}T00:00:00.000000Z")
         assert conversations.put(on, None, [], later)
-    assert [each.conversation_id for each in conversations.newest(on, "")] == ["c", "b"]
+    assert [each.conversation.id for each in conversations.newest(on, "")] == ["c", "b"]
     assert conversations.newest(on, "z") == []
