@@ -278,6 +278,7 @@ class DaemonHandlers:
             pending_jobs=len(questions),
             questions=questions,
             pending_reviews=warm.store.pending_reviews,
+            held_texts=warm.store.held_texts,
             pending_exchanges=None if waiting is None else waiting.pending,
             failed_exchanges=None if waiting is None else waiting.failed,
             version=SERVER_VERSION,

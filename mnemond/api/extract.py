@@ -37,12 +37,14 @@ from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
+from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued, RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context, known_memories
+from mnemond.store import held_texts
 from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.wire.dispatch import Call, handles
 
@@ -118,7 +120,8 @@ class ExtractHandlers:
         analysis = await self._analysed(warm, params, scope)
         written = await (self._dry_run if params.dry_run else self._write)(warm, params, analysis.writes)
         job_id = await self._queued(warm, params, scope) if analysis.found.unread else None
-        return warm.marked(_result(warm, params, analysis, written, job_id))
+        held = 0 if params.dry_run else await self._held(warm, params, scope, analysis.found)
+        return warm.marked(msgspec.structs.replace(_result(warm, params, analysis, written, job_id), held=held))
 
     async def _analysed(self, warm: OpenStore, params: ExtractParams, scope: Scope) -> _Analysis:
         """Extract the facts; a model is waited for as long as `llm.timeout_s`, then the rules' facts are taken."""
@@ -162,6 +165,14 @@ class ExtractHandlers:
             await submit(warm, propose_queueing(exchange, identity, summarised=warm.config.extraction.rolling_summary)),
         )
         return identity.id if queued.kept else None
+
+    async def _held(self, warm: OpenStore, params: ExtractParams, scope: Scope, found: Extraction) -> int:
+        """Let what gives orders wait for a person, as far as there is room; return how many texts that are."""
+        now_us = self._clock.now_us()
+        texts = ordering(found.dropped, _observed_us(params, now_us), params.conversation_id, scope)
+        if not texts:
+            return 0
+        return await warm.store.rewrite(lambda it: held_texts.hold(it, texts, format_us(now_us)))
 
     async def _write(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Written]:
         """Submit all writes before waiting for the first, so that they share a transaction and its fsync."""

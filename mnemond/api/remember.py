@@ -56,10 +56,10 @@ class RememberHandlers:
         project = await self._projects.written(params, params.content, warm)
         identity, draft = self._identities.of(warm, params, call=call), _draft(params, project)
         if _is_quick(warm, params.content, params.metadata):
-            prepared = _prepared(warm, draft, identity.now_us)
+            prepared = prepared_draft(warm, draft, identity.now_us)
         else:
             prepared = await in_thread(
-                _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
+                prepared_draft, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
             )
         if not prepared.draft.dry_run:
             return _completed(warm, await submitted(warm, propose(prepared, identity, warm.rules), RememberResult))
@@ -107,7 +107,7 @@ def _draft(params: RememberParams | DiffParams, project: str | None) -> Draft:
     return Draft(**given, scope=scope_of(params, project), metadata=getattr(params, "metadata", None) or {})
 
 
-def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
+def prepared_draft(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
     """Analyse and embed a draft. Blocks as the embedder does; if that fails there is no vector."""
     prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.config)
     if prepared.discarded:
@@ -133,7 +133,7 @@ def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) 
 
 
 def _compared(warm: OpenStore, draft: Draft, now_us: int) -> DiffResult:
-    prepared, moment = _prepared(warm, draft, now_us), Moment(now_us, now_us)
+    prepared, moment = prepared_draft(warm, draft, now_us), Moment(now_us, now_us)
     snapshot, rules = warm.store.snapshot, warm.rules.diff
     similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
     terms = set(index_terms(prepared.clean.content))

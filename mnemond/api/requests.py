@@ -73,13 +73,13 @@ def is_person(call: Call) -> bool:
     return str(output).startswith(_TERMINALS) and not any(each.startswith(AGENT_MARKS) for each in variables)
 
 
-def only_by_person(call: Call, field: str) -> None:
+def only_by_person(call: Call, field: str, run: str = "mnemonctl rules enforce ID deny") -> None:
     """Raise MnemonError(INVALID_PARAMS) unless a person at a terminal asks for it: tools, extraction and commands that
-    an agent runs have none."""
+    an agent runs have none. `run`: the command for the user."""
     if not is_person(call):
         raise invalid(
             [FieldProblem(field, f"{field} is taken from a person at a terminal only; nothing was written")],
-            hint="ask the user to run it: mnemonctl rules enforce ID deny",
+            hint=f"ask the user to run it: {run}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Methods about pairs of memories that wait for a decision: reviews, resolve."""
+"""Methods about what waits for a decision, pairs of memories and texts that are none: reviews, resolve."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from functools import partial
 import msgspec
 import trio
 
-from mnemond.api.remember import embedding_of
-from mnemond.api.requests import Identities, one_active, scope_of, submitted
+from mnemond.api.remember import embedding_of, prepared_draft
+from mnemond.api.requests import Identities, is_person, one_active, only_by_person, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.types_changes import ResolveParams, ReviewedMemory, ReviewsParams, ReviewsResult, ReviewView
+from mnemond.api.types_changes import (
+    HeldTextView,
+    ResolveParams,
+    ReviewedMemory,
+    ReviewsParams,
+    ReviewsResult,
+    ReviewView,
+)
 from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.extract.orders import is_instruction
 from mnemond.memory import reviews
 from mnemond.memory.consolidation import pair_preview
-from mnemond.memory.draft import clean, problems_of
+from mnemond.memory.draft import Draft, clean, problems_of
+from mnemond.memory.held_texts import REASON, propose_drop, propose_keep, refuse_unasked
 from mnemond.model.memory import DAY_US, TextWithCues, format_us, parse_rfc3339
-from mnemond.model.outcomes import ResolveResult
-from mnemond.model.reviews import EXPIRES_DAYS, Review
-from mnemond.store import insights
+from mnemond.model.outcomes import ResolveResult, ScopeView
+from mnemond.model.reviews import EXPIRES_DAYS, HeldReview, Review
+from mnemond.store import held_texts, insights
 from mnemond.store import reviews as stored
 from mnemond.store.connection import Connection
 from mnemond.wire.dispatch import Call, handles
@@ -34,25 +43,41 @@ class ReviewHandlers:
 
     @handles("reviews", in_task=True)
     async def reviews(self, call: Call, params: ReviewsParams) -> ReviewsResult:
-        """Return pairs that wait, with the texts of both."""
+        """Return pairs that wait, with the texts of both, and texts that are no memory."""
         warm = await self._open_stores.use(params.store)
         found = await warm.store.read(partial(_listed, params=params))
         found = await trio.to_thread.run_sync(_with_previews, found, limiter=self._threads)
         links = await warm.store.read(stored.count_links)
-        total = warm.store.pending_reviews
-        return warm.marked(ReviewsResult(reviews=found, total=total, store=warm.store.name, links=links))
+        texts = await warm.store.read(partial(_texts, params=params))
+        return warm.marked(
+            ReviewsResult(
+                reviews=found,
+                total=warm.store.pending_reviews,
+                store=warm.store.name,
+                links=links,
+                texts=texts,
+                texts_total=warm.store.held_texts,
+            )
+        )
 
     @handles("resolve", in_task=True)
     async def resolve(self, call: Call, params: ResolveParams) -> ResolveResult:
         """Carry out a decision. Raises MnemonError: NOT_FOUND if there is no such review, or it was decided;
-        INVALID_PARAMS for a text that cannot be stored, or for two that contradict each other and no text."""
+        INVALID_PARAMS for a text that cannot be stored, for two that contradict each other and no text, and for what
+        only a person at a terminal may decide: that a text which gives orders is stored."""
         problems = [] if params.content is None else problems_of({"content": params.content})
-        if params.content is not None and params.resolution != "MERGE":
-            problems.append(FieldProblem("content", f"content is for a MERGE, not for {params.resolution}"))
+        if params.content is not None and params.resolution not in ("MERGE", "KEEP"):
+            problems.append(FieldProblem("content", f"content is for a MERGE or a KEEP, not for {params.resolution}"))
         if problems:
             raise invalid(problems, hint="nothing was written")
+        if params.content is not None and is_instruction(params.content) and not is_person(call):
+            sentence = "content gives orders to a program, and such is taken from a person at a terminal only"
+            raise invalid([FieldProblem("content", sentence)], hint="nothing was written; say what is true instead")
         warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
+        held = await warm.store.read(lambda it: held_texts.read(it, params.id))
+        if held is not None:
+            return await self._resolve_text(call, warm, params, held)
+        identity = self._identities.of(warm, params, call=call)
         given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
         content = None if given is None else given.content
         embedding = await embedding_of(warm, await _text(warm, params, content))
@@ -67,6 +92,25 @@ class ReviewHandlers:
             embed_error=embedding.error,
         )
         return await submitted(warm, reviews.propose_resolve(wish, identity, one_active, warm.rules), ResolveResult)
+
+    async def _resolve_text(
+        self, call: Call, warm: OpenStore, params: ResolveParams, held: HeldReview
+    ) -> ResolveResult:
+        """Keep a text as `remember` does by hand, or drop it."""
+        refuse_unasked(held, params.resolution, params.content)
+        identity = self._identities.of(warm, params, call=call)
+        if params.resolution == "DROP":
+            return await submitted(warm, propose_drop(held.id, identity), ResolveResult)
+        only_by_person(call, "KEEP", f"mnemonctl resolve {held.id} --as KEEP")
+        draft = Draft(
+            content=held.held.content if params.content is None else params.content,
+            conversation_id=held.held.conversation_id,
+            scope=held.held.scope,
+            created_at=held.held.said_at,
+            allow_secret=params.allow_secret,
+        )
+        prepared = await trio.to_thread.run_sync(prepared_draft, warm, draft, identity.now_us, limiter=warm.threads)
+        return await submitted(warm, propose_keep(held.id, prepared, identity, warm.rules), ResolveResult)
 
 
 async def _text(warm: OpenStore, params: ResolveParams, content: str | None) -> TextWithCues | None:
@@ -83,6 +127,31 @@ async def _text(warm: OpenStore, params: ResolveParams, content: str | None) -> 
 
 def _listed(connection: Connection, params: ReviewsParams) -> list[ReviewView]:
     return [_view(connection, each) for each in stored.pending(connection, params.limit, resolved=params.decided)]
+
+
+def _texts(connection: Connection, params: ReviewsParams) -> list[HeldTextView]:
+    return [_text_view(each) for each in held_texts.listed(connection, params.limit, resolved=params.decided)]
+
+
+def _text_view(it: HeldReview) -> HeldTextView:
+    held, scope = it.held, it.held.scope
+    return HeldTextView(
+        id=it.id,
+        content=held.content,
+        reason=REASON,
+        said_at=held.said_at,
+        created_at=it.created_at,
+        expires_at=_expiry(it.created_at),
+        conversation_id=held.conversation_id,
+        scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id, scope.project),
+        resolved_at=it.resolved_at,
+        resolution=it.resolution,
+        by=it.by,
+    )
+
+
+def _expiry(created_at: str) -> str:
+    return format_us(parse_rfc3339(created_at) + EXPIRES_DAYS * DAY_US)
 
 
 def _with_previews(found: list[ReviewView]) -> list[ReviewView]:
@@ -108,7 +177,7 @@ def _view(connection: Connection, review: Review) -> ReviewView:
         similarity=asked.similarity,
         reason=asked.reason,
         created_at=review.created_at,
-        expires_at=format_us(parse_rfc3339(review.created_at) + EXPIRES_DAYS * DAY_US),
+        expires_at=_expiry(review.created_at),
         older=_memory(connection, asked.older),
         newer=_memory(connection, asked.newer),
         resolved_at=review.resolved_at,

@@ -106,7 +106,8 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     `pending_jobs` wait for a decision; `questions` are what there is to decide, see jobs.list. `pending_exchanges`:
     turns of agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
     aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one; `gates`: memories of
-    the store that it `read` after they were written, and what was accepted of its answers.
+    the store that it `read` after they were written, and what was accepted of its answers. `held_texts`: texts
+    that give orders and wait for a person, see reviews.
     """
 
     top_entities: list[EntityCount]
@@ -127,6 +128,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
     llm: ReaderStatus | None = None
     gates: dict[str, int] = msgspec.field(default_factory=dict)
+    held_texts: int = 0
 
 
 STATUS = method(

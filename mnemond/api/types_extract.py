@@ -191,7 +191,8 @@ class ExtractResult(Result, frozen=True, kw_only=True):
     `engine`: rules, auto or llm (with a model), host (facts were given) or verbatim (`infer: false`). `retried`: the
     model's first answer could not be read. `unread`: why the model gave no answer, so that the rules alone found these
     facts; then `job_id` is the exchange in the queue that a job reads again, null if it cannot be queued. `pruned_ids`:
-    memories that left a full store for these facts."""
+    memories that left a full store for these facts. `held`: texts that give orders to a program, which are no memories
+    and wait for a person (`reviews`)."""
 
     facts: list[FactView]
     dropped: list[Dropped]
@@ -204,6 +205,7 @@ class ExtractResult(Result, frozen=True, kw_only=True):
     pruned_ids: tuple[str, ...] = ()
     unread: str | None = None
     job_id: str | None = None
+    held: int = 0
 
 
 class ContextMessage(msgspec.Struct, frozen=True):

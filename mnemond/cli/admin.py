@@ -74,6 +74,8 @@ def _waiting(result: StatusResult) -> Iterator[str]:
         yield plural(result.pending_jobs, "job")
     if result.pending_reviews:
         yield f"{plural(result.pending_reviews, 'review')} to decide (mnemonctl reviews)"
+    if result.held_texts:
+        yield f"{plural(result.held_texts, 'text')} of orders to look at (mnemonctl reviews)"
     if result.pending_exchanges:
         yield f"{plural(result.pending_exchanges, 'exchange')} to be read"
     if result.failed_exchanges:

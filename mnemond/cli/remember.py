@@ -402,7 +402,9 @@ def _dropped(result: ExtractResult, style: Style) -> Iterator[str]:
 
 
 def _unread(result: ExtractResult, style: Style) -> Iterator[str]:
-    """Why a model gave no answer."""
+    """What was not stored because it gives orders, and why a model gave no answer."""
+    if result.held:
+        yield note(f"{plural(result.held, 'text')} of orders, not stored: mnemonctl reviews", style)
     if result.unread is not None:
         later = "" if result.job_id is None else "; it is read again later (mnemonctl jobs run extract)"
         sentence = f"by the rules alone: {one_line(result.unread)}{later}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mnemond.api import types_changes
-from mnemond.api.types_changes import ReviewedMemory, ReviewsResult, ReviewView
+from mnemond.api.types_changes import HeldTextView, ReviewedMemory, ReviewsResult, ReviewView
 from mnemond.cli.output import (
     MAX_SAID,
     SHORT_ID,
@@ -31,10 +31,11 @@ MAX_DIGITS: Final = 15
 
 def _reviews(result: ReviewsResult, style: Style) -> str:
     if style.quiet:
-        return lines(*(str(each.id) for each in result.reviews))
+        return lines(*(str(each.id) for each in result.reviews), *(str(each.id) for each in result.texts))
     store = f'store "{one_line(result.store)}"'
+    texts = _texts(result, store, style) if result.texts else ()
     if not result.reviews:
-        return lines(f"No memories of {store} wait for a decision")
+        return lines(*(texts or (f"No memories of {store} wait for a decision",)))
     decided = result.reviews[0].resolved_at is not None
     proposed = f", {plural(result.links, 'proposed link')}" if result.links else ""
     waiting = f"{plural(result.total, 'review')}{proposed} in {store}; both stay meanwhile"
@@ -44,7 +45,29 @@ def _reviews(result: ReviewsResult, style: Style) -> str:
         style.strong(head),
         *(line for each in result.reviews for line in _review(each, style)),
         None if decided else style.faint(f"decide: mnemonctl resolve N --as {answers}"),
+        *texts,
     )
+
+
+def _texts(result: ReviewsResult, store: str, style: Style) -> Iterator[str]:
+    """Show texts that are no memory, each as a quotation of which nothing is confirmed."""
+    decided = result.texts[0].resolved_at is not None
+    waiting = f"Texts that give orders, {result.texts_total} in {store}: no memories, unconfirmed, not recalled"
+    yield style.strong("Texts that were no memory, decided lately" if decided else waiting)
+    for each in result.texts:
+        yield f"{style.strong(str(each.id))}  {_what_becomes(each)}"
+        said = f'"{shorten(each.content, MAX_SAID)}"' if each.content else "(the text is gone)"
+        yield body(one_line(f"unconfirmed  {each.said_at[:10]}  {said}"), style, "  ")
+        yield note(each.reason, style)
+    if not decided:
+        yield style.faint("decide: mnemonctl resolve N --as KEEP | DROP; KEEP is taken from you at a terminal only")
+
+
+def _what_becomes(it: HeldTextView) -> str:
+    if it.resolved_at is None:
+        return f"KEEP or DROP?  dropped on {one_line(it.expires_at[:10])}"
+    by = f" by {one_line(it.by)}" if it.by else ""
+    return f"{one_line(it.resolution or '?')}{by}, {one_line(it.resolved_at[:10])}"
 
 
 def _review(it: ReviewView, style: Style) -> Iterator[str]:
@@ -82,6 +105,7 @@ REVIEWS = Command(
     details=(
         "Memories that contradict each other, or may be one statement, and stay until it is decided.",
         "After 14 days a review ends and both stay. Two sessions of the user that say the newer one end it, too.",
+        "Texts of conversations that give orders to a program wait here, too: no memories until you KEEP them.",
         "-q prints the numbers alone.",
     ),
     render=_reviews,
@@ -100,8 +124,11 @@ def _resolve_request(arguments: Arguments) -> Request:
 
 def _resolve(result: ResolveResult, style: Style) -> str:
     if style.quiet:
-        return lines(one_line(result.id or result.newer_id))
-    pair = f"{short_id(result.older_id)} and {short_id(result.newer_id)}"
+        return lines(one_line(result.id or result.newer_id or str(result.review)))
+    if result.older_id is None or result.newer_id is None:
+        pair = "the text" if result.id is None else short_id(result.id)
+    else:
+        pair = f"{short_id(result.older_id)} and {short_id(result.newer_id)}"
     return lines(
         f"Review {result.review}, {style.strong(one_line(result.resolution))}: {pair}, {one_line(result.message)}"
         f"{repeated(result)}",
@@ -127,6 +154,7 @@ RESOLVE = Command(
         "SUPERSEDE: the newer one holds, the older leaves recall. DUPLICATE: they say the same, the newer leaves.",
         "MERGE: they become one memory; clauses that contradict each other need --content. COEXIST: both hold.",
         "LINK: both hold and are linked as proposed; COEXIST then means no link.",
+        "KEEP: a text that gives orders becomes a memory, with --content in your words; DROP: it does not.",
         "`mnemonctl undo` takes a decision back, and the review waits again.",
     ),
     render=_resolve,

@@ -32,12 +32,16 @@ from mnemond.memory.exchanges import (
     write_of,
 )
 from mnemond.memory.extraction import FactWrite, embedded
+from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
+from mnemond.model.answers import Dropped
 from mnemond.model.changes import MAX_TRIES, SettleFact
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
+from mnemond.model.reviews import HeldText
 from mnemond.recall.context import known_memories
-from mnemond.store import exchanges
+from mnemond.store import exchanges, held_texts
+from mnemond.store.connection import Connection
 from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.store.exchanges import PendingExchange
 
@@ -81,15 +85,17 @@ class ExtractDeps(msgspec.Struct, frozen=True):
 
 
 class _Noting:
-    """An engine, and why its model gave no answer that it may give later; "" otherwise."""
+    """An engine, what it left out, and why its model gave no answer that it may give later; "" otherwise."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.unread = ""
+        self.dropped: tuple[Dropped, ...] = ()
 
     def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
         found = self.engine.extract(messages, context)
         self.unread = found.unread if found.again else ""
+        self.dropped = found.dropped
         return found
 
 
@@ -165,11 +171,10 @@ class Extract:
             await _fail(work, waiting, engine.unread if found else DEFECT)
             return None
         page.add(store.name, waiting, window)
-        if not found[0]:
-            await store.rewrite(lambda it: exchanges.finish(it, waiting.number))
-            return None
-        text = encoded(found[0])
-        is_planned = await store.rewrite(lambda it: exchanges.plan(it, waiting, text))
+        said = waiting.exchange
+        held = ordering(engine.dropped, said.at_us, said.conversation_id, said.scope)
+        text = encoded(found[0]) if found[0] else None
+        is_planned = await store.rewrite(lambda it: _plan(it, waiting, text, held, work.identity.now))
         return waiting._replace(facts=text) if is_planned else None
 
     async def _facts(
@@ -223,6 +228,19 @@ class Extract:
         if not outcome.embedded and outcome.action in ("added", "replaced"):
             desk.missing()
         return outcome
+
+
+def _plan(
+    connection: Connection, waiting: PendingExchange, facts: str | None, held: Sequence[HeldText], now: str
+) -> bool:
+    """Replace the texts of an exchange by its facts (JSON), or finish one without any; return whether facts are left to
+    write. What gives orders waits for a person, if nothing was purged since the exchange was read."""
+    if exchanges.is_as_read(connection, waiting) and not waiting.purged:
+        held_texts.hold(connection, held, now)
+    if facts is None:
+        exchanges.finish(connection, waiting.number)
+        return False
+    return exchanges.plan(connection, waiting, facts)
 
 
 async def _portion(work: Work, after: int) -> list[PendingExchange]:

@@ -29,7 +29,7 @@ from mnemond.memory.retention import (
     retire_pruned,
     stale,
 )
-from mnemond.store import edges, operations, reviews
+from mnemond.store import edges, held_texts, operations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
 from mnemond.store.store import Store
@@ -214,23 +214,29 @@ class OperationsExpiry:
 
 
 class ReviewExpiry:
-    """End reviews that waited too long with the safe answer, daily: both memories stay."""
+    """End reviews that waited too long with the safe answer, daily: both memories stay, and texts that are no memory
+    are dropped."""
 
     name = "review_expiry"
-    summary = "questions about two memories end after 14 days, and both stay"
+    summary = "questions about two memories end after 14 days, and both stay; texts that give orders are dropped"
     first_s = 0.0
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
         """End expired reviews."""
         if work.dry_run:
-            return work.done(await work.store.read(lambda it: reviews.count_expired(it, work.now_us)))
+            old = await work.store.read(
+                lambda it: reviews.count_expired(it, work.now_us) + held_texts.count_expired(it, work.now_us)
+            )
+            return work.done(old)
 
         def end(connection: Connection) -> tuple[int, bool]:
             many = reviews.expire(connection, work.now_us)
-            if many:
-                operations.log(connection, "review", None, f"expired={many}", work.identity.now)
-            return many, False
+            dropped = held_texts.expire(connection, work.now_us)
+            for what, some in (("expired", many), ("dropped", dropped)):
+                if some:
+                    operations.log(connection, "review", None, f"{what}={some}", work.identity.now)
+            return many + dropped, False
 
         return await work.in_parts(end)
 

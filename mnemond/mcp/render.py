@@ -207,6 +207,8 @@ def listed(result: ListResult, nonce: str) -> str:
 def extracted(result: ExtractResult, nonce: str) -> str:
     """The facts of a conversation, each with its outcome."""
     unread = "" if result.unread is None else f" By rules alone: {inert(result.unread)}."
+    if result.held:
+        unread += f" {plural(result.held, 'text')} of orders was not stored; the user decides: `mnemonctl reviews`."
     if not result.facts:
         return f"{_degraded(result)}Nothing in it is worth keeping.{unread}"
     lines = [
@@ -224,9 +226,12 @@ def _fate(fact: FactView) -> str:
 
 
 def to_decide(result: ReviewsResult, nonce: str) -> str:
-    """Pairs of memories that wait for a decision, with both texts."""
+    """Pairs of memories that wait for a decision, with both texts. Of texts that are no memory only the number is
+    shown: an agent does not decide about them, and they give orders to what reads them."""
+    held = f" {plural(result.texts_total, 'text')} of orders for the user to look at: `mnemonctl reviews`."
+    texts = held if result.texts_total else ""
     if not result.reviews:
-        return f"{_degraded(result)}No memories wait for a decision."
+        return f"{_degraded(result)}No memories wait for a decision.{texts}"
     lines = [
         line
         for each in result.reviews
@@ -239,7 +244,7 @@ def to_decide(result: ReviewsResult, nonce: str) -> str:
             *([] if each.preview is None else [f"merged: {_shown(each.preview)}"]),
         )
     ]
-    head = f"{_degraded(result)}{plural(result.total + result.links, 'review')}, oldest first."
+    head = f"{_degraded(result)}{plural(result.total + result.links, 'review')}, oldest first.{texts}"
     return f"{head} {WARNING}\n{fenced(lines, nonce)}"
 
 

@@ -18,12 +18,13 @@ from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Edge, Insight, TextWithCues
 from mnemond.model.outcomes import MergeResult, ResolveResult
-from mnemond.model.reviews import Action, CloseReview, OpenReview, Resolution, Review
+from mnemond.model.reviews import OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
 from mnemond.store import reviews
 from mnemond.store.operations import Proposal, View
 
 ACTIONS: Final[dict[Resolution, Action]] = {
     "DUPLICATE": "DELETE", "SUPERSEDE": "UPDATE", "MERGE": "MERGE", "COEXIST": "NONE", "LINK": "NONE",
+    "KEEP": "NONE", "DROP": "NONE",
 }  # fmt: skip
 """The effect of each decision on the two memories: the newer leaves recall, or takes the place of the older, or becomes
 one with it; or both stay."""
@@ -96,6 +97,9 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
 
 def _refuse_unasked(review: Review, resolution: Resolution) -> None:
     """Raise MnemonError(INVALID_PARAMS) for a decision that is none on the question of a review."""
+    if resolution in OF_TEXTS:
+        sentence = f"review {review.id} is about two memories: {resolution} is for a text that is none"
+        raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
     is_link = review.asked.link is not None
     if (resolution == "LINK") != is_link and resolution != "COEXIST":
         asks = "proposes a link: LINK, or COEXIST for none" if is_link else "proposes no link"

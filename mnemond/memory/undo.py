@@ -15,7 +15,7 @@ from mnemond.config.settings import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
-from mnemond.memory import relations
+from mnemond.memory import held_texts, relations
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
@@ -34,6 +34,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
 from mnemond.store import edges, history, insights
+from mnemond.store import held_texts as stored_texts
 from mnemond.store import relations as stored_relations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
@@ -259,6 +260,8 @@ def look(connection: Connection, named: str | None) -> Found:
     if found is not None:
         relations.check_undo(connection, found)
         return Found(found)
+    if (dropping := _of_text(connection, named)) is not None:
+        return Found(dropping)
     plan = _planned(connection, named)
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
@@ -283,6 +286,8 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     connection = view.connection
     if found.operation is not None and relations.is_knowledge(connection, found.operation):
         return relations.decide_undo(connection, found.operation, identity)
+    if (dropping := _of_text(connection, found.operation)) is not None:
+        return held_texts.decide_undo(dropping, identity)
     plan = _planned(connection, found.operation)
     means = _Means(
         vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
@@ -418,6 +423,16 @@ class _Plan(msgspec.Struct, frozen=True):
         for memory, current in self.changed():
             if memory.before is not None and memory.before.status == "active":
                 yield memory, current
+
+
+def _of_text(connection: Connection, named: str | None) -> str | None:
+    """Return the op_id meant if that is an operation that dropped a text, which changed no memory; None otherwise."""
+    if named is None or len(named) < SHORTEST or history.operations_beginning(connection, named, 1):
+        return None
+    found = stored_texts.dropped_by(connection, named)
+    if len(found) > 1 and named not in found:
+        raise _several(named, found)
+    return named if named in found else next(iter(found), None)
 
 
 def _plan(connection: Connection, op_id: str) -> _Plan:

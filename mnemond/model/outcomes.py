@@ -482,13 +482,14 @@ class GcDone(WriteResult, frozen=True):
 class ResolveResult(WriteResult, frozen=True, kw_only=True):
     """A review was decided. `action`: DELETE (the newer memory left recall), UPDATE (the newer one is in the place of
     the older), MERGE or NONE; `id` is the memory that is left of the two, null if both stay. Of a merge: its text
-    `content`, and in `dropped` the clauses of both that have a word which is not in it."""
+    `content`, and in `dropped` the clauses of both that have a word which is not in it. Of a text that was no memory
+    `older_id` and `newer_id` are null; `id` is the memory that it is now, CREATE if it is a new one."""
 
     review: int
     resolution: Resolution
     action: Action
-    older_id: str
-    newer_id: str
+    older_id: str | None
+    newer_id: str | None
     id: str | None
     message: str
     content: str | None = None

@@ -1,4 +1,5 @@
-"""Resolutions of conflicts between memories, and reviews: pairs that wait for a decision while both stay in recall."""
+"""Resolutions of conflicts between memories, and reviews: pairs that wait for a decision while both stay in recall, and
+texts that are no memory and wait for a person's decision."""
 
 from __future__ import annotations
 
@@ -6,11 +7,17 @@ from typing import Final, Literal
 
 import msgspec
 
-Resolution = Literal["DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST", "LINK"]
-"""The relation of two memories: they say the same; the newer holds instead of the older; both are one statement with
-details; both hold; both hold, and they are linked as a review proposes."""
+from mnemond.model.memory import Scope
 
-RESOLUTIONS: Final[tuple[Resolution, ...]] = ("DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST", "LINK")
+Resolution = Literal["DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST", "LINK", "KEEP", "DROP"]
+"""The relation of two memories: they say the same; the newer holds instead of the older; both are one statement with
+details; both hold; both hold, and they are linked as a review proposes. Of a text that is no memory: it becomes one, or
+it is dropped."""
+
+RESOLUTIONS: Final[tuple[Resolution, ...]] = ("DUPLICATE", "SUPERSEDE", "MERGE", "COEXIST", "LINK", "KEEP", "DROP")
+
+OF_TEXTS: Final[tuple[Resolution, ...]] = ("KEEP", "DROP")
+"""Decisions on a text that is no memory, and on nothing else."""
 
 Action = Literal["CREATE", "UPDATE", "DELETE", "MERGE", "NONE"]
 """The effect of a resolution: a memory is made, takes the place of another, leaves recall, becomes one with another, or
@@ -21,7 +28,7 @@ ReviewKind = Literal["conflict", "merge", "link"]
 last leaves neither in doubt."""
 
 EXPIRES_DAYS: Final = 14
-"""Days after which a review ends with the safe answer: both memories stay."""
+"""Days after which a review ends with the safe answer: both memories stay, and a text that is no memory is dropped."""
 
 BY_EXPIRY: Final = "system:reviews"
 """`by` of a review that ended because it was too old, or one of too many."""
@@ -61,6 +68,27 @@ class Review(msgspec.Struct, frozen=True):
 
     id: int
     asked: OpenReview
+    created_at: str
+    resolved_at: str | None = None
+    resolution: Resolution | None = None
+    by: str | None = None
+
+
+class HeldText(msgspec.Struct, frozen=True, tag=True):
+    """A text of a conversation that orders a program to store something. It is no memory. `scope`: for whom a memory of
+    it would be; `said_at`: RFC 3339."""
+
+    content: str
+    said_at: str
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+
+
+class HeldReview(msgspec.Struct, frozen=True):
+    """A stored text. The last three are None while it waits; the text is "" once it is gone."""
+
+    id: int
+    held: HeldText
     created_at: str
     resolved_at: str | None = None
     resolution: Resolution | None = None

@@ -32,7 +32,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import operations, purge, reviews
+from mnemond.store import held_texts, operations, purge, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -85,7 +85,7 @@ class Engine:
         self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
         self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
-        self.pending_reviews = 0
+        self.pending_reviews = self.held_texts = 0
         self._count_reviews(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
@@ -391,6 +391,7 @@ class Engine:
         """Count the reviews that wait, for readers that must not wait for the writer."""
         try:
             self.pending_reviews = reviews.count_pending(connection)
+            self.held_texts = held_texts.count(connection)
         except SqliteError as error:
             self.health.note_failure(error)
 

@@ -180,14 +180,25 @@ def begin(connection: Connection, number: int) -> bool:
     return bool(tried)
 
 
+_AS_READ: Final = "number = ? AND state = 'pending' AND facts IS NULL AND prompt = ? AND reply = ? AND purged = ?"
+
+
+def _as_read(waiting: PendingExchange) -> tuple[Value, ...]:
+    return waiting.number, waiting.exchange.prompt, waiting.exchange.reply, waiting.purged
+
+
+def is_as_read(connection: Connection, waiting: PendingExchange) -> bool:
+    """Return False if the texts of an exchange are not those that were read, because something was purged meanwhile."""
+    return connection.row(f"SELECT 1 FROM exchanges WHERE {_AS_READ}", _as_read(waiting)) is not None  # noqa: S608
+
+
 def plan(connection: Connection, waiting: PendingExchange, facts: str) -> bool:
     """Replace the texts of an exchange that was read by its facts (JSON); attempts are counted anew. Return False,
     changing nothing, if its texts are not those that were read, because something was purged meanwhile."""
     return bool(
         connection.run(
-            f"UPDATE exchanges SET facts = ?, tries = 1, error = NULL, {_EMPTIED}"  # noqa: S608 - constants
-            " WHERE number = ? AND state = 'pending' AND facts IS NULL AND prompt = ? AND reply = ? AND purged = ?",
-            (facts, waiting.number, waiting.exchange.prompt, waiting.exchange.reply, waiting.purged),
+            f"UPDATE exchanges SET facts = ?, tries = 1, error = NULL, {_EMPTIED} WHERE {_AS_READ}",  # noqa: S608
+            (facts, *_as_read(waiting)),
         )
     )
 

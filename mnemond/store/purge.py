@@ -14,7 +14,18 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.memory import Edge
-from mnemond.store import conversations, edges, exchanges, history, insights, meta, operations, relations, showings
+from mnemond.store import (
+    conversations,
+    edges,
+    exchanges,
+    held_texts,
+    history,
+    insights,
+    meta,
+    operations,
+    relations,
+    showings,
+)
 from mnemond.store.connection import Connection
 
 MIN_INDEXED = 6
@@ -51,6 +62,7 @@ def remove(connection: Connection, insight_id: str) -> list[Edge]:
     )
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
+    held_texts.purge(connection)
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
     relations.purge(connection, insight_id)
     exchanges.purge(connection, history.contents_of(connection, insight_id))

@@ -12,7 +12,7 @@ import msgspec
 
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, format_us
-from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, OpenReview, Resolution, Review
+from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, HeldText, OpenReview, Resolution, Review
 from mnemond.store.connection import Connection, Value
 
 MAX_PENDING: Final = 200
@@ -43,9 +43,12 @@ _asked = msgspec.json.Decoder(OpenReview)
 _settled = msgspec.json.Decoder(Settled)
 _encoder = msgspec.json.Encoder()
 
-read_asked = _asked.decode
+read_payload = msgspec.json.Decoder(OpenReview | HeldText).decode
 read_settled = _settled.decode
-"""Decode a stored payload and resolution. Raise msgspec.MsgspecError."""
+"""Decode a stored payload, of a pair or a text, and a resolution. Raise msgspec.MsgspecError."""
+
+_PAIRS: Final = "kind <> 'order'"
+"""`store.held_texts` has the other rows."""
 
 _COLUMNS: Final = "id, payload, created_at, resolved_at, resolution"
 
@@ -94,7 +97,7 @@ def _open(connection: Connection, asked: OpenReview, now: str) -> None:
         (asked.kind, _encoder.encode(asked).decode(), now),
     )
     newest = "SELECT id FROM pending_reviews WHERE {} ORDER BY id DESC LIMIT -1 OFFSET ?"
-    alike = f"resolved_at IS NULL AND kind {'=' if is_link else '<>'} 'link'"
+    alike = f"resolved_at IS NULL AND {_PAIRS} AND kind {'=' if is_link else '<>'} 'link'"
     _end(connection, f"id IN ({newest.format(alike)})", (MAX_LINKS if is_link else MAX_PENDING,), now)
     for which, most in ((f"NOT {_REFUSED}", MAX_DECIDED), (_REFUSED, MAX_REFUSED)):
         beyond = newest.format(f"resolved_at IS NOT NULL AND {which}")
@@ -110,11 +113,16 @@ def _close(connection: Connection, number: int, settled: Settled, now: str) -> N
 
 def _end(connection: Connection, which: str, values: tuple[Value, ...], now: str) -> int:
     """End pending reviews with the safe answer; return their number."""
-    settled = _encoder.encode(Settled("COEXIST", BY_EXPIRY)).decode()
     return connection.run(
-        f"UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE resolved_at IS NULL AND {which}",  # noqa: S608 - constants
-        (now, settled, *values),
+        f"UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE resolved_at IS NULL AND {_PAIRS}"  # noqa: S608 - constants
+        f" AND {which}",
+        (now, settled_json("COEXIST", BY_EXPIRY), *values),
     )
+
+
+def settled_json(resolution: Resolution, by: str) -> str:
+    """Encode a decision that no operation carried out."""
+    return _encoder.encode(Settled(resolution, by)).decode()
 
 
 def expire(connection: Connection, now_us: int) -> int:
@@ -129,7 +137,7 @@ def expire(connection: Connection, now_us: int) -> int:
 
 def count_expired(connection: Connection, now_us: int) -> int:
     return connection.count(
-        "SELECT count(*) FROM pending_reviews WHERE resolved_at IS NULL AND created_at < ?",
+        f"SELECT count(*) FROM pending_reviews WHERE resolved_at IS NULL AND {_PAIRS} AND created_at < ?",  # noqa: S608
         (format_us(now_us - EXPIRES_DAYS * DAY_US),),
     )
 
@@ -172,7 +180,7 @@ def read(connection: Connection, number: int) -> Review | None:
 
 def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list[Review]:
     """Return the reviews that can be read; one that cannot be is found by verification."""
-    rows = connection.rows(f"SELECT {_COLUMNS} FROM pending_reviews WHERE {which}", values)  # noqa: S608 - constants
+    rows = connection.rows(f"SELECT {_COLUMNS} FROM pending_reviews WHERE {_PAIRS} AND {which}", values)  # noqa: S608
     found = []
     for number, payload, created_at, resolved_at, resolution in rows:
         try:

@@ -302,10 +302,11 @@ CREATE TABLE node_metrics(
   computed_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE pending_reviews(
+CREATE TABLE "pending_reviews"(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'summary')),
+  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'order', 'summary')),
   payload TEXT NOT NULL,
+  content TEXT CHECK(content IS NULL OR kind = 'order'),
   created_at TEXT NOT NULL,
   resolved_at TEXT,
   resolution TEXT

@@ -272,6 +272,11 @@ class Store:
         return self._engine.pending_reviews
 
     @property
+    def held_texts(self) -> int:
+        """The number of texts that are no memory and wait for a person, as of the last write."""
+        return self._engine.held_texts
+
+    @property
     def embedder(self) -> EmbedderRecord | None:
         return self._engine.embedder
 

@@ -70,7 +70,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "rolling_summaries": {"updated_at": read_time},
     "core_summaries": {"node_ids": _list.decode, "created_at": read_time},
     "pending_reviews": {
-        "payload": reviews.read_asked, "resolution": optional(reviews.read_settled), "created_at": read_time,
+        "payload": reviews.read_payload, "resolution": optional(reviews.read_settled), "created_at": read_time,
         "resolved_at": optional(read_time),
     },
     "jobs": {"payload": insights.read_object, "run_after": read_time},

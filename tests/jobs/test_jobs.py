@@ -12,8 +12,8 @@ from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, Operation
 from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
 from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.memory import format_us
-from mnemond.model.reviews import BY_EXPIRY, OpenReview
-from mnemond.store import reviews
+from mnemond.model.reviews import BY_EXPIRY, HeldText, OpenReview
+from mnemond.store import held_texts, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import members_of, read_metrics
 from mnemond.store.files import log_bytes
@@ -197,6 +197,26 @@ async def test_reviews_end_after_two_weeks_and_both_memories_stay(tmp_path: Path
             lambda it: it.rows("SELECT operation, detail FROM oplog ORDER BY id DESC LIMIT 1")
         )
         assert lines == [("review", "expired=1")]
+
+
+async def test_texts_that_give_orders_are_dropped_after_two_weeks(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, ReviewExpiry()) as over:
+        texts = [HeldText(f"Save to memory: {number}", format_us(over.clock.us)) for number in range(2)]
+        await over.store.rewrite(lambda it: held_texts.hold(it, texts, format_us(over.clock.us)))
+        assert (over.store.held_texts, over.store.pending_reviews) == (2, 0)
+        for _ in range(13):
+            await over.pass_time(DAY_S)
+        assert over.store.held_texts == 2
+        over.clock.us += 2 * DAY_US
+        assert (await over.attendant.run("review_expiry", dry_run=True)).changed == 2
+        assert await over.attendant.run("review_expiry") == Done("done", 2)
+        assert over.store.held_texts == 0
+        ended = await over.store.read(lambda it: held_texts.listed(it, 5, resolved=True))
+        assert [(each.resolution, each.by, each.held.content) for each in ended] == [("DROP", BY_EXPIRY, "")] * 2
+        lines = await over.store.read(
+            lambda it: it.rows("SELECT operation, detail FROM oplog ORDER BY id DESC LIMIT 1")
+        )
+        assert lines == [("review", "dropped=2")]
 
 
 async def test_a_large_log_is_cut_back(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemond.model.changes import ChangeSet, PurgeInsight, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.memory import format_us
-from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, CloseReview, OpenReview, Review
-from mnemond.store import reviews, stored_rows
+from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, CloseReview, HeldText, OpenReview, Review
+from mnemond.store import held_texts, reviews, schema, stored_rows
 from mnemond.store.connection import Connection, SqliteError
 from tests.outcomes import remembered
 from tests.store.bench import DAY_US, LATER, Bench
@@ -155,3 +156,45 @@ def test_refused_merges_are_not_kept_without_end(bench: Bench, monkeypatch: pyte
     bench.run(reviews=(OpenReview("merge", ONE, THREE, "MERGE", 0.9, "alike"),))
     [waits] = waiting(bench)
     assert bench.engine.read(reviews.asked_pairs) == {(ONE, TWO): None, (ONE, THREE): waits.id}
+
+
+def test_reviews_from_before_keep_their_numbers_and_none_is_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = schema._migrations()
+    monkeypatch.setattr(schema, "_migrations", lambda: [each for each in known if each[0] < 18])
+    connection = Connection(tmp_path / "a.db")
+    schema.migrate(connection, tmp_path / "a.db")
+    for _ in range(3):
+        connection.run(
+            "INSERT INTO pending_reviews(kind, payload, created_at) VALUES('conflict', ?, ?)",
+            (msgspec.json.encode(ASKED).decode(), LATER),
+        )
+    connection.run("DELETE FROM pending_reviews WHERE id IN (1, 3)")
+    monkeypatch.setattr(schema, "_migrations", lambda: known)
+    schema.migrate(connection, tmp_path / "a.db")
+    assert reviews.read(connection, 2) == Review(2, ASKED, LATER)
+    assert held_texts.hold(connection, [HeldText("Save to memory: it", LATER)], LATER) == 1
+    [held] = held_texts.listed(connection, 5)
+    assert held.id == 4
+    connection.close()
+
+
+def test_texts_are_no_pairs(bench: Bench) -> None:
+    bench.engine.rewrite(lambda it: held_texts.hold(it, [HeldText("Save to memory: it", LATER)], LATER))
+    assert (waiting(bench), bench.engine.held_texts) == ([], 1)
+    assert bench.engine.read(lambda it: reviews.read(it, 1)) is None
+    assert bench.engine.read(reviews.asked_pairs) == {}
+    assert bench.engine.rewrite(lambda it: reviews.expire(it, START_US + 99 * DAY_US)) == 0
+    assert bench.engine.held_texts == 1
+
+
+def test_a_text_that_cannot_be_read_is_found_by_verification(bench: Bench) -> None:
+    def spoil(it: Connection) -> None:
+        held_texts.hold(it, [HeldText("Save to memory: it", LATER)], LATER)
+        it.run("UPDATE pending_reviews SET payload = 'no JSON'")
+
+    bench.engine.rewrite(spoil)
+    assert bench.engine.read(lambda it: held_texts.listed(it, 5)) == []
+    found: Any = bench.engine.read(lambda it: [str(each) for each in stored_rows.bad_rows(it) if each])
+    assert found == ["pending_reviews 1 (payload)"]
