@@ -2,6 +2,7 @@
 
     python -m benchmarks.resolver --data DIR/pairs.jsonl [--embedder NAME …] [--half seen|unseen --misses]
     python -m benchmarks.resolver --data DIR/pairs.jsonl --engine llm --endpoint URL [--model NAME] [--sample 300]
+    python -m benchmarks.resolver --data DIR/pairs.jsonl --engine worst
 
 By rules: for words alone and for each embedder, how many pairs of each group are resolved in which way, and how many
 of those that stay are asked about; in both orders of the two sentences. `--half` takes the pairs of which a checksum of
@@ -9,7 +10,9 @@ the texts is even (seen) or odd (unseen); `--misses` prints those of the seen ha
 older sentence is superseded.
 
 With a model, on a fixed sample: the relation that it names for every pair; and what becomes of the pairs where rules
-decide, ask the model what they leave open, and its answer has to pass the gates.
+decide, ask the model what they leave open, and its answer has to pass the gates. `worst` is a model that says of every
+pair that the newer sentence replaces the older, on all pairs in both orders: no model can do more than the gates let
+through then.
 """
 
 from __future__ import annotations
@@ -160,7 +163,9 @@ def matrix(rows: Sequence[tuple[str, str]], columns: Sequence[str]) -> list[list
     return [[group, sizes[group], *(counts[group, each] for each in columns)] for group in GROUPS if sizes[group]]
 
 
-def report_model(path: DiffPath, pairs: Sequence[Pair], sides: dict[str, Side], named: Sequence[str]) -> None:
+def report_model(
+    path: DiffPath, pairs: Sequence[Pair], sides: dict[str, Side], named: Sequence[str], *, misses: bool
+) -> None:
     """The relations that a model named, and the confusion matrix of the resolver with it."""
     results = judged(path, pairs, sides)
     columns = (*MEANS, NO_ANSWER)
@@ -173,6 +178,10 @@ def report_model(path: DiffPath, pairs: Sequence[Pair], sides: dict[str, Side], 
     wrong = sum(group in LABELLED_NEUTRAL and what == "SUPERSEDE" for group, what in done)
     many = sum(pair.group in LABELLED_NEUTRAL for pair in pairs)
     say(f"labelled neutral and superseded: {by_rules} by rules, {wrong - by_rules} more by the model, of {many}")
+    for result, (group, what) in zip(results, done, strict=True) if misses else ():
+        by_model = what == "SUPERSEDE" != acted_on(result.verdict)
+        if group in LABELLED_NEUTRAL and by_model and half_of(result.pair) == "seen":
+            say(f"  {result.verdict.reason}\n    {result.pair.old}\n    {result.pair.new}")
 
 
 def reader_of(options: argparse.Namespace) -> ModelReader:
@@ -193,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--embedder", nargs="*", default=[registry.DEFAULT], choices=registry.NAMES)
     parser.add_argument("--half", choices=("seen", "unseen"))
     parser.add_argument("--misses", action="store_true", help="print the wrong ones of the seen half")
-    parser.add_argument("--engine", choices=("rules", "llm"), default="rules")
+    parser.add_argument("--engine", choices=("rules", "llm", "worst"), default="rules")
     parser.add_argument("--provider", choices=("openai", "ollama"), default="openai")
     parser.add_argument("--endpoint", help="address of the model's server")
     parser.add_argument("--model", default="model")
@@ -205,6 +214,8 @@ def main(argv: list[str] | None = None) -> int:
     if options.engine == "llm" and options.endpoint is None:
         parser.error("--engine llm needs --endpoint")
     pairs = [each for each in load_pairs(options.data) if options.half in (None, half_of(each))]
+    if options.engine == "worst":
+        pairs = [each for each in pairs if each.group != RANDOM]
     if options.engine == "llm":
         pairs = drawn(pairs, options.sample, options.seed)
     sides = {text: prepared(text) for pair in pairs for text in (pair.old, pair.new)}
@@ -213,8 +224,13 @@ def main(argv: list[str] | None = None) -> int:
         for path in (lexical, *embedded):
             report(path, pairs, sides, misses=options.misses)
         return 0
+    path = embedded[0] if embedded else lexical
+    if options.engine == "worst":
+        for order in (pairs, reversed_order(pairs)):
+            report_model(path, order, sides, ["newer_replaces_older"] * len(order), misses=options.misses)
+        return 0
     named = trio.run(partial(relations, reader_of(options), pairs, options.profile))
-    report_model(embedded[0] if embedded else lexical, pairs, sides, named)
+    report_model(path, pairs, sides, named, misses=options.misses)
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.memory.frame_pairs import related
-from mnemond.memory.frame_sides import PERSONAL
+from mnemond.memory.frame_sides import PERSONAL, facts_of, persons_of, subject_keys
 from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES, Relation
 from mnemond.memory.merged_text import clauses
 from mnemond.text.frame_lists import BE, CHANGE, LOCATE, NAME, PRONOUN, TIMES, USE, WORK, lists
@@ -244,3 +244,70 @@ def _of_person(frame: Frame) -> bool:
         return True
     persons = (unit.kind in (NAME, PRONOUN) and unit.key != "it" for unit in frame.subject)
     return bool(frame.subject) and all(persons)
+
+
+# Contradictions of which the newer side may replace the older one when something beside the rules says so.
+
+MAX_SLOT: Final = 3
+"""Content words of the value that is exchanged between two clauses about one slot: "Berlin local time" for "UTC"."""
+
+_UNNAMED: Final = regex(
+    r"(?:(?:in|on|at|under|near|behind|with|in|auf|an|unter|bei|mit)\s.{1,40}?\s)?"
+    r"(?:a|an|another|one|some|someone|somebody|something|nobody|no|none|several|many|few|people|both|two|three|four|five"
+    r"|six|seven|eight|nine|ten|there|eine?|einige|mehrere|jemand|niemand|kein|keine|es gibt|beide|zwei|drei|vier|fünf)"
+    r"(?![\w-])|有|没有|一[个位名只条]",
+    re.IGNORECASE,
+)
+"""Beginnings of a clause whose subject is one of many, or which says that there is or is not one."""
+
+_UNDER_WAY: Final = regex(
+    r"\b(?:am|is|are|was|were|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\s"
+    r"(?:(?:not|also|still|just|now|[a-z]{2,20}ly)\s){0,2}[a-z]{2,20}ing\b|['’](?:m|re)\s[a-z]{3,20}ing\b|正在",
+    re.IGNORECASE,
+)
+"""An action that goes on while it is told: the next one that is told of is another event."""
+
+_WAS: Final = ("was", "were", "war", "waren", "wurde", "wurden")
+
+
+def other_slot(older: str, newer: str, compared: tuple[str, str] | None) -> str | None:
+    """Return why one of two texts that contradict each other does not take the other's place; None if both clauses
+    `compared`, an older and a newer one, tell a state of one named thing, and of nothing else in the older text.
+
+    It is asked where something beside the rules says that the newer one replaces the older. A small language model says
+    so of every contradiction, although a caption of another picture and a report of another day contradict as well.
+    """
+    one, other = (_frame_of(text, clause) for text, clause in zip((older, newer), compared or ("", ""), strict=True))
+    if one is None or other is None:
+        return "no clause of them contradicts the other"
+    if _loses(older, newer, ClausePair(one.text, other.text, CONTRADICTS, "")):
+        return "the older one says more"
+    if any(_is_unnamed(each) for each in (one, other)):
+        return "the thing that they are about is not named"
+    if one.relation == CHANGE or any(_is_event(each) for each in (one, other)):
+        return "they tell events, of which none ends the other"
+    weak = lists().weak
+    subjects = subject_keys(one) - weak, subject_keys(other) - weak
+    if other.changes:
+        same = subjects[0] == subjects[1] and (bool(subjects[0]) or persons_of(one) == persons_of(other))
+        return None if same else "they are about different things"
+    words, later = ((facts_of(each) | {each.verb}) - weak - {""} for each in (one, other))
+    gone, come = len(words - later), len(later - words)
+    if one.denies != other.denies and (gone != come or gone > 1):
+        return "one denies what the other says in other words"
+    if max(gone, come) > min(MAX_SLOT, len(words & later)):
+        return "they differ in more than one value"
+    return None
+
+
+def _frame_of(text: str, clause: str) -> Frame | None:
+    return next((each for each in frames(text) if clause and each.text == clause), None)
+
+
+def _is_unnamed(frame: Frame) -> bool:
+    unread = not frame.relation and frame.text.isascii()  # "the act of moving something"
+    return frame.indefinite or unread or _UNNAMED.match(frame.text) is not None
+
+
+def _is_event(frame: Frame) -> bool:
+    return frame.event or frame.verb_raw in _WAS or _UNDER_WAY.search(frame.text) is not None

@@ -14,7 +14,7 @@ from mnemond.config.settings import ExtractionSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import Moment, kept_because, side_of
 from mnemond.memory.diff import GENERAL, DiffRules, Match, Verdict, judge
-from mnemond.memory.diff_frames import opposed
+from mnemond.memory.diff_frames import opposed, other_slot
 from mnemond.memory.merged_text import unkept
 from mnemond.model.memory import Insight, parse_rfc3339
 from mnemond.model.reviews import OpenReview, Resolution, ReviewKind
@@ -152,9 +152,11 @@ def _not_superseded(older: Insight, newer: Insight, rules: DiffRules, now_us: in
     if why := kept_because(older, newer.scope, Moment(parse_rfc3339(said_at(newer)[0]), now_us)):
         return why
     verdict = judge(side_of(older), side_of(newer), None, rules)
-    if verdict.contradicts or verdict.action in ("CONFLICT", "UPDATE"):
+    if verdict.action in ("CONFLICT", "UPDATE"):
         return None
-    return "they do not say different things of the same subject"
+    if not verdict.contradicts:
+        return "they do not say different things of the same subject"
+    return other_slot(older.content, newer.content, verdict.clauses)
 
 
 def dated_apart(one: Insight, other: Insight) -> bool:

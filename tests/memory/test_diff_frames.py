@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import Config
-from mnemond.memory.diff_frames import AGAINST, SILENT, former_terms, judged
+from mnemond.memory.diff import judge, side
+from mnemond.memory.diff_frames import AGAINST, SILENT, former_terms, judged, other_slot
 from mnemond.memory.draft import write_rules
 from mnemond.memory.frame_pairs import related
 from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
@@ -148,3 +149,45 @@ def test_nothing_is_said_of_texts_without_clauses() -> None:
 )
 def test_what_ends_another_thing_replaces_nothing(old: str, new: str) -> None:
     assert judged(old, new).relation not in (REPLACES, CONTRADICTS)
+
+
+ONE_SLOT = [
+    ("The office is in Berlin", "The office is in Munich"),
+    ("The team's chat is Slack", "The team's chat is Mattermost"),
+    ("Tom takes his coffee with two sugars", "Tom drinks his coffee black now"),
+    ("Autoscaling on the ingest cluster is enabled.", "Autoscaling on the ingest cluster is disabled."),
+    ("Always address me formally.", "Never address me formally."),
+    ("Hauptsitz der Firma ist Mannheim.", "Hauptsitz der Firma ist Karlsruhe."),
+    ("网关的限流功能是启用状态。", "网关的限流功能是禁用状态。"),
+]
+
+OTHER_SLOTS = [
+    ("The office is in Berlin. The archive is there too", "The office is in Munich", "says more"),
+    ("A truck is quickly going down a hill", "A truck is quickly going up a hill", "not named"),
+    ("There is no lift in the building.", "You can take the elevator up from the lobby of our building.", "not named"),
+    ("The guitar is being played by a lady", "The guitar is being played by a girl", "events"),
+    ("We trained the final checkpoint with AdamW.", "We trained the final checkpoint with SGD.", "events"),
+    ("Stefan never joins calls with his camera on.", "In every call Stefan has his video running.", "other words"),
+    ("Our smart meter works fully offline.", "Readings from our smart meter go to the vendor's cloud.", "more"),
+    ("Lunch is delivered by Greenbowl.", "Greenbowl doesn't bring us lunch any more, since June a caterer comes.",
+     "different things"),
+    ("the act of putting a preparation on something", "the act of breaking something", "not named"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("older", "newer"), ONE_SLOT)
+def test_one_value_of_one_named_thing_may_take_the_place_of_another(older: str, newer: str) -> None:
+    verdict = judge(side(older, "general", ()), side(newer, "general", ()), None, write_rules(None, Config()).diff)
+    assert verdict.contradicts, verdict.reason
+    assert other_slot(older, newer, verdict.clauses) is None
+
+
+@pytest.mark.parametrize(("older", "newer", "why"), OTHER_SLOTS)
+def test_a_contradiction_of_something_else_does_not(older: str, newer: str, why: str) -> None:
+    verdict = judge(side(older, "general", ()), side(newer, "general", ()), None, write_rules(None, Config()).diff)
+    assert verdict.contradicts, verdict.reason
+    assert why in str(other_slot(older, newer, verdict.clauses))
+
+
+def test_texts_whose_clauses_are_not_known_are_not_of_one_slot() -> None:
+    assert other_slot("The office is in Berlin", "The office is in Munich", None) is not None
