@@ -505,22 +505,29 @@ class _Knowledge:
         """Return the intervals of one group as rows: those that are believed already, and new ones."""
         first = stated[0]
         derived = intervals(stated)
-        names = [self._first_id(first, each, believed) for each in derived]
+        names = self._first_ids(first, derived, believed)
         return [
             self._row(first, each, name, None if each.successor is None else names[each.successor], believed)
             for each, name in zip(derived, names, strict=True)
         ]
 
-    def _first_id(self, first: Evidence, it: Interval, believed: list[Relationship]) -> str:
-        """Return the name of an interval: that of the row that it goes on from, or a new one."""
-        same = [
-            each
-            for each in believed
-            if (each.source_id, each.type, each.slot, each.thing) == (first.source_id, first.type, first.slot, it.thing)
-        ]
-        exact = [each for each in same if each.valid_from == it.valid_from]
-        crossing = [each for each in same if _cross(each, it)]
-        return (exact or crossing)[0].first_id if exact or crossing else self._new_id(first, it, "")
+    def _first_ids(self, first: Evidence, derived: Sequence[Interval], believed: list[Relationship]) -> list[str]:
+        """Return the names of intervals: each that of the row that it goes on from, or a new one. Where one became
+        several, that with its begin has its name, else that with its end, else the first with a moment in common."""
+        names: dict[int, str] = {}
+        taken: set[str] = set()
+        for goes_on in (_begins_alike, _ends_alike, _cross):
+            for place, it in enumerate(derived):
+                if place in names:
+                    continue
+                about = (first.source_id, first.type, first.slot, it.thing)
+                for row in believed:
+                    same = (row.source_id, row.type, row.slot, row.thing) == about
+                    if same and row.first_id not in taken and goes_on(row, it):
+                        names[place] = row.first_id
+                        taken.add(row.first_id)
+                        break
+        return [names.get(place) or self._new_id(first, it, "") for place, it in enumerate(derived)]
 
     def _row(
         self, first: Evidence, it: Interval, first_id: str, successor: str | None, believed: list[Relationship]
@@ -550,6 +557,14 @@ class _Knowledge:
             f"INSERT INTO relationships({_RELATIONSHIP}) VALUES({', '.join('?' * 15)})",
             tuple(getattr(it, name) for name in _RELATIONSHIP.split(", ")),
         )
+
+
+def _begins_alike(row: Relationship, it: Interval) -> bool:
+    return row.valid_from == it.valid_from
+
+
+def _ends_alike(row: Relationship, it: Interval) -> bool:
+    return row.invalid_at == it.invalid_at and _cross(row, it)
 
 
 def _cross(row: Relationship, it: Interval) -> bool:

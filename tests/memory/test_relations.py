@@ -134,6 +134,17 @@ def test_a_beginning_of_an_op_id(world: RelationWorld) -> None:
         world.undo("operation-0")
 
 
+def test_an_interval_that_becomes_two_gives_its_name_to_one_of_them(world: RelationWorld) -> None:
+    """What was seen to hold now began again, as it turns out: the part that goes on keeps the name."""
+    world.add("Ana", "works_at", "Acme")
+    [before] = world.rows()
+    world.us += DAY_US
+    world.add("Ana", "works_at", "Acme", since="2024-01-01T00:00:00.000000Z", until="2025-01-01T00:00:00.000000Z")
+    first, second = sorted(world.rows(), key=lambda it: it.valid_from or "")
+    assert (first.invalid_at, second.invalid_at) == ("2025-01-01T00:00:00.000000Z", None)
+    assert second.first_id == before.first_id != first.first_id
+
+
 def test_what_cannot_be_closed(world: RelationWorld) -> None:
     with pytest.raises(MnemonError, match="names 'Ana'"):
         world.close("Ana", "uses")
