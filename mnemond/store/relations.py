@@ -148,13 +148,15 @@ def links(connection: Connection, *, expired: bool = False) -> list[Link]:
 
 
 def roots(connection: Connection) -> Roots:
-    """Return which rows of entities are one thing, by merges and by aliases that have a row of their own."""
+    """Return which rows of entities are one thing, by merges and by aliases that have a row of their own; of several
+    decisions about a row the last counts, and a merge before an alias."""
     parents = connection.rows(
-        "SELECT e.id, l.entity_id FROM entity_links AS l JOIN entities AS e ON e.canonical_name = l.other"
+        "SELECT e.id, l.entity_id, l.kind, l.id FROM entity_links AS l JOIN entities AS e ON e.canonical_name = l.other"
         " WHERE l.kind = 'alias' AND l.expired_at IS NULL AND e.sense = '' AND e.id <> l.entity_id"
-        " UNION ALL SELECT other, entity_id FROM entity_links WHERE kind = 'same' AND expired_at IS NULL"
+        " UNION ALL SELECT other, entity_id, kind, id FROM entity_links WHERE kind = 'same' AND expired_at IS NULL"
+        " ORDER BY 3, 4"
     )
-    return Roots((str(other), str(entity)) for other, entity in parents)
+    return Roots((str(other), str(entity)) for other, entity, _, _ in parents)
 
 
 def _parts(ids: Collection[str]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -429,6 +431,14 @@ class _Knowledge:
         self._touched |= {_Group(*row) for row in rows}
 
     def _link(self, change: AddLink) -> None:
+        if change.kind == "alias":
+            earlier = self._connection.column(
+                "SELECT id FROM entity_links WHERE kind = 'alias' AND other = ? AND entity_id <> ?"
+                " AND expired_at IS NULL",
+                (change.other, change.entity_id),
+            )
+            for each in earlier:  # a name is an alias of one thing
+                self._unlink(ExpireLink(each))
         self._connection.run(
             "INSERT INTO entity_links(kind, entity_id, other, name, op_id, created_at) VALUES(?, ?, ?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING",

@@ -88,6 +88,24 @@ def test_an_alias_is_another_name_of_a_thing(world: NamesWorld) -> None:
     assert world.links() == [("alias", "kube")]
 
 
+def test_a_name_is_an_alias_of_one_thing_at_a_time(world: NamesWorld) -> None:
+    """The later decision counts, and undoing it brings back the earlier one, as a name and in relations."""
+    for name in ("Ana", "Eva", "Kit"):
+        world.add(name, "uses", f"{name}Tool")
+    world.link("alias", "Eva", "Kit")
+    second = world.link("alias", "Ana", "Kit")
+    assert world.links() == [("alias", "Kit")]
+    assert [row[:3] for row in world.told()] == [
+        ("Ana", "uses", "AnaTool"), ("Ana", "uses", "KitTool"), ("Eva", "uses", "EvaTool")
+    ]  # fmt: skip
+    world.undo(second)
+    assert [row[:3] for row in world.told()] == [
+        ("Ana", "uses", "AnaTool"), ("Eva", "uses", "EvaTool"), ("Eva", "uses", "KitTool")
+    ]  # fmt: skip
+    of = world.ask(lambda c: c.column("SELECT entity_id FROM entity_aliases WHERE alias = 'kit'"))
+    assert of == [world.id_of("Eva")]
+
+
 def test_what_is_not_the_same_stays_two(world: NamesWorld) -> None:
     world.add("Ana", "uses", "Vim")
     world.add("Anna", "uses", "Emacs")
