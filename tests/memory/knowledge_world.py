@@ -1,0 +1,256 @@
+"""A store whose relations, names, merges and summaries random operations run through, beside what it holds of memories;
+and the relations as the audit alone gives them for any time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mnemond.api.requests import one_active
+from mnemond.errors import MnemonError
+from mnemond.extract.prose import sentences as split
+from mnemond.jobs.relations import READ_KEY, next_part, read_part
+from mnemond.memory.alike import Limits
+from mnemond.memory.consolidation import Plan, planned, proposals
+from mnemond.memory.draft import write_rules
+from mnemond.memory.relations import (
+    Point,
+    RelationToAdd,
+    RelationToClose,
+    propose_addition,
+    propose_closing,
+    propose_reading,
+)
+from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.rolling_summary import extracted
+from mnemond.model.memory import format_us
+from mnemond.model.outcomes import Maintained, Outcome
+from mnemond.model.relations import (
+    AddLink,
+    Evidence,
+    KnowledgeChange,
+    Link,
+    LinkKind,
+    Relationship,
+    Roots,
+    grouped,
+    intervals,
+)
+from mnemond.model.reviews import OpenReview, Resolution, Review
+from mnemond.store import conversations, relations, reviews
+from mnemond.store.connection import Connection
+from mnemond.store.conversations import RollingSummary, Spoken
+from mnemond.text.entities import canonical_name
+from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
+from tests.store.factories import EMBEDDER
+
+CONVERSATION = "claude-code:one"
+
+
+class Believed(NamedTuple):
+    """An interval without the ids and times of its row. Names and successor by id of the entity."""
+
+    source: str
+    type: str
+    thing: tuple[str, str]
+    valid_from: str | None
+    granularity: str
+    invalid_at: str | None
+    end_granularity: str
+    strength: float | None
+    successor: tuple[tuple[str, str], str | None] | None
+
+
+class KnowledgeWorld(AuditWorld):
+    """An operation a method, as in its base class."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, UNBOUNDED)
+        self.rules = write_rules(EMBEDDER, self.config)
+        self.spoken = set[str]()
+        """Every sentence that was said."""
+
+    @property
+    def now(self) -> str:
+        return format_us(self.clock_us)
+
+    # ------------------------------------------------------------ relations and names
+
+    def relate(self, source: str, kind: str, target: str, since: str | None, until: str | None = None) -> Any:
+        points = [None if each is None else Point(each, "day") for each in (since, until)]
+        wanted = RelationToAdd(source=source, type=kind, target=target, since=points[0], until=points[1])
+        return self.commit(propose_addition(wanted, self.identity()))
+
+    def end(self, it: Relationship, at: str | None) -> Any:
+        point = None if at is None else Point(at, "day")
+        return self.commit(propose_closing(RelationToClose(id=it.id, at=point), self.identity()))
+
+    def decide(self, *changes: KnowledgeChange) -> Any:
+        identity = self.identity()
+        change_set = identity.change_set("entity", (), Maintained(op_id=identity.op_id))
+        return self.commit(msgspec.structs.replace(change_set, knowledge=changes))
+
+    def name(self, kind: LinkKind, entity: str, other: str) -> Any:
+        """Decide about two names; other names are an alias."""
+        ids = [self.entity(each) for each in (entity, other)]
+        if ids[0] is None or (kind != "alias" and ids[1] is None) or ids[0] == ids[1]:
+            return None
+        found = self.roots()
+        if kind == "same":
+            ids = [found.of(str(each)) for each in ids]
+            if ids[0] == ids[1]:
+                return None
+        is_alias = kind == "alias"
+        target = canonical_name(other) if is_alias else str(ids[1])
+        return self.decide(AddLink(kind, str(ids[0]), target, other if is_alias else ""))
+
+    def entity(self, name: str) -> str | None:
+        found = self.read(lambda it: relations.entity_named(it, canonical_name(name)))
+        return None if found is None else str(found.id)
+
+    def roots(self) -> Roots:
+        return self.read(relations.roots)  # type: ignore[no-any-return]
+
+    def read_memories(self) -> None:
+        """Read the relations that memories state, as the job does."""
+        while (part := self.read(next_part)) is not None:
+            identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
+            facts = ((READ_KEY, str(part.last)),)
+            proposal = propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first)
+            outcome = self.engine.commit([proposal])[0]
+            assert not isinstance(outcome, MnemonError), outcome
+
+    def relationships(self) -> list[Relationship]:
+        return self.read(relations.relationships)  # type: ignore[no-any-return]
+
+    def open_relations(self) -> list[Relationship]:
+        found = [it for it in self.relationships() if it.expired_at is None and it.invalid_at is None]
+        return sorted(found, key=lambda it: (it.type, it.thing, it.valid_from or "", it.source_id))
+
+    # ------------------------------------------------------------ merges
+
+    def plan(self) -> Plan:
+        known = self.read(reviews.asked_pairs)
+        search = planned(self.snapshot, Limits(0.92, 0.8), self.rules.diff, known)
+        while True:
+            try:
+                next(search)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+
+    def propose_merges(self) -> list[OpenReview]:
+        """Ask about the clusters that there are, as the job does."""
+        asked = proposals(self.plan(), self.read(reviews.asked_pairs), self.engine.pending_reviews)
+        if asked:
+            identity = msgspec.structs.replace(self.identity(), triggered_by="system:consolidate")
+            outcome = Maintained(changed=len(asked), op_id=identity.op_id)
+            done = self.engine.commit([identity.change_set("consolidate", (), outcome, reviews=tuple(asked))])[0]
+            assert not isinstance(done, MnemonError), done
+        return asked
+
+    def waiting(self) -> list[Review]:
+        return self.read(lambda it: reviews.pending(it, 100))  # type: ignore[no-any-return]
+
+    def resolve(self, review: Review, resolution: Resolution) -> Outcome | MnemonError:
+        older, newer = self.insight(review.asked.older), self.insight(review.asked.newer)
+        text = text_of(resolution, older, newer, None)
+        wish = Resolve(
+            review=review.id, resolution=resolution, embedded_text=text,
+            vector=None if text is None else vector_of_memory(text),
+        )  # fmt: skip
+        return self.commit(propose_resolve(wish, self.identity(), one_active, self.rules))
+
+    # ------------------------------------------------------------ conversations
+
+    def say(self, *texts: str) -> None:
+        said = [("user", each) for each in texts]
+        self.spoken |= {sentence for each in texts for sentence in split(each)}
+        self.clock_us += 1_000_000
+        at = format_us(self.clock_us)
+        self.engine.rewrite(lambda it: conversations.add(it, CONVERSATION, "", said, at))
+
+    def sum_up(self) -> None:
+        """Write the summary of the conversation by the rules, as the job does, if it is due."""
+        if CONVERSATION not in self.read(conversations.due):
+            return
+        before, messages = self.rolling(), self.said()
+        text = extracted("" if before is None else before.text, messages)
+        new = RollingSummary(CONVERSATION, text, messages[-1].number, format_us(self.clock_us))
+        assert self.engine.rewrite(lambda it: conversations.put(it, before, messages, new))
+
+    def rolling(self) -> RollingSummary | None:
+        return self.read(lambda it: conversations.rolling_summary(it, CONVERSATION))  # type: ignore[no-any-return]
+
+    def said(self) -> list[Spoken]:
+        return self.read(lambda it: conversations.waiting(it, CONVERSATION))  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------ what is believed, and what the audit says
+
+    def believed(self, at: str) -> set[Believed]:
+        """The rows that were believed at a time. A row has the strength of now."""
+        rows = [
+            it for it in self.relationships() if it.created_at <= at and (it.expired_at is None or it.expired_at > at)
+        ]
+        heads = {it.first_id: (it.thing, it.valid_from) for it in rows}
+        assert len(heads) == len(rows), "two rows of one interval are believed"
+        return {
+            Believed(
+                it.source_id, f"{it.type} {it.slot}", it.thing, it.valid_from, it.granularity, it.invalid_at,
+                it.end_granularity, it.strength if at >= self.now else None,
+                None if it.invalidated_by is None else heads[it.invalidated_by],
+            )
+            for it in rows
+        }  # fmt: skip
+
+    def replayed_relations(self, at: str) -> set[Believed]:
+        """What statements and decisions about names of a time alone give, without the rows."""
+        statements: list[Evidence] = self.read(lambda it: relations.all_evidence(it, expired=True))
+        decided: list[Link] = self.read(lambda it: relations.links(it, expired=True))
+        found = Roots(self.read(lambda it: _parents(it, [each for each in decided if _counts(each, at)])))
+        stated = [
+            msgspec.structs.replace(
+                it, source_id=found.of(it.source_id), target_id=it.target_id and found.of(it.target_id)
+            )
+            for it in statements
+            if _counts(it, at)
+        ]
+        result = set[Believed]()
+        for group in grouped(stated):
+            first, derived = group[0], intervals(group)
+            for it in derived:
+                after = None if it.successor is None else derived[it.successor]
+                result.add(
+                    Believed(
+                        first.source_id, f"{first.type} {first.slot}", it.thing, it.valid_from, it.granularity,
+                        it.invalid_at, it.end_granularity, round(it.strength, 6) if at >= self.now else None,
+                        None if after is None else (after.thing, after.valid_from),
+                    )
+                )  # fmt: skip
+        return result
+
+    def moments(self) -> list[str]:
+        """Every time at which a statement or a decision about names began or ceased to count."""
+
+        def every(connection: Connection) -> list[str]:
+            rows: list[Evidence | Link] = [*relations.all_evidence(connection, expired=True)]
+            rows += relations.links(connection, expired=True)
+            return sorted({at for it in rows for at in (it.created_at, it.expired_at) if at is not None})
+
+        return self.read(every)  # type: ignore[no-any-return]
+
+
+def _counts(it: Evidence | Link, at: str) -> bool:
+    return it.created_at <= at and (it.expired_at is None or it.expired_at > at)
+
+
+def _parents(connection: Connection, decided: list[Link]) -> list[tuple[str, str]]:
+    """Rows and what they were merged into, aliases first as in `relations.roots`."""
+    rows = dict(connection.rows("SELECT canonical_name, id FROM entities WHERE sense = ''"))
+    alias = [
+        (rows[it.other], it.entity_id)
+        for it in decided
+        if it.kind == "alias" and rows.get(it.other, it.entity_id) != it.entity_id
+    ]
+    return [*alias, *((it.other, it.entity_id) for it in decided if it.kind == "same")]

@@ -1,0 +1,174 @@
+"""Whatever is done to memories, relations, names, merges and summaries: the audit alone gives the relations of every
+time, and whatever was done last can be taken back."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemond.errors import MnemonError
+from mnemond.memory.rolling_summary import MAX_LENGTH
+from mnemond.model.memory import derived_from, format_us
+from mnemond.text.similarity import normalised
+from tests.examples import examples
+from tests.memory.knowledge_world import KnowledgeWorld
+from tests.memory.test_audit_replay import check, portrait
+from tests.store.factories import START_US
+
+PEOPLE = ("Ana", "Ana Silva", "Bob")
+PLACES = ("Acme", "Globex", "Acme Corp")
+TOOLS = ("Vim", "Emacs")
+DAY_US = 86_400_000_000
+DAYS = tuple(format_us((START_US // DAY_US - each) * DAY_US) for each in (400, 300, 200))
+
+TEXTS = (
+    "Ana works at Acme",
+    "Ana joined Globex on 2025-04-01",
+    "Ana left Acme on 2025-04-01",
+    "Ana Silva works at Globex. Ana Silva uses Vim",
+    "Bob lives in Berlin. Bob reports to Ana",
+    "Bob no longer uses Vim",
+    "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven",
+    "The search index is rebuilt each night at 02:30 UTC by a cron job on node seven",
+    "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven again",
+    "Bob prefers tabs",
+)
+WRITES = ("remember", "remember", "forget", "reword", "supersede", "summarize")
+KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back")
+MERGES = ("propose", "decide", "decide")
+OTHERS = ("read", "say", "sum_up", "undo", "undo")
+
+CHOICE = st.integers(0, 839)
+ONE = st.tuples(st.sampled_from((*WRITES, *KNOWLEDGE, *MERGES, *OTHERS)), CHOICE, CHOICE)
+FIRST = st.lists(st.tuples(st.sampled_from(("remember", "relate")), CHOICE, CHOICE), min_size=3, max_size=6)
+STEPS = st.builds(lambda first, then: [*first, *then], FIRST, st.lists(ONE, max_size=14))
+
+
+def step(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
+    if kind in KNOWLEDGE:
+        return _of_names(world, kind, one, two)
+    active = world.active()
+    here = active[one % len(active)] if active else ""
+    there = active[(one + 1 + two) % len(active)] if active else ""
+    match kind:
+        case "read":
+            return world.read_memories()
+        case "say":
+            return world.say(*(f"{TEXTS[(one + each) % len(TEXTS)]} as of sprint {two % 7}" for each in range(10)))
+        case "sum_up":
+            return world.sum_up()
+        case "undo":
+            return world.undo(None if one % 3 else world.done[two % len(world.done)] if world.done else None)
+        case "propose":
+            return world.propose_merges()
+        case "decide":
+            waiting = world.waiting() or (world.propose_merges() and world.waiting())
+            if not waiting:
+                return None
+            review = waiting[one % len(waiting)]
+            return world.resolve(review, "COEXIST" if two % 3 == 0 else review.asked.suggestion)
+        case "forget" if active:
+            return world.forget(here)
+        case "reword" if active:
+            rewritten = TEXTS[two % len(TEXTS)]
+            return None if derived_from(world.insight(here)) else world.revise(here, content=rewritten)
+        case "supersede" if here != there:
+            return world.supersede(here, there)
+        case "summarize" if here != there:
+            return world.summarize(here, there)
+        case _:
+            return world.remember(TEXTS[one % len(TEXTS)], importance=1 + one % 5, no_diff=bool(two % 4))
+
+
+def _of_names(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
+    person, day = PEOPLE[one % 3], (None, *DAYS)[two % 4]
+    match kind:
+        case "relate" if one % 2:
+            return world.relate(person, "works_at", PLACES[two % 3], day, DAYS[2] if one % 5 == 0 and day else None)
+        case "relate":
+            return world.relate(person, ("uses", "primary_editor")[one % 4 // 2], TOOLS[two % 2], day)
+        case "end":
+            found = world.open_relations()
+            return world.end(found[one % len(found)], day) if found else None
+        case "same" | "not_same":
+            names = PEOPLE if two % 2 else PLACES
+            return world.name(kind, names[one % 3], names[(one + 1 + two % 2) % 3])
+        case "alias":
+            return world.name("alias", person, ("Anita", "Bob")[two % 2])
+        case _:
+            return world.undo(None)
+
+
+def check_knowledge(world: KnowledgeWorld) -> None:
+    for at in (*world.moments(), world.now):
+        assert world.believed(at) == world.replayed_relations(at), at
+
+
+def check_conversation(world: KnowledgeWorld, had: set[str]) -> None:
+    """The summary is made of what was said, and nothing is kept of a memory that was just forgotten (`had`: those that
+    were forgotten before)."""
+    rolling = world.rolling()
+    lines = [] if rolling is None else rolling.text.split("\n")
+    assert {line.removeprefix("(user) ") for line in lines} <= world.spoken
+    assert sum(map(len, lines)) <= MAX_LENGTH
+    assert rolling is None or all(each.number > rolling.upto for each in world.said())
+    kept = [*lines, *(each.content for each in world.said())]
+    for it in world.rows().values():
+        if it.status == "forgotten" and it.id not in had:
+            assert [line for line in kept if normalised(it.content) in normalised(line)] == []
+
+
+def forgotten(world: KnowledgeWorld) -> set[str]:
+    return {it.id for it in world.rows().values() if it.status == "forgotten"}
+
+
+@settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(STEPS)
+def test_the_audit_gives_the_relations_of_every_time(steps: list[tuple[str, int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        world = KnowledgeWorld(Path(directory) / "a.db")
+        for kind, one, two in steps:
+            had = forgotten(world)
+            step(world, kind, one, two)
+            check(world)
+            check_knowledge(world)
+            check_conversation(world, had)
+        world.engine.close()
+
+
+def whole(world: KnowledgeWorld) -> Any:
+    """What an undo must bring back."""
+    world.read_memories()
+    pending = [(it.id, it.asked) for it in world.waiting()]
+    return portrait(world), world.believed(world.now), pending
+
+
+@settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(STEPS, ONE)
+def test_what_was_done_last_can_be_taken_back_and_done_again(
+    steps: list[tuple[str, int, int]], last: tuple[str, int, int]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        world = KnowledgeWorld(Path(directory) / "a.db")
+        for kind, one, two in steps:
+            step(world, kind, one, two)
+        if last[0] == "decide":
+            world.propose_merges()  # an operation of its own
+        before = whole(world)
+        done = len(world.done)
+        step(world, *last)
+        after = whole(world)
+        if len(world.done) > done and after != before:
+            first = world.undo(world.done[-1])
+            assert not isinstance(first, MnemonError), first
+            assert whole(world) == before
+            second = world.undo(world.done[-1])
+            assert not isinstance(second, MnemonError), second
+            assert whole(world) == after
+            check(world)
+            check_knowledge(world)
+        world.engine.close()
