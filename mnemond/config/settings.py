@@ -234,7 +234,7 @@ class DiffSettings(Section, frozen=True):
 GateEngine = Literal["rules", "llm"]
 """What reads a new memory for one purpose: rules while it is written, or also the model of `[llm]` afterwards."""
 
-Gate = Literal["substance", "entities", "trigger", "questions", "cues"]
+Gate = Literal["substance", "entities", "trigger", "questions", "cues", "relations"]
 """A purpose for which a new memory is read."""
 
 
@@ -352,6 +352,15 @@ class CueSettings(Section, frozen=True):
     max_cues: Annotated[int, Meta(ge=1, le=8, description="Maximum of cues that the model writes for a memory.")] = 3
 
 
+class RelationReadingSettings(Section, frozen=True):
+    """Relations between people and things that a memory states."""
+
+    engine: Annotated[
+        GateEngine,
+        Meta(description="`llm`: the model of `[llm]` reads those that the rules miss; they count as inferred."),
+    ] = "rules"
+
+
 class HypotheticalQueriesSettings(Section, frozen=True):
     """Questions that a memory would answer, stored with it."""
 
@@ -386,6 +395,7 @@ class CommitmentSettings(Section, frozen=True):
     trigger: TriggerSettings = TriggerSettings()
     hypothetical_queries: HypotheticalQueriesSettings = HypotheticalQueriesSettings()
     cues: CueSettings = CueSettings()
+    relations: RelationReadingSettings = RelationReadingSettings()
     edge_similarity: EdgeSimilaritySettings = EdgeSimilaritySettings()
 
     def read_by_model(self) -> tuple[Gate, ...]:
@@ -397,6 +407,7 @@ class CommitmentSettings(Section, frozen=True):
             "trigger": self.trigger.engine == "llm",
             "questions": questions.engine == "llm" and questions.enabled and questions.max_queries > 0,
             "cues": self.cues.engine == "llm",
+            "relations": self.relations.engine == "llm",
         }
         return tuple(gate for gate, on in found.items() if on)
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.model.memory import format_us
-from mnemond.model.relations import EXPLICIT, MAX_QUOTE, Granularity, PointKind
+from mnemond.model.relations import EXPLICIT, MAX_QUOTE, Granularity, Origin, PointKind
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.entity_shapes import kind_of
 from mnemond.text.resources import on_first_use, one_of, read, regex
@@ -42,6 +42,7 @@ class Stated(NamedTuple):
     source_kind: str = ""
     target_kind: str = ""
     strength: float = EXPLICIT
+    origin: Origin = "rules"
 
 
 class _Type(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,6 +173,23 @@ def statements_in(text: str, said_us: int) -> tuple[Stated, ...]:
 @on_first_use
 def _supposing() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{one_of(_file().words.supposing)})\b")
+
+
+def is_supposed(sentence: str) -> bool:
+    """Return True if a sentence supposes something and states nothing."""
+    return _supposes(sentence.lower())
+
+
+@on_first_use
+def first_persons() -> frozenset[str]:
+    """Return the words by which a speaker names himself as a subject, in small letters."""
+    return frozenset(_file().words.first)
+
+
+@on_first_use
+def target_shapes() -> dict[str, str]:
+    """Return the types of relations that are read, each with the shape of its target: name, thing or text."""
+    return {each.name: each.target for each in _file().type}
 
 
 def _supposes(small: str) -> bool:

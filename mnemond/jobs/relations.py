@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, cast
 import trio
 
 from mnemond.jobs.job import Done, Work
+from mnemond.memory.gates import note_of
 from mnemond.memory.relations import Reading, propose_reading, read_memory
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
@@ -85,8 +86,9 @@ def _is_same(row: Record) -> bool:
     """Return True for a change that a memory's statements do not depend on."""
     if row.before is None or row.after is None:
         return False
-    before, after = row.before.insight, row.after.insight
-    return (before.content, before.status, before.quarantined) == (after.content, after.status, after.quarantined)
+    notes = [(it, note_of(it)) for it in (row.before.insight, row.after.insight)]
+    parts = [(it.content, it.status, it.quarantined, note and note.relations) for it, note in notes]
+    return parts[0] == parts[1]
 
 
 def _without_history(connection: Connection) -> list[tuple[Insight, str]]:
@@ -109,7 +111,12 @@ def _is_stale(connection: Connection) -> bool:
 
 
 def read_part(memories: list[tuple[Insight, str]]) -> list[Reading]:
-    return [read_memory(it, at) for it, at in memories]
+    """Read what memories state, and what a model read in them. For a thread."""
+    notes = [note_of(it) for it, _ in memories]
+    return [
+        read_memory(it, at, () if note is None else note.relations)
+        for (it, at), note in zip(memories, notes, strict=True)
+    ]
 
 
 def is_behind(connection: Connection) -> bool:

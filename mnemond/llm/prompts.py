@@ -29,6 +29,7 @@ ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "generate_trigger": ("text",),
     "generate_hypothetical_query": ("text", "most"),
     "generate_cues": ("text", "most"),
+    "extract_relations": ("text", "types"),
     "generate_core_summary": ("memories", "words"),
     "naturalize_time_delta": ("days", "language"),
     "extract_facts": ("summary", "earlier", "existing", "date", "messages", "most"),

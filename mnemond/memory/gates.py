@@ -1,4 +1,5 @@
-"""What a model adds to a memory after it was written: names, its reason, questions, cues, and doubt about its use.
+"""What a model adds to a memory after it was written: names, its reason, questions, cues, relations, and doubt about
+its use.
 
 The rules read a memory while it is written, which waits for no model. Later a job asks the model of `[llm]`, where a
 setting `engine = "llm"` of `commitment` allows it, one question a purpose. Every answer passes checks here, and what is
@@ -18,15 +19,20 @@ from mnemond.config.settings import CommitmentSettings, Config, Gate
 from mnemond.extract.acceptance import names_in, no_name, unfit
 from mnemond.extract.account import stems
 from mnemond.extract.orders import is_order
+from mnemond.extract.relations import target_shapes
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
+from mnemond.memory import relation_claims
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
+from mnemond.memory.relation_claims import Claim
+from mnemond.memory.relations import outdated
 from mnemond.model.changes import Change, ChangeSet, PutInsight
 from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, NOTE, Cue, EdgeType, Entity, Insight
 from mnemond.model.outcomes import Maintained
 from mnemond.store import edges, meta
+from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue
@@ -75,7 +81,8 @@ ORDERS: Final = f"{LEFT}the text gives orders to a program"
 
 class Note(msgspec.Struct, frozen=True):
     """What a model was asked about a memory: `of` is the hash of the text, `gates` the purposes that were switched on,
-    `told` what came of each, `names` the names it added, `prompts` the hashes of the prompts."""
+    `told` what came of each, `names` the names it added, `prompts` the hashes of the prompts,
+    `relations` those it read."""
 
     of: str
     gates: str
@@ -84,6 +91,7 @@ class Note(msgspec.Struct, frozen=True):
     told: dict[str, str] = {}
     names: tuple[str, ...] = ()
     prompts: dict[str, str] = {}
+    relations: tuple[Claim, ...] = ()
 
 
 class Question(NamedTuple):
@@ -106,6 +114,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     trigger_type: TriggerType | None = None
     questions: tuple[str, ...] | None = None
     cues: tuple[str, ...] = ()
+    relations: tuple[Claim, ...] = ()
 
     def left(self, gate: Gate, why: str) -> Found:
         """Return the same, with a reason why the rules alone decide for a gate."""
@@ -251,12 +260,22 @@ def _about_cues(it: Insight, found: Found, config: Config, known: str) -> Questi
     return Question("cues", "generate_cues", (_text(it), str(most)), _listed("cues", most), 200)
 
 
+def _about_relations(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+    if not (it.entities or found.names or relation_claims.speaks(it.content)):
+        return None
+    types = ", ".join(target_shapes())
+    return Question(
+        "relations", "extract_relations", (_text(it), types), relation_claims.schema(), relation_claims.MAX_TOKENS
+    )
+
+
 _QUESTIONS: Final[Mapping[Gate, Callable[[Insight, Found, Config, str], Question | None]]] = {
     "substance": _about_substance,
     "entities": _about_entities,
     "trigger": _about_trigger,
     "questions": _about_questions,
     "cues": _about_cues,
+    "relations": _about_relations,
 }
 
 
@@ -361,12 +380,19 @@ def _cues(it: Insight, found: Found, value: object, config: Config) -> Found:
     return _told(found, "cues", _summed(kept, refused), cues=tuple(kept))
 
 
+def _relations(it: Insight, found: Found, value: object, config: Config) -> Found:
+    kept, refused = relation_claims.accepted(value, it)
+    read = [f"{each.source} {each.type} {each.target}" for each in kept]
+    return _told(found, "relations", _summed(read, refused), relations=tuple(kept))
+
+
 _ANSWERS: Final[Mapping[Gate, Callable[[Insight, Found, object, Config], Found]]] = {
     "substance": _substance,
     "entities": _entities,
     "trigger": _trigger,
     "questions": _questions,
     "cues": _cues,
+    "relations": _relations,
 }
 
 
@@ -433,6 +459,7 @@ def _decide(
     old = None if row is None else view.snapshot.insight(row)
     if old is None or old.content != asked.content:
         return identity.change_set(METHOD, (), Maintained(op_id=identity.op_id), operation="")
+    found = _without_outdated(found, view.connection, old.scope.user_id)
     new, mentions = _with(old, found, rules.config, view.snapshot)
     new = msgspec.structs.replace(new, metadata=_noted(old, found, model, identity.now, rules.config.commitment))
     changes: list[Change] = [
@@ -460,6 +487,18 @@ def _decide(
     )
     counted = added_up(meta.read_record(view.connection, COUNTS, dict[str, int]) or {}, old, new, found)
     return msgspec.structs.replace(reached, facts=((COUNTS, msgspec.json.encode(counted).decode()),))
+
+
+def _without_outdated(found: Found, connection: Connection, user: str | None) -> Found:
+    """Leave out relations that would end what holds since the same time."""
+    kept = tuple(each for each in found.relations if not outdated(each, connection, user))
+    if kept == found.relations:
+        return found
+    why = "not newer than what is known"
+    told = "; ".join(f"{each.source} {each.type} {each.target}" for each in kept) or "none"
+    before = found.told["relations"].partition(" (dropped: ")[2].removesuffix(")")
+    reasons = ", ".join(filter(None, (before, why)))
+    return _told(found, "relations", f"{told} (dropped: {reasons})", relations=kept)
 
 
 def _with(old: Insight, found: Found, config: Config, snapshot: Snapshot) -> tuple[Insight, tuple[Entity, ...]]:
@@ -501,7 +540,8 @@ def _noted(old: Insight, found: Found, model: str, now: str, settings: Commitmen
     prompts: dict[str, str] = {} if had is None else dict(had.prompts)
     prompts.update({str(gate): prompt for gate, prompt in found.prompts.items()})
     told: dict[str, str] = {gate: found.told[gate] for gate in GATES if gate in found.told}
-    note = Note(digest(old.content), " ".join(settings.read_by_model()), model, now, told, names, prompts)
+    read = found.relations or (() if had is None else had.relations)
+    note = Note(digest(old.content), " ".join(settings.read_by_model()), model, now, told, names, prompts, read)
     fields = msgspec.json.decode(old.metadata, type=dict[str, object])
     return as_text(fields | {NOTE: msgspec.to_builtins(note)})
 
@@ -515,6 +555,7 @@ def added_up(counts: Mapping[str, int], old: Insight, new: Insight, found: Found
         "triggers": int(new.trigger_type != old.trigger_type),
         "questions": len(found.questions or ()),
         "cues": len(found.cues),
+        "relations": len(found.relations),
         "left to the rules": sum(each.startswith(LEFT) for each in found.told.values()),
     }
     return {name: counts.get(name, 0) + count for name, count in more.items()}

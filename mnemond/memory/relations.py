@@ -11,6 +11,7 @@ import msgspec
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
+from mnemond.memory.relation_claims import Claim
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Entity, Insight, parse_rfc3339
 from mnemond.model.outcomes import Maintained, RelationResult, UndoResult
@@ -29,6 +30,7 @@ from mnemond.model.relations import (
     RefreshAll,
     Relationship,
     Statement,
+    is_functional,
     split_type,
 )
 from mnemond.store import insights, relations
@@ -295,10 +297,25 @@ WITHDRAWN: Final = frozenset({"forgotten"})
 """States of a memory in which what it said is not believed any more. What was superseded, merged or pruned was so."""
 
 
-def read_memory(it: Insight, at: str) -> Reading:
-    """Read what a memory states. For a thread."""
-    silent = it.status in WITHDRAWN or it.quarantined
-    return Reading(it, at, () if silent else statements_in(it.content, parse_rfc3339(it.created_at)))
+def read_memory(it: Insight, at: str, claims: Sequence[Claim] = ()) -> Reading:
+    """Read what a memory states, and what a model read in it. For a thread."""
+    if it.status in WITHDRAWN or it.quarantined:
+        return Reading(it, at, ())
+    stated = statements_in(it.content, parse_rfc3339(it.created_at))
+    return Reading(it, at, (*stated, *(each.stated() for each in claims)))
+
+
+def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
+    """Return True if a claim would end another value of a functional type that holds since the same time: only a later
+    time ends one."""
+    names, (kind, slot) = Names(connection, user), split_type(claim.type)
+    source = names.find(claim.source)
+    if source is None or claim.kind == "end" or not is_functional(kind, slot):
+        return False
+    found, target = relations.roots(connection), names.find(claim.target)
+    thing = (found.of(target), "") if target is not None else ("", claim.target.casefold())
+    rows = relations.relationships_from(connection, found.members(source), kind, slot)
+    return any(it.expired_at is None and it.valid_from == claim.at and it.thing != thing for it in rows)
 
 
 def propose_reading(
@@ -363,6 +380,7 @@ def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
     return Statement(
         source_id=source, type=kind, slot=slot, target_id=target, value=value, kind=stated.kind, at=stated.at,
         granularity=stated.granularity, strength=stated.strength, memory_id=it.id, quote=stated.quote,
+        origin=stated.origin,
     )  # fmt: skip
 
 

@@ -148,11 +148,16 @@ def intervals(points: Iterable[Evidence]) -> list[Interval]:
         current = found[-1] if found and found[-1].invalid_at is None else None
         if current is not None and current.thing == point.thing:
             _more(current, point)
-        elif point.kind in ("start", "seen"):
+        elif point.kind in ("start", "seen") and _may_begin(point, current):
             _begin(current, point, found)
         elif point.kind == "until" and current is None:
             _past(point, found)
     return found
+
+
+def _may_begin(point: Evidence, current: Interval | None) -> bool:
+    """Return False for what a model read, where another value holds since the same moment or later."""
+    return point.origin != "model" or current is None or current.valid_from is None or current.valid_from < point.at
 
 
 def _more(current: Interval, point: Evidence) -> None:

@@ -14,7 +14,9 @@ from mnemond.extract.prose import sentences as split
 from mnemond.jobs.relations import READ_KEY, next_part, read_part
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
-from mnemond.memory.draft import write_rules
+from mnemond.memory.draft import as_text, write_rules
+from mnemond.memory.gates import Note, digest
+from mnemond.memory.relation_claims import Claim
 from mnemond.memory.relations import (
     Point,
     RelationToAdd,
@@ -25,9 +27,10 @@ from mnemond.memory.relations import (
 )
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.memory.rolling_summary import extracted
-from mnemond.model.memory import format_us
+from mnemond.model.memory import NOTE, format_us
 from mnemond.model.outcomes import Maintained, Outcome
 from mnemond.model.relations import (
+    MAX_QUOTE,
     AddLink,
     Evidence,
     KnowledgeChange,
@@ -121,6 +124,13 @@ class KnowledgeWorld(AuditWorld):
             proposal = propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first)
             outcome = self.engine.commit([proposal])[0]
             assert not isinstance(outcome, MnemonError), outcome
+
+    def claim(self, insight_id: str, person: str, place: str, at: str) -> Any:
+        """Note with a memory that a model read this relation in it."""
+        content = self.insight(insight_id).content
+        claims = (Claim(person, "works_at", place, "start", at, "day", content[:MAX_QUOTE]),)
+        note = Note(digest(content), "relations", "tiny", self.now, relations=claims)
+        return self.revise(insight_id, metadata=as_text({NOTE: msgspec.to_builtins(note)}))
 
     def relationships(self) -> list[Relationship]:
         return self.read(relations.relationships)  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ AT = "2026-11-24T10:00:00.000000Z"
 TEXT = "The nightly build of Zephyr 4 hung on a stale lock; removing the lock fixed the hang"
 ON = config_from({
     f"commitment.{name}.engine": "llm"
-    for name in ("substance_filter", "entity_extraction", "trigger", "hypothetical_queries", "cues")
+    for name in ("substance_filter", "entity_extraction", "trigger", "hypothetical_queries", "cues", "relations")
 })  # fmt: skip
 
 
@@ -181,4 +181,4 @@ def test_a_note_is_about_one_text_and_may_be_damaged() -> None:
         assert note_of(memory(metadata=damaged)) is None
         assert added_names(memory(metadata=damaged)) == frozenset()
     assert added_names(memory()) == frozenset()
-    assert set(GATES) == {"substance", "entities", "trigger", "questions", "cues"}
+    assert set(GATES) == {"substance", "entities", "trigger", "questions", "cues", "relations"}

@@ -37,7 +37,7 @@ TEXTS = (
     "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven again",
     "Bob prefers tabs",
 )
-WRITES = ("remember", "remember", "forget", "reword", "supersede", "summarize")
+WRITES = ("remember", "remember", "forget", "reword", "supersede", "summarize", "claim")
 KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back")
 MERGES = ("propose", "decide", "decide")
 OTHERS = ("read", "say", "sum_up", "undo", "undo")
@@ -76,6 +76,8 @@ def step(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
         case "reword" if active:
             rewritten = TEXTS[two % len(TEXTS)]
             return None if derived_from(world.insight(here)) else world.revise(here, content=rewritten)
+        case "claim" if active and not derived_from(world.insight(here)):
+            return world.claim(here, PEOPLE[one % 3], PLACES[two % 3], DAYS[one % 3])
         case "supersede" if here != there:
             return world.supersede(here, there)
         case "summarize" if here != there:
