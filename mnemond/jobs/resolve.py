@@ -112,8 +112,10 @@ class ResolveReviews:
             return Done("nothing", detail=f"extraction.resolver is {mode}")
         if self._means.asks is None:
             return await work.note(Done("nothing", detail="no model is configured: reviews wait for a person"))
-        found = await work.store.read(lambda it: reviews.pending(it, reviews.MAX_PENDING + reviews.MAX_LINKS))
-        waiting = [each for each in found if each.asked.link is None]
+        found = await work.store.read(
+            lambda it: reviews.pending(it, reviews.MAX_PENDING + reviews.MAX_LINKS + reviews.MAX_NAMES)
+        )
+        waiting = [each for each in found if each.asked.kind not in ("link", "names")]
         asked = [each for each in waiting if (work.store.name, each.id) not in self._left][:PORTION]
         if work.dry_run:
             return work.done(len(asked), "reviews would be asked about")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,8 +20,10 @@ from mnemond.model.relations import (
     MAX_VALUE,
     AddEntity,
     AddEvidence,
+    AddLink,
     Evidence,
     ExpireEvidence,
+    ExpireLink,
     Granularity,
     KnowledgeChange,
     KnownSince,
@@ -29,6 +31,7 @@ from mnemond.model.relations import (
     PointKind,
     RefreshAll,
     Relationship,
+    Roots,
     Statement,
     is_functional,
     split_type,
@@ -92,16 +95,52 @@ class Names:
 
 
 def named_entity(connection: Connection, name: str, user: str | None = None) -> str:
-    """Return the id of the entity that goes by a name. Raises MnemonError(NOT_FOUND)."""
-    found = Names(connection, user).find(" ".join(name.split()))
+    """Return the row that a thing goes by: that of the name or alias itself, else of the only thing whose name has
+    these words. Raises MnemonError: NOT_FOUND; AMBIGUOUS with the names of several."""
+    name = " ".join(name.split())
+    found = Names(connection, user).find(name)
+    roots = relations.roots(connection)
+    if found is not None:
+        return roots.of(found)
+    near = _near(connection, name, roots)
+    if len(near) == 1:
+        return next(iter(near))
+    raise _unknown(name, list(near.values()))
+
+
+def named_row(connection: Connection, name: str, user: str | None = None) -> str:
+    """Return the row that has a name or alias, whatever it was merged into; a write takes no part of a name. Raises
+    MnemonError: NOT_FOUND; AMBIGUOUS if several things have its words in their names."""
+    name = " ".join(name.split())
+    found = Names(connection, user).find(name)
     if found is None:
-        raise MnemonError(
-            NOT_FOUND,
-            f"no memory and no relation names {name[:64]!a}",
-            hint="`mnemonctl entity list` shows the names that are known",
-            outcome="rejected",
-        )
-    return relations.roots(connection).of(found)
+        raise _unknown(name, list(_near(connection, name, relations.roots(connection)).values()))
+    return found
+
+
+MAX_CANDIDATES: Final = 8
+"""Names listed for one that several things may go by."""
+
+MAX_SHOWN_NAME: Final = 64
+"""Characters of a name in an error."""
+
+
+def _near(connection: Connection, name: str, roots: Roots) -> dict[str, str]:
+    """Return the things whose name has the words of `name`: their names by their rows, at most MAX_CANDIDATES + 1."""
+    rows = relations.entities_with_words(connection, canonical_name(name), MAX_CANDIDATES * 4)
+    ids = list(dict.fromkeys(roots.of(each.id) for each in rows))
+    return relations.names(connection, ids[: MAX_CANDIDATES + 1])
+
+
+def _unknown(name: str, near: Sequence[str]) -> MnemonError:
+    shown = [f"{each[:MAX_SHOWN_NAME]!a}" for each in sorted(near)[:MAX_CANDIDATES]]
+    if len(near) < 2:
+        hint = f"did you mean {shown[0]}?" if near else "`mnemonctl entity list` shows the names that are known"
+        sentence = f"no memory and no relation names {name[:MAX_SHOWN_NAME]!a}"
+        return MnemonError(NOT_FOUND, sentence, hint=hint, outcome="rejected")
+    more = " and others" if len(near) > MAX_CANDIDATES else ""
+    sentence = f"{name[:MAX_SHOWN_NAME]!a} may be {', '.join(shown)}{more}"
+    return MnemonError(AMBIGUOUS, sentence, hint="give the whole name of one of them", outcome="rejected")
 
 
 def is_entity(name: str) -> bool:
@@ -271,7 +310,7 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
     if wanted.source is None or wanted.type is None:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
-    source = named_entity(connection, wanted.source, wanted.user)
+    source = relations.roots(connection).of(named_row(connection, wanted.source, wanted.user))
     rows = relations.relationships_from(connection, [source], kind, slot)
     rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
     if wanted.target is None:
@@ -421,7 +460,45 @@ def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
             INVALID_PARAMS, f"operation {op_id} cannot be taken back: what it noted was changed again since",
             hint="undo that one first", outcome="rejected",
         )  # fmt: skip
+    if (why := contradiction(connection, found.changes)) is not None:
+        raise MnemonError(
+            INVALID_PARAMS, f"operation {op_id} cannot be taken back: {why}", hint="undo that decision first",
+            outcome="rejected",
+        )  # fmt: skip
     return found
+
+
+def contradiction(connection: Connection, changes: Sequence[KnowledgeChange]) -> str | None:
+    """Return why changes of links, made in this order, would contradict decisions that count; None if they do not: a
+    row would lead to two others, or two things that are not the same would be one."""
+    links = {it.id: it for it in relations.links(connection)}
+    parents = {it.row: it for it in relations.joins(connection)}
+    apart = [(it.entity_id, it.other) for it in links.values() if it.kind == "not_same"]
+    for each in changes:
+        if isinstance(each, ExpireLink):
+            gone = links.get(each.id)
+            if gone is not None and gone.kind == "not_same":
+                apart.remove((gone.entity_id, gone.other))
+            parents = {row: join for row, join in parents.items() if join.link != each.id}
+        elif isinstance(each, AddLink) and each.kind == "not_same":
+            apart.append((each.entity_id, each.other))
+        elif isinstance(each, AddLink):
+            row = relations.row_named(connection, each.other) if each.kind == "alias" else each.other
+            stored = relations.entity_named(connection, each.other) if each.kind == "alias" else None
+            if row is None and stored is not None and stored.id != each.entity_id:
+                return "the alias is that of another thing by now"
+            if row is not None and row != each.entity_id:
+                if row in parents or _roots(parents).of(each.entity_id) == row:
+                    return "one of the names was joined with another since"
+                parents[row] = relations.Join(row, each.entity_id, 0)
+    found = _roots(parents)
+    if any(found.of(one) == found.of(other) for one, other in apart):
+        return "two of the names were decided not to be the same since"
+    return None
+
+
+def _roots(parents: Mapping[str, relations.Join]) -> Roots:
+    return Roots((row, join.above) for row, join in parents.items())
 
 
 def decide_undo(connection: Connection, op_id: str, identity: WriteContext) -> ChangeSet:

@@ -365,8 +365,10 @@ class RelationResult(WriteResult, frozen=True):
 
 class EntityResult(WriteResult, frozen=True):
     """A decision about the names of things. `status`: what was decided; `unchanged` if it was so already; `proposed`: a
-    merge that waits as the review `review`, so that nothing changed yet. `entity` is the name that it goes by now, or
-    the first of the two."""
+    merge that waits as the review `review`, null if it is new, so that nothing changed yet. `entity` is the name that
+    it goes by now, or the first of the two; `memories` and `relations` count those of the names that changed their
+    place. `changed`: intervals that are new or other than before; with `dry_run` all as it would be, and nothing was
+    written."""
 
     status: Literal["merged", "split", "not-same", "alias", "proposed", "unchanged"]
     entity: str
@@ -374,6 +376,8 @@ class EntityResult(WriteResult, frozen=True):
     review: int | None = None
     memories: int = 0
     relations: int = 0
+    dry_run: bool = False
+    changed: list[RelationshipView] = []
 
 
 PIN_MESSAGES: Final = {

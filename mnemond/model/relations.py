@@ -367,6 +367,18 @@ class Roots:
             entity_id = above
         return entity_id
 
+    def above(self, entity_id: str) -> list[str]:
+        """Return the rows that an entity leads to, the next first."""
+        found: list[str] = []
+        while (above := self._parent.get(entity_id)) is not None and above not in found:
+            found.append(above)
+            entity_id = above
+        return found
+
+    def below(self, entity_id: str) -> list[str]:
+        """Return the rows that lead to an entity, itself first."""
+        return [entity_id, *(each for each in self._parent if entity_id in self.above(each))]
+
     def members(self, entity_id: str) -> list[str]:
         """Return the rows of one thing, that which it goes by first."""
         root = self.of(entity_id)

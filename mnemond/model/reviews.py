@@ -23,9 +23,9 @@ Action = Literal["CREATE", "UPDATE", "DELETE", "MERGE", "NONE"]
 """The effect of a resolution: a memory is made, takes the place of another, leaves recall, becomes one with another, or
 nothing changes."""
 
-ReviewKind = Literal["conflict", "merge", "link"]
-"""The question about two memories: which holds, whether they are one statement, or whether they belong together. The
-last leaves neither in doubt."""
+ReviewKind = Literal["conflict", "merge", "link", "names"]
+"""The question about two memories: which holds, whether they are one statement, or whether they belong together; or
+whether two names are of one thing, whose rows then stand for the memories. The last two leave no memory in doubt."""
 
 EXPIRES_DAYS: Final = 14
 """Days after which a review ends with the safe answer: both memories stay, and a text that is no memory is dropped."""

@@ -147,16 +147,34 @@ def links(connection: Connection, *, expired: bool = False) -> list[Link]:
     return [msgspec.convert(dict(zip(_LINK.split(", "), row, strict=True)), Link) for row in rows]
 
 
-def roots(connection: Connection) -> Roots:
-    """Return which rows of entities are one thing, by merges and by aliases that have a row of their own; of several
-    decisions about a row the last counts, and a merge before an alias."""
-    parents = connection.rows(
-        "SELECT e.id, l.entity_id, l.kind, l.id FROM entity_links AS l JOIN entities AS e ON e.canonical_name = l.other"
+class Join(NamedTuple):
+    """A row of entities that leads to another one, and the decision that joined them."""
+
+    row: str
+    above: str
+    link: int
+
+
+def joins(connection: Connection) -> list[Join]:
+    """Return the rows that lead to another, by merges and by aliases that have a row of their own; of several decisions
+    about a row the last counts, and a merge before an alias."""
+    rows = connection.rows(
+        "SELECT e.id, l.entity_id, l.id, l.kind FROM entity_links AS l JOIN entities AS e ON e.canonical_name = l.other"
         " WHERE l.kind = 'alias' AND l.expired_at IS NULL AND e.sense = '' AND e.id <> l.entity_id"
-        " UNION ALL SELECT other, entity_id, kind, id FROM entity_links WHERE kind = 'same' AND expired_at IS NULL"
-        " ORDER BY 3, 4"
+        " UNION ALL SELECT other, entity_id, id, kind FROM entity_links WHERE kind = 'same' AND expired_at IS NULL"
+        " ORDER BY 4, 3"
     )
-    return Roots((str(other), str(entity)) for other, entity, _, _ in parents)
+    return [Join(str(row), str(above), link) for row, above, link, _ in rows]
+
+
+def roots(connection: Connection) -> Roots:
+    """Return which rows of entities are one thing."""
+    return Roots((it.row, it.above) for it in joins(connection))
+
+
+def operation_of_link(connection: Connection, link: int) -> str:
+    """Return the op_id of a decision."""
+    return str(connection.value("SELECT op_id FROM entity_links WHERE id = ?", (link,)))
 
 
 def _parts(ids: Collection[str]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -204,6 +222,36 @@ def entity_named(connection: Connection, canonical: str) -> StoredEntity | None:
         (canonical,),
     )
     return None if row is None else StoredEntity(*row)
+
+
+def row_named(connection: Connection, canonical: str) -> str | None:
+    """Return the id of the row that has a canonical name itself, and not as an alias."""
+    found = connection.value("SELECT id FROM entities WHERE canonical_name = ? AND sense = ''", (canonical,))
+    return None if found is None else str(found)
+
+
+def entities_with_words(connection: Connection, canonical: str, limit: int) -> list[StoredEntity]:
+    """Return rows whose canonical name, or an alias of them, has these words one after the other, shortest name first.
+    Reads all names."""
+    rows = connection.rows(
+        "SELECT id, name, canonical_name, entity_type FROM entities WHERE"
+        " (sense = '' AND instr(' ' || canonical_name || ' ', ' ' || ?1 || ' ')) OR id IN"
+        " (SELECT entity_id FROM entity_aliases WHERE instr(' ' || alias || ' ', ' ' || ?1 || ' '))"
+        " ORDER BY length(canonical_name), canonical_name LIMIT ?2",
+        (canonical, limit),
+    )
+    return [StoredEntity(*row) for row in rows]
+
+
+def is_user(connection: Connection, entity_id: str) -> bool:
+    """Return True for the row of a user of the store."""
+    return connection.row("SELECT 1 FROM entities WHERE id = ? AND sense = ?", (entity_id, USER_SENSE)) is not None
+
+
+def counts_about(connection: Connection, ids: Collection[str]) -> tuple[int, int]:
+    """Return how many active memories name one of these rows, and how many relations that are believed have one."""
+    about = {it.id for it in relationships(connection, ids) if it.expired_at is None}
+    return len(memories_naming(connection, ids)), len(about)
 
 
 def names(connection: Connection, ids: Collection[str]) -> dict[str, str]:

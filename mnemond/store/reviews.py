@@ -21,6 +21,9 @@ MAX_PENDING: Final = 200
 MAX_LINKS: Final = 20
 """Links that are proposed at once. The oldest proposal then ends, as nothing is in doubt without an answer."""
 
+MAX_NAMES: Final = 50
+"""Pairs of names that are asked about at once, beside the pairs of memories."""
+
 MAX_DECIDED: Final = 1_000
 """Decided reviews that are kept: a look for an earlier one of a pair reads all of them."""
 
@@ -56,8 +59,12 @@ _BOTH_ACTIVE: Final = (
     "CASE WHEN json_valid(payload) THEN (SELECT count(*) FROM insights WHERE status = 'active' AND id IN"
     " (json_extract(payload, '$.older'), json_extract(payload, '$.newer'))) ELSE 0 END = 2"
 )
-_PENDING: Final = f"resolved_at IS NULL AND {_BOTH_ACTIVE}"
-_IN_DOUBT: Final = f"kind <> 'link' AND {_PENDING}"
+_BOTH_KNOWN: Final = (
+    "CASE WHEN json_valid(payload) THEN (SELECT count(*) FROM entities WHERE id IN"
+    " (json_extract(payload, '$.older'), json_extract(payload, '$.newer'))) ELSE 0 END = 2"
+)
+_PENDING: Final = f"resolved_at IS NULL AND CASE kind WHEN 'names' THEN {_BOTH_KNOWN} ELSE {_BOTH_ACTIVE} END"
+_IN_DOUBT: Final = f"kind NOT IN ('link', 'names') AND {_PENDING}"
 
 _REFUSED: Final = (
     "(kind = 'merge' AND CASE WHEN json_valid(resolution) THEN json_extract(resolution, '$.resolution') = 'COEXIST'"
@@ -84,8 +91,8 @@ def apply(connection: Connection, change_set: ChangeSet) -> None:
 
 def _open(connection: Connection, asked: OpenReview, now: str) -> None:
     """Add a review unless there is or was one of this pair; a proposed link does not count for other questions. End the
-    oldest beyond MAX_PENDING, or MAX_LINKS, and forget decided ones beyond MAX_DECIDED, and refused merges beyond
-    MAX_REFUSED."""
+    oldest beyond MAX_PENDING, MAX_LINKS or MAX_NAMES, and forget decided ones beyond MAX_DECIDED, and refused merges
+    beyond MAX_REFUSED."""
     is_link = asked.kind == "link"
     if connection.row(
         "SELECT 1 FROM pending_reviews WHERE instr(payload, ?) AND instr(payload, ?) AND (? OR kind <> 'link')",
@@ -97,11 +104,15 @@ def _open(connection: Connection, asked: OpenReview, now: str) -> None:
         (asked.kind, _encoder.encode(asked).decode(), now),
     )
     newest = "SELECT id FROM pending_reviews WHERE {} ORDER BY id DESC LIMIT -1 OFFSET ?"
-    alike = f"resolved_at IS NULL AND {_PAIRS} AND kind {'=' if is_link else '<>'} 'link'"
-    _end(connection, f"id IN ({newest.format(alike)})", (MAX_LINKS if is_link else MAX_PENDING,), now)
+    alike, most_waiting = _ALIKE.get(asked.kind, ("kind NOT IN ('link', 'names', 'order')", MAX_PENDING))
+    _end(connection, f"id IN ({newest.format(f'resolved_at IS NULL AND {alike}')})", (most_waiting,), now)
     for which, most in ((f"NOT {_REFUSED}", MAX_DECIDED), (_REFUSED, MAX_REFUSED)):
         beyond = newest.format(f"resolved_at IS NOT NULL AND {which}")
         connection.run(f"DELETE FROM pending_reviews WHERE id IN ({beyond})", (most,))  # noqa: S608 - constants
+
+
+_ALIKE: Final = {"link": ("kind = 'link'", MAX_LINKS), "names": ("kind = 'names'", MAX_NAMES)}
+"""Reviews that count together, and how many of them wait at most, by their kind."""
 
 
 def _close(connection: Connection, number: int, settled: Settled, now: str) -> None:
@@ -150,6 +161,16 @@ def count_pending(connection: Connection) -> int:
 def count_links(connection: Connection) -> int:
     """Count the proposed links that wait, of which both memories are active."""
     return connection.count(f"SELECT count(*) FROM pending_reviews WHERE kind = 'link' AND {_PENDING}")  # noqa: S608
+
+
+def count_names(connection: Connection) -> int:
+    """Count the pairs of names that wait."""
+    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE kind = 'names' AND {_PENDING}")  # noqa: S608
+
+
+def pending_names(connection: Connection) -> list[Review]:
+    """Return the reviews about names that wait, the oldest first."""
+    return _read(connection, f"kind = 'names' AND {_PENDING} ORDER BY id", ())
 
 
 def pending(connection: Connection, limit: int, *, resolved: bool = False) -> list[Review]:

@@ -304,7 +304,7 @@ CREATE TABLE node_metrics(
 
 CREATE TABLE "pending_reviews"(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'order', 'summary')),
+  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'names', 'order', 'summary')),
   payload TEXT NOT NULL,
   content TEXT CHECK(content IS NULL OR kind = 'order'),
   created_at TEXT NOT NULL,

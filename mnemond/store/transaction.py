@@ -38,6 +38,7 @@ from mnemond.model.memory import (
     parse_rfc3339,
 )
 from mnemond.model.outcomes import (
+    EntityResult,
     ForgetResult,
     GcKept,
     LinkResult,
@@ -231,6 +232,8 @@ def _completed(connection: Connection, outcome: Outcome, applied: _Applied, weig
             return msgspec.structs.replace(outcome, effective_importance=weights[insight_id])
         case RelationResult():
             return msgspec.structs.replace(outcome, relations=relations.views(connection, applied.relations))
+        case EntityResult():
+            return msgspec.structs.replace(outcome, changed=relations.views(connection, applied.relations))
         case ForgetResult() | UnlinkResult() | UndoResult():
             return msgspec.structs.replace(outcome, edges_removed=edges.logical_links(applied.removed))
         case SupersedeResult() | MergeResult():

@@ -2,7 +2,7 @@
 -- memory, so the row has its text, until the decision cannot be taken back any more.
 CREATE TABLE reviews_with_text(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'order', 'summary')),
+  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'names', 'order', 'summary')),
   payload TEXT NOT NULL,
   content TEXT CHECK(content IS NULL OR kind = 'order'),
   created_at TEXT NOT NULL,
