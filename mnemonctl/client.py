@@ -28,6 +28,7 @@ from mnemonctl.connection import KeptConnection, LiveEvents
 from mnemond.api import (
     types_admin,
     types_changes,
+    types_entities,
     types_extract,
     types_knowledge,
     types_memories,
@@ -159,6 +160,17 @@ class RelationMethods(_Methods):
     close = remote(types_relations.RELATIONS_CLOSE)
 
 
+class EntityMethods(_Methods):
+    """`entity.…`: people and things by their names."""
+
+    list = remote(types_entities.ENTITY_LIST)
+    show = remote(types_entities.ENTITY_SHOW)
+    merge = remote(types_entities.ENTITY_MERGE)
+    split = remote(types_entities.ENTITY_SPLIT)
+    not_same = remote(types_entities.ENTITY_NOT_SAME)
+    alias = remote(types_entities.ENTITY_ALIAS)
+
+
 class RuleMethods(_Methods):
     """`rules.…`: memories that are shown before calls of tools."""
 
@@ -220,6 +232,7 @@ class Client:
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
         self.relations = RelationMethods(self)
+        self.entity = EntityMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
         self.config = ConfigMethods(self)

@@ -21,6 +21,7 @@ from mnemond.api.changes import ChangeHandlers
 from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
+from mnemond.api.entities import EntityHandlers
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import HistoryHandlers
@@ -246,6 +247,7 @@ class Daemon:
                 ),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 RelationHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
+                EntityHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
                 RuleHandlers(self.open_stores, identities, self._compiled_rules),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),

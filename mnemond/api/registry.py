@@ -5,6 +5,7 @@ from __future__ import annotations
 from mnemond.api import (
     types_admin,
     types_changes,
+    types_entities,
     types_extract,
     types_knowledge,
     types_memories,
@@ -22,6 +23,7 @@ METHODS: dict[str, Method] = {
         types_changes,
         types_knowledge,
         types_relations,
+        types_entities,
         types_rules,
         types_sessions,
         types_admin,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
 
-from mnemond.api.requests import Identities, moment_of, submitted
+from mnemond.api.requests import Identities, moment_of, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_relations import (
     RelationsAddParams,
@@ -23,6 +24,7 @@ from mnemond.extract.relations import begin_of
 from mnemond.jobs.relations import NAME, is_behind
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.memory.draft import clean, problems_of, with_op_id
+from mnemond.memory.entity_pages import admitted
 from mnemond.memory.relations import (
     Names,
     Point,
@@ -39,6 +41,7 @@ from mnemond.model.outcomes import RelationResult
 from mnemond.model.relations import Origin, Relationship, RelationshipView, When, holds, split_type
 from mnemond.store import relations
 from mnemond.store.connection import Connection
+from mnemond.store.relations import Naming
 from mnemond.text.dates import only_date
 from mnemond.text.resources import regex
 from mnemond.wire.dispatch import Call, handles
@@ -92,7 +95,7 @@ class RelationHandlers:
         until = point_of("until", params.until, problems, now_us)
         if since is not None and until is not None and since.at >= until.at:
             problems.append(FieldProblem("until", "until is not after since"))
-        problems += _secrets(params.source, params.target)
+        problems += secrets("target", params.source, params.target)
         if problems := with_op_id(problems, params.op_id):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
@@ -135,10 +138,10 @@ def _origin(call: Call) -> Origin:
     return "user" if call.at_terminal else "host"
 
 
-def _secrets(*texts: str) -> list[FieldProblem]:
+def secrets(field: str, *texts: str) -> list[FieldProblem]:
     """Names and values are kept as they are, so a text with a secret is refused."""
     if any(clean(each, (), (), allow_secret=False).redacted for each in texts):
-        return [FieldProblem("target", "source or target looks like a secret, which is not kept")]
+        return [FieldProblem(field, "a name or a value looks like a secret, which is not kept")]
     return [problem for each in texts for problem in problems_of({"content": each})]
 
 
@@ -197,19 +200,23 @@ def with_evidence(connection: Connection, rows: list[Relationship], now: str) ->
 
 
 def _timeline(connection: Connection, params: TimelineParams, when: When) -> TimelineResult:
-    root = named_entity(connection, params.name, params.user_id)
+    root, scope = named_entity(connection, params.name, params.user_id), scope_of(params)
     members = relations.roots(connection).members(root)
     rows = [it for it in relations.relationships(connection, members) if holds(it, When(None, when.known_at))]
-    events = [event for view in relations.views(connection, rows) for event in _events(view)]
-    if params.memories:
-        events += [
-            TimelineEvent(at, "exact", "memory", insight_id, content)
-            for insight_id, content, at in relations.memories_naming(connection, members, when.known_at)
-        ]
-    events = [it for it in events if when.as_of is None or it.at is None or it.at <= when.as_of]
-    events.sort(key=lambda it: (it.at or "", it.what, it.id))
+    memories = relations.memories_naming(connection, members, when.known_at, scope) if params.memories else []
+    events = events_of(connection, admitted(connection, rows, scope), memories, when)
     name = relations.names(connection, [root]).get(root, params.name)
     return TimelineResult(name=name, events=events[-params.limit :], total=len(events))
+
+
+def events_of(
+    connection: Connection, rows: list[Relationship], memories: Sequence[Naming], when: When
+) -> list[TimelineEvent]:
+    """Return what happened until `when.as_of`, in the order of time."""
+    events = [event for view in relations.views(connection, rows) for event in _events(view)]
+    events += [TimelineEvent(it.created_at, "exact", "memory", it.id, it.content) for it in memories]
+    events = [it for it in events if when.as_of is None or it.at is None or it.at <= when.as_of]
+    return sorted(events, key=lambda it: (it.at or "", it.what, it.id))
 
 
 def _events(view: RelationshipView) -> list[TimelineEvent]:

@@ -27,7 +27,7 @@ from mnemond.memory.held_texts import REASON, propose_drop, propose_keep, refuse
 from mnemond.model.memory import DAY_US, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import ResolveResult, ScopeView
 from mnemond.model.reviews import EXPIRES_DAYS, HeldReview, Review
-from mnemond.store import held_texts, insights
+from mnemond.store import held_texts, insights, relations
 from mnemond.store import reviews as stored
 from mnemond.store.connection import Connection
 from mnemond.wire.dispatch import Call, handles
@@ -47,7 +47,7 @@ class ReviewHandlers:
         warm = await self._open_stores.use(params.store)
         found = await warm.store.read(partial(_listed, params=params))
         found = await trio.to_thread.run_sync(_with_previews, found, limiter=self._threads)
-        links = await warm.store.read(stored.count_links)
+        links, names = await warm.store.read(lambda it: (stored.count_links(it), stored.count_names(it)))
         texts = await warm.store.read(partial(_texts, params=params))
         return warm.marked(
             ReviewsResult(
@@ -55,6 +55,7 @@ class ReviewHandlers:
                 total=warm.store.pending_reviews,
                 store=warm.store.name,
                 links=links,
+                names=names,
                 texts=texts,
                 texts_total=warm.store.held_texts,
             )
@@ -161,7 +162,7 @@ def _with_previews(found: list[ReviewView]) -> list[ReviewView]:
 
 def _preview(it: ReviewView) -> str | None:
     """Return what a suggested merge would store, by the merge that `resolve` makes."""
-    if it.resolved_at is not None or it.older.status != "active" or it.newer.status != "active":
+    if it.kind == "names" or it.resolved_at is not None or it.older.status != "active" or it.newer.status != "active":
         return None
     if it.suggestion == "DUPLICATE":
         return it.older.content
@@ -170,6 +171,7 @@ def _preview(it: ReviewView) -> str | None:
 
 def _view(connection: Connection, review: Review) -> ReviewView:
     asked = review.asked
+    shown = _entity if asked.kind == "names" else _memory
     return ReviewView(
         id=review.id,
         kind=asked.kind,
@@ -178,8 +180,8 @@ def _view(connection: Connection, review: Review) -> ReviewView:
         reason=asked.reason,
         created_at=review.created_at,
         expires_at=_expiry(review.created_at),
-        older=_memory(connection, asked.older),
-        newer=_memory(connection, asked.newer),
+        older=shown(connection, asked.older),
+        newer=shown(connection, asked.newer),
         resolved_at=review.resolved_at,
         resolution=review.resolution,
         by=review.by,
@@ -194,3 +196,11 @@ def _memory(connection: Connection, insight_id: str) -> ReviewedMemory:
     return ReviewedMemory(
         it.id, it.content, it.category, it.created_at, it.source, it.conversation_id, pinned=it.pinned, status=it.status
     )
+
+
+def _entity(connection: Connection, entity_id: str) -> ReviewedMemory:
+    """Return the row of a name in the form of a memory: its name as the content, its type as the category."""
+    it = relations.entity(connection, entity_id)
+    name, kind = ("", "") if it is None else (it.name, it.kind)
+    status = None if it is None else "active"
+    return ReviewedMemory(entity_id, name, kind, "", "", None, pinned=False, status=status)

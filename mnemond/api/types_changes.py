@@ -218,7 +218,8 @@ class ReviewedMemory(msgspec.Struct, frozen=True):
 class ReviewView(msgspec.Struct, frozen=True):
     """A pair that waits, or was decided: `older` and `newer` by when they were said, a `suggestion` that was not
     carried out, why it is asked, and until when; the next three are null while it waits. Both memories are recalled
-    meanwhile. `link`: what a review of the kind "link" proposes, which leaves neither memory in doubt. `preview`: the
+    meanwhile. Of the kind "names" both are no memories, but a name each, `content`, with its type, `category`.
+    `link`: what a review of the kind "link" proposes, which leaves neither memory in doubt. `preview`: the
     text that a suggested merge would store; null if there is none, or if clauses of the two contradict each other."""
 
     id: int
@@ -255,13 +256,14 @@ class HeldTextView(msgspec.Struct, frozen=True):
 
 
 class ReviewsResult(Result, frozen=True, kw_only=True):
-    """`total`: all pairs that wait in the store; `links`: proposed links beside them. `texts`: texts that are no memory
-    and wait for a person; `texts_total` counts all that wait."""
+    """`total`: all about memories that wait in the store; `links`: proposed links beside them; `names`: pairs of
+    names. `texts`: texts that are no memory and wait for a person; `texts_total` counts all that wait."""
 
     reviews: list[ReviewView]
     total: int
     store: str
     links: int = 0
+    names: int = 0
     texts: list[HeldTextView] = msgspec.field(default_factory=list)
     texts_total: int = 0
 
@@ -275,8 +277,9 @@ REVIEWS = method(
 class ResolveParams(ScopedWriteParams, frozen=True, kw_only=True):
     """DUPLICATE: they say the same, the newer leaves recall. SUPERSEDE: the newer is in the place of the older. MERGE:
     they become one, with `content` or with the newer text and the clauses of the older that it does not repeat.
-    COEXIST: both hold. LINK: both hold and are linked, where that was proposed. Of a text that is no memory, KEEP: it
-    becomes one, by a person at a terminal alone, with `content` in other words; DROP: it does not."""
+    COEXIST: both hold. LINK: both hold and are linked, where that was proposed. Of names MERGE: they are of one thing;
+    COEXIST: they are not, for good. Of a text that is no memory, KEEP: it becomes one, by a person at a terminal alone,
+    with `content` in other words; DROP: it does not."""
 
     id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N", completes="review")]
     resolution: Annotated[

@@ -8,6 +8,7 @@ from mnemond.cli import (
     admin,
     cues,
     embed,
+    entities,
     history,
     knowledge,
     links,
@@ -48,9 +49,8 @@ COMPLETION = Command(
 """All three are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, knowledge, rules, links, relations, history, sessions, admin, stores,
-    embed,
-    maintenance,
+    remember, cues, recall, revise, reviews, knowledge, rules, links, entities, relations, history, sessions, admin,
+    stores, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

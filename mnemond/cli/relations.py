@@ -166,11 +166,12 @@ def _timeline(result: TimelineResult, style: Style) -> str:
     return lines(
         style.strong(one_line(result.name)),
         style.faint(f"{plural(left, 'earlier event')}: -n {result.total}") if left else None,
-        *(_event(each, style) for each in result.events),
+        *(event(each, style) for each in result.events),
     )
 
 
-def _event(it: TimelineEvent, style: Style) -> str:
+def event(it: TimelineEvent, style: Style) -> str:
+    """Return an event in one line, or several."""
     at = "before" if it.at is None else moment(it.at, it.granularity)
     if it.what == "memory":
         return row(f"{at:<10}  {style.strong(short_id(it.id))}  ", one_line(it.text), style)

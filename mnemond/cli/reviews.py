@@ -38,9 +38,12 @@ def _reviews(result: ReviewsResult, style: Style) -> str:
         return lines(*(texts or (f"No memories of {store} wait for a decision",)))
     decided = result.reviews[0].resolved_at is not None
     proposed = f", {plural(result.links, 'proposed link')}" if result.links else ""
+    proposed += f", {plural(result.names, 'pair')} of names" if result.names else ""
     waiting = f"{plural(result.total, 'review')}{proposed} in {store}; both stay meanwhile"
     head = f"Decided lately in {store}" if decided else waiting
     answers = "SUPERSEDE | MERGE | DUPLICATE | COEXIST" + (" | LINK" if result.links else "")
+    if all(each.kind == "names" for each in result.reviews):
+        answers = "MERGE | COEXIST"
     return lines(
         style.strong(head),
         *(line for each in result.reviews for line in _review(each, style)),
@@ -76,8 +79,12 @@ def _review(it: ReviewView, style: Style) -> Iterator[str]:
     else:
         by = f" by {one_line(it.by)}" if it.by else ""
         yield f"{style.strong(str(it.id))}  {one_line(it.resolution or '?')}{by}, {one_line(it.resolved_at[:10])}"
-    yield _memory(_which("older", it.older, it), it.older, style)
-    yield _memory(_which("newer", it.newer, it), it.newer, style)
+    if it.kind == "names":
+        for each in (it.older, it.newer):
+            yield body(f"{one_line(each.content)}  {one_line(each.category)}", style, "  ")
+    else:
+        yield _memory(_which("older", it.older, it), it.older, style)
+        yield _memory(_which("newer", it.newer, it), it.newer, style)
     yield note(it.reason, style)
     if it.preview is not None:
         yield body(one_line(f"merged  {shorten(it.preview, MAX_SAID)}"), style, "  ")
@@ -104,6 +111,7 @@ REVIEWS = Command(
     method=types_changes.REVIEWS,
     details=(
         "Memories that contradict each other, or may be one statement, and stay until it is decided.",
+        "Two names that may be of one thing, and are two until it is decided.",
         "After 14 days a review ends and both stay. Two sessions of the user that say the newer one end it, too.",
         "Texts of conversations that give orders to a program wait here, too: no memories until you KEEP them.",
         "-q prints the numbers alone.",
@@ -125,7 +133,9 @@ def _resolve_request(arguments: Arguments) -> Request:
 def _resolve(result: ResolveResult, style: Style) -> str:
     if style.quiet:
         return lines(one_line(result.id or result.newer_id or str(result.review)))
-    if result.older_id is None or result.newer_id is None:
+    if result.names:
+        pair = " and ".join(map(one_line, result.names))
+    elif result.older_id is None or result.newer_id is None:
         pair = "the text" if result.id is None else short_id(result.id)
     else:
         pair = f"{short_id(result.older_id)} and {short_id(result.newer_id)}"
@@ -155,6 +165,7 @@ RESOLVE = Command(
         "MERGE: they become one memory; clauses that contradict each other need --content. COEXIST: both hold.",
         "LINK: both hold and are linked as proposed; COEXIST then means no link.",
         "KEEP: a text that gives orders becomes a memory, with --content in your words; DROP: it does not.",
+        "Of names MERGE: they are of one thing; COEXIST: they are of two, which is remembered.",
         "`mnemonctl undo` takes a decision back, and the review waits again.",
     ),
     render=_resolve,

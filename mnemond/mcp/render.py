@@ -226,8 +226,8 @@ def _fate(fact: FactView) -> str:
 
 
 def to_decide(result: ReviewsResult, nonce: str) -> str:
-    """Pairs of memories that wait for a decision, with both texts. Of texts that are no memory only the number is
-    shown: an agent does not decide about them, and they give orders to what reads them."""
+    """Pairs of memories, and of names, that wait for a decision, with both texts. Of texts that are no memory only the
+    number is shown: an agent does not decide about them, and they give orders to what reads them."""
     held = f" {plural(result.texts_total, 'text')} of orders for the user to look at: `mnemonctl reviews`."
     texts = held if result.texts_total else ""
     if not result.reviews:
@@ -239,12 +239,15 @@ def to_decide(result: ReviewsResult, nonce: str) -> str:
             f"<review {each.id} {each.suggestion}?> {inert(each.reason)}{_proposed(each)}",
             *(
                 f"<ref:{inert(it.id[:REF])} {which} {it.created_at[:10]} {_name(it.source)}> {_shown(it.content)}"
+                if each.kind != "names"
+                else f"<name, {_name(it.category)}> {_shown(it.content)}"
                 for which, it in (("older", each.older), ("newer", each.newer))
             ),
             *([] if each.preview is None else [f"merged: {_shown(each.preview)}"]),
         )
     ]
-    head = f"{_degraded(result)}{plural(result.total + result.links, 'review')}, oldest first.{texts}"
+    waiting = plural(result.total + result.links + result.names, "review")
+    head = f"{_degraded(result)}{waiting}, oldest first.{texts}"
     return f"{head} {WARNING}\n{fenced(lines, nonce)}"
 
 

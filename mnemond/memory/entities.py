@@ -39,6 +39,16 @@ def forbidding(links: Iterable[Link], roots: Roots, one: str, other: str) -> Lin
 # Decisions.
 
 
+def preview(connection: Connection, wanted: NameDecision, identity: WriteContext) -> EntityResult:
+    """Return what a merge would do. Raises MnemonError as the merge does."""
+    rows = named_row(connection, wanted.name, wanted.user), named_row(connection, wanted.other, wanted.user)
+    made = _merge(_Names(connection, msgspec.structs.replace(wanted, propose=False), rows))
+    links = [each for each in made.changes if isinstance(each, AddLink)]
+    new = [row for it in links for row in relations.changed_by_merge(connection, it.entity_id, it.other)]
+    changed = relations.views(connection, new, identity.now)
+    return msgspec.structs.replace(made.outcome, op_id=identity.op_id, dry_run=True, changed=changed)
+
+
 class NameDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision about `name` and `other`. `propose`: a merge is not made, but waits for a decision of a person."""
 
@@ -56,26 +66,20 @@ def propose_names(wanted: NameDecision, identity: WriteContext) -> Proposal:
 
 def _decide(wanted: NameDecision, identity: WriteContext, view: View) -> ChangeSet:
     """Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS."""
-    return decided(view.connection, wanted, identity, f"entity.{wanted.decision.replace('-', '_')}")
-
-
-def decided(connection: Connection, wanted: NameDecision, identity: WriteContext, method: str) -> ChangeSet:
-    """Return the change set of a decision. Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS."""
+    connection = view.connection
     rows = (
         named_row(connection, wanted.name, wanted.user),
         None if wanted.decision == "alias" else named_row(connection, wanted.other, wanted.user),
     )
-    return decided_rows(connection, wanted, rows, identity, method)
+    return decide_rows(connection, wanted, rows, identity)
 
 
-def decided_rows(
-    connection: Connection,
-    wanted: NameDecision,
-    rows: tuple[str, str | None],
-    identity: WriteContext,
-    method: str,
+def decide_rows(
+    connection: Connection, wanted: NameDecision, rows: tuple[str, str | None], identity: WriteContext
 ) -> ChangeSet:
-    """The same about two rows; the second is None for an alias."""
+    """Return the change set of a decision about two rows; the second is None for an alias. Raises
+    MnemonError(INVALID_PARAMS)."""
+    method = f"entity.{wanted.decision.replace('-', '_')}"
     made = _MAKE[wanted.decision](_Names(connection, wanted, rows))
     outcome = msgspec.structs.replace(made.outcome, op_id=identity.op_id)
     closed = tuple(

@@ -11,6 +11,7 @@ import msgspec
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory import links, revise
 from mnemond.memory.draft import WriteContext, WriteRules
+from mnemond.memory.entities import NameDecision, decide_rows
 from mnemond.memory.history import EmbeddedText, Find, active_row
 from mnemond.memory.remember import LEAST_WEIGHT, both_ways
 from mnemond.memory.resolver import refusal
@@ -19,7 +20,7 @@ from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Edge, Insight, TextWithCues
 from mnemond.model.outcomes import MergeResult, ResolveResult
 from mnemond.model.reviews import OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
-from mnemond.store import reviews
+from mnemond.store import relations, reviews
 from mnemond.store.operations import Proposal, View
 
 ACTIONS: Final[dict[Resolution, Action]] = {
@@ -75,6 +76,8 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
     text that was embedded is another by now."""
     review = waiting(reviews.read(view.connection, resolve.review), resolve.review)
     _refuse_unasked(review, resolve.resolution)
+    if review.asked.kind == "names":
+        return _names(resolve, identity, view, review)
     older = active_row(view, find, review.asked.older, resolve.scope).insight
     newer = active_row(view, find, review.asked.newer, resolve.scope).insight
     if resolve.gated and (why := refusal(resolve.resolution, older, newer, rules.diff, identity.now_us)):
@@ -100,10 +103,44 @@ def _refuse_unasked(review: Review, resolution: Resolution) -> None:
     if resolution in OF_TEXTS:
         sentence = f"review {review.id} is about two memories: {resolution} is for a text that is none"
         raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
+    if review.asked.kind == "names":
+        if resolution not in ("MERGE", "COEXIST"):
+            sentence = f"review {review.id} asks whether two names are one: MERGE, or COEXIST if they are not"
+            raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
+        return
     is_link = review.asked.link is not None
     if (resolution == "LINK") != is_link and resolution != "COEXIST":
         asks = "proposes a link: LINK, or COEXIST for none" if is_link else "proposes no link"
         raise invalid([FieldProblem("resolution", f"review {review.id} {asks}")], hint="nothing was changed")
+
+
+def _names(resolve: Resolve, identity: WriteContext, view: View, review: Review) -> ChangeSet:
+    """Join two names, or note that they are of two things, as a person does by hand. Raises
+    MnemonError(INVALID_PARAMS)."""
+    if resolve.content is not None:
+        raise invalid([FieldProblem("content", "names have no content to merge")], hint="nothing was changed")
+    rows = review.asked.older, review.asked.newer
+    called = relations.names(view.connection, rows)
+    wanted = NameDecision(
+        decision="merge" if resolve.resolution == "MERGE" else "not-same", name=called.get(rows[0], ""),
+        other=called.get(rows[1], ""),
+    )  # fmt: skip
+    made = decide_rows(view.connection, wanted, rows, identity)
+    outcome = msgspec.structs.replace(
+        _nothing(*rows, identity), review=review.id, resolution=resolve.resolution, action=ACTIONS[resolve.resolution],
+        message=_NAMES_MESSAGES[wanted.decision], names=[wanted.name, wanted.other],
+    )  # fmt: skip
+    closed = tuple(CloseReview(each, resolve.resolution, identity.triggered_by) for each in {
+        review.id, *(it.id for it in made.reviews if isinstance(it, CloseReview))
+    })  # fmt: skip
+    detail = f"review={review.id} as={resolve.resolution}"
+    change_set = identity.change_set("resolve", (), outcome, operation="entity", detail=detail, reviews=closed)
+    return msgspec.structs.replace(change_set, knowledge=made.knowledge)
+
+
+_NAMES_MESSAGES: Final = {
+    "merge": "the second is a name of the first now", "not-same": "they are two, and will not be proposed again",
+}  # fmt: skip
 
 
 def _linked(resolve: Resolve, identity: WriteContext, find: Find, view: View, asked: OpenReview) -> ChangeSet:

@@ -486,8 +486,9 @@ class GcDone(WriteResult, frozen=True):
 class ResolveResult(WriteResult, frozen=True, kw_only=True):
     """A review was decided. `action`: DELETE (the newer memory left recall), UPDATE (the newer one is in the place of
     the older), MERGE or NONE; `id` is the memory that is left of the two, null if both stay. Of a merge: its text
-    `content`, and in `dropped` the clauses of both that have a word which is not in it. Of a text that was no memory
-    `older_id` and `newer_id` are null; `id` is the memory that it is now, CREATE if it is a new one."""
+    `content`, and in `dropped` the clauses of both that have a word which is not in it. `names`: the two, if it was
+    about names. Of a text that was no memory `older_id` and `newer_id` are null; `id` is the memory that it is now,
+    CREATE if it is a new one."""
 
     review: int
     resolution: Resolution
@@ -501,6 +502,7 @@ class ResolveResult(WriteResult, frozen=True, kw_only=True):
     redacted: list[str] = []
     embedded: bool = True
     embed_error: str | None = None
+    names: list[str] = []
 
 
 # Vectors.

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, assert_never
 import msgspec
 
 from mnemond.model.changes import ChangeSet
+from mnemond.model.memory import Scope
 from mnemond.model.relations import (
     AddEntity,
     AddEvidence,
@@ -46,6 +47,8 @@ _RELATIONSHIP: Final = (
     " end_granularity, invalidated_by, created_at, expired_at"
 )
 _LINK: Final = "id, kind, entity_id, other, name, created_at, expired_at"
+
+NO_SCOPE: Final = Scope()
 
 MAX_VARIABLES: Final = 500
 """Ids in one statement."""
@@ -243,6 +246,51 @@ def entities_with_words(connection: Connection, canonical: str, limit: int) -> l
     return [StoredEntity(*row) for row in rows]
 
 
+def entities(connection: Connection) -> list[StoredEntity]:
+    """Return every row of entities."""
+    return [StoredEntity(*row) for row in connection.rows("SELECT id, name, canonical_name, entity_type FROM entities")]
+
+
+def aliases(connection: Connection, ids: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """Return every alias as it was written, with the row that it is a name of; those of some rows, or all."""
+    sql = (
+        "SELECT coalesce((SELECT l.name FROM entity_links AS l WHERE l.kind = 'alias' AND l.expired_at IS NULL"
+        " AND l.other = a.alias AND l.entity_id = a.entity_id), a.alias), a.entity_id FROM entity_aliases AS a"
+    )
+    if ids is None:
+        return connection.rows(sql)
+    found: list[tuple[str, str]] = []
+    for part, places in _parts(ids):
+        found += connection.rows(f"{sql} WHERE a.entity_id IN ({places})", part)
+    return found
+
+
+def count_memories(connection: Connection, scope: Scope) -> dict[str, int]:
+    """Return how many active memories in a scope name each row, by its id."""
+    return dict(
+        connection.rows(
+            "SELECT m.entity_id, count(*) FROM memory_entities AS m JOIN insights AS i ON i.id = m.memory_id"  # noqa: S608 - constants
+            f" WHERE i.status = 'active' AND {_IN_SCOPE.format(1, 2, 3)} GROUP BY m.entity_id",
+            (scope.user_id, scope.session_id, scope.agent_id),
+        )
+    )
+
+
+def named_by_any(connection: Connection) -> frozenset[str]:
+    """Return the rows that a memory names, whoever it is for."""
+    return frozenset(connection.column("SELECT DISTINCT entity_id FROM memory_entities"))
+
+
+def count_relations(connection: Connection) -> dict[str, int]:
+    """Return how many relations that are believed have each row, by its id."""
+    return dict(
+        connection.rows(
+            "SELECT id, count(*) FROM (SELECT source_id AS id FROM relationships WHERE expired_at IS NULL UNION ALL"
+            " SELECT target_id FROM relationships WHERE expired_at IS NULL AND target_id IS NOT NULL) GROUP BY id"
+        )
+    )
+
+
 def is_user(connection: Connection, entity_id: str) -> bool:
     """Return True for the row of a user of the store."""
     return connection.row("SELECT 1 FROM entities WHERE id = ? AND sense = ?", (entity_id, USER_SENSE)) is not None
@@ -309,22 +357,39 @@ def _supports(it: Evidence, row: Relationship, found: Roots) -> bool:
     return same and (row.valid_from is None or it.at >= row.valid_from)
 
 
+class Naming(NamedTuple):
+    """An active memory that names something."""
+
+    id: str
+    content: str
+    created_at: str
+    category: str
+    channel: str | None
+
+
 def memories_naming(
-    connection: Connection, ids: Collection[str], known_at: str | None = None
-) -> list[tuple[str, str, str]]:
-    """Return (id, text, time) of the active memories that name one of these entities, or of those that were active at
-    `known_at`, oldest first."""
-    found: dict[str, tuple[str, str, str]] = {}
+    connection: Connection, ids: Collection[str], known_at: str | None = None, scope: Scope = NO_SCOPE
+) -> list[Naming]:
+    """Return the active memories in a scope that name one of these entities, or those that were active at `known_at`,
+    oldest first."""
+    found: dict[str, Naming] = {}
     active = "i.status = 'active'" if known_at is None else "i.created_at <= ?1 AND coalesce(i.deleted_at > ?1, TRUE)"
     for part, _ in _parts(ids):
-        places = ", ".join(f"?{number + 2}" for number in range(len(part)))
+        places = ", ".join(f"?{number + 5}" for number in range(len(part)))
         rows = connection.rows(
-            "SELECT i.id, i.content, i.created_at FROM memory_entities AS m JOIN insights AS i ON i.id = m.memory_id"  # noqa: S608
-            f" WHERE {active} AND m.entity_id IN ({places}) AND ?1 IS ?1",
-            (known_at, *part),
+            "SELECT i.id, i.content, i.created_at, i.category, i.channel"  # noqa: S608 - places and constants
+            " FROM memory_entities AS m JOIN insights AS i ON i.id = m.memory_id"
+            f" WHERE {active} AND ?1 IS ?1 AND {_IN_SCOPE.format(2, 3, 4)} AND m.entity_id IN ({places})",
+            (known_at, scope.user_id, scope.session_id, scope.agent_id, *part),
         )
-        found |= {row[0]: (row[0], row[1], row[2]) for row in rows}
-    return sorted(found.values(), key=lambda it: (it[2], it[0]))
+        found |= {row[0]: Naming(*row) for row in rows}
+    return sorted(found.values(), key=lambda it: (it.created_at, it.id))
+
+
+_IN_SCOPE: Final = (
+    "coalesce(i.user_id = ?{}, TRUE) AND coalesce(i.session_id = ?{}, TRUE) AND coalesce(i.agent_id = ?{}, TRUE)"
+)
+"""As `memory.history.admits`: what is null, in the memory or in the question, fits all."""
 
 
 # Operations, for undo.
@@ -538,10 +603,7 @@ class _Knowledge:
     def _derive(self, group: _Group, found: Roots) -> None:
         """Derive the intervals of a source, and replace the rows that are no longer believed."""
         members = found.members(group.source_id)
-        stated = [
-            msgspec.structs.replace(it, source_id=group.source_id, target_id=it.target_id and found.of(it.target_id))
-            for it in evidence_from(self._connection, members, group.type, group.slot)
-        ]
+        stated = stated_of(self._connection, group.source_id, found, group.type, group.slot)
         believed = [
             it for it in relationships_from(self._connection, members, group.type, group.slot) if it.expired_at is None
         ]
@@ -590,12 +652,7 @@ class _Knowledge:
     def _row(
         self, first: Evidence, it: Interval, first_id: str, successor: str | None, believed: list[Relationship]
     ) -> Relationship:
-        row = Relationship(
-            id="", first_id=first_id, source_id=first.source_id, type=first.type, slot=first.slot,
-            target_id=it.target_id, value=it.value, strength=round(it.strength, 6), valid_from=it.valid_from,
-            granularity=it.granularity, invalid_at=it.invalid_at, end_granularity=it.end_granularity,
-            invalidated_by=successor, created_at="",
-        )  # fmt: skip
+        row = msgspec.structs.replace(_interval_row(first, it), first_id=first_id, invalidated_by=successor)
         for each in believed:
             same = msgspec.structs.replace(each, id="", created_at="", strength=row.strength)
             if same == row:
@@ -623,6 +680,40 @@ def _begins_alike(row: Relationship, it: Interval) -> bool:
 
 def _ends_alike(row: Relationship, it: Interval) -> bool:
     return row.invalid_at == it.invalid_at and _cross(row, it)
+def stated_of(
+    connection: Connection, source: str, found: Roots, kind: str | None = None, slot: str | None = None
+) -> list[Evidence]:
+    """Return the statements of a thing that count, with the rows that the things in them go by."""
+    return [
+        msgspec.structs.replace(it, source_id=source, target_id=it.target_id and found.of(it.target_id))
+        for it in evidence_from(connection, found.members(source), kind, slot)
+    ]
+
+
+def changed_by_merge(connection: Connection, one: str, other: str) -> list[Relationship]:
+    """Return the intervals that would be other than now if `other` were a name of `one`. Their ids are empty."""
+    found = Roots([*((it.row, it.above) for it in joins(connection)), (other, one)])
+    about = evidence(connection, found.members(one))
+    new: list[Relationship] = []
+    for source in sorted({one, *(found.of(it.source_id) for it in about)}):
+        members = found.members(source)
+        known = {_place(it, found) for it in relationships_from(connection, members) if it.expired_at is None}
+        for rows in grouped(stated_of(connection, source, found)):
+            made = [_interval_row(rows[0], each) for each in intervals(rows)]
+            new += [it for it in made if _place(it, found) not in known]
+    return new
+
+
+def _place(it: Relationship, found: Roots) -> tuple[object, ...]:
+    return (found.of(it.source_id), *_about(it, found), it.valid_from, it.invalid_at)
+
+
+def _interval_row(first: Evidence, it: Interval) -> Relationship:
+    return Relationship(
+        id="", first_id="", source_id=first.source_id, type=first.type, slot=first.slot, target_id=it.target_id,
+        value=it.value, strength=round(it.strength, 6), valid_from=it.valid_from, granularity=it.granularity,
+        invalid_at=it.invalid_at, end_granularity=it.end_granularity, created_at="",
+    )  # fmt: skip
 
 
 def _cross(row: Relationship, it: Interval) -> bool:

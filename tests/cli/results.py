@@ -40,6 +40,7 @@ from mnemond.model.outcomes import (
 from tests.cli.audit_results import AUDIT_RESULTS
 from tests.cli.cues_results import MISSING
 from tests.cli.embed_results import STATUS as EMBED_STATUS
+from tests.cli.entity_results import ENTITY_RESULTS
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.job_results import JOB_RESULTS
 from tests.cli.knowledge_results import KNOWLEDGE_RESULTS
@@ -275,6 +276,7 @@ BY_METHOD: dict[str, object] = {
     **JOB_RESULTS,
     **KNOWLEDGE_RESULTS,
     **RELATION_RESULTS,
+    **ENTITY_RESULTS,
     "stats": STATS,
     "embed": EMBED_STATUS,
     "cues": MISSING,

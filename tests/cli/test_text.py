@@ -14,6 +14,7 @@ from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredRe
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
 from tests.cli.cues_results import CUES_TRANSCRIPT
 from tests.cli.embed_results import EMBED_TRANSCRIPT
+from tests.cli.entity_results import ENTITY_TRANSCRIPTS
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
 from tests.cli.job_results import JOB_TRANSCRIPTS
 from tests.cli.knowledge_results import KNOWLEDGE_TRANSCRIPTS
@@ -37,6 +38,7 @@ TRANSCRIPTS = {
     **JOB_TRANSCRIPTS,
     **KNOWLEDGE_TRANSCRIPTS,
     **RELATION_TRANSCRIPTS,
+    **ENTITY_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,
@@ -292,5 +294,5 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
-    named = {"backup", "cues", "embed", "hook", "useful", "misled"}  # these have names of their own
+    named = {"backup", "cues", "embed", "hook", "useful", "misled", "entity.not-same"}  # these have names of their own
     assert commands - named - {"rules.off", "rules.on", "rules.enforce"} <= set(METHODS)

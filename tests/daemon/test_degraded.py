@@ -55,6 +55,12 @@ MORE: dict[str, Callable[[World], Params]] = {
     "relations.add": lambda _: {"source": "Ana", "type": "works_at", "target": "Acme"},
     "relations.close": lambda _: {"source": "Ana", "type": "works_at"},
     "timeline": lambda _: {"name": "Ana"},
+    "entity.list": lambda _: {},
+    "entity.show": lambda _: {"name": "Ana"},
+    "entity.merge": lambda _: {"name": "Ana", "other": "Acme"},
+    "entity.split": lambda _: {"name": "Ana", "other": "Anita"},
+    "entity.not_same": lambda _: {"name": "Ana", "other": "Acme"},
+    "entity.alias": lambda _: {"name": "Ana", "other": "Anita"},
     "rules.list": lambda _: {},
     "rules.set": lambda _: {"state": "off"},
     "cues.apply": lambda world: {"memories": [{"id": world.one, "cues": ["which text"]}]},
@@ -74,6 +80,10 @@ BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
     "summarize": lambda world: ("update", {"id": world.other, "content": "The backup runs at noon"}),
     "relations.close": lambda _: ("relations.add", {"source": "Ana", "type": "works_at", "target": "Acme"}),
     "timeline": lambda _: ("relations.add", {"source": "Ana", "type": "works_at", "target": "Acme"}),
+    **dict.fromkeys(
+        ("entity.show", "entity.merge", "entity.not_same", "entity.alias", "entity.split"),
+        lambda _: ("relations.add", {"source": "Ana", "type": "works_at", "target": "Acme"}),
+    ),
     "resolve": lambda _: ("extract", {"facts": [{"content": f"The office is in {each}"} for each in PLACES]}),
 }
 """What has to have been done."""
@@ -99,6 +109,8 @@ async def test_a_reply_says_that_the_store_is_not_well(method: str, tmp_path: Pa
     await world.prepare()
     if method in BEFORE:
         await world.call(*BEFORE[method](world))
+    if method == "entity.split":
+        await world.call("entity.alias", {"name": "Ana", "other": "Anita"})
     (store,) = world.daemon.stores.open_stores()
     params = {**REQUESTS, **MORE}[method](world)
     store._engine.health.behind = REASON

@@ -1,0 +1,136 @@
+"""What is known of a person or a thing: the list of all, and what belongs on the page of one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from mnemond.memory.history import admits
+from mnemond.model.memory import SUMMARIZED, Scope
+from mnemond.model.relations import Relationship, Roots, When, holds
+from mnemond.store import insights, relations, reviews
+from mnemond.store.connection import Connection
+from mnemond.store.relations import Naming, StoredEntity
+from mnemond.text.entities import canonical_name
+
+UNSPECIFIC: Final = ("concept", "other")
+"""Types that yield to that of another name of the same thing."""
+
+
+class Known(NamedTuple):
+    """One thing. `aliases`: its other names, sorted."""
+
+    name: str
+    kind: str
+    aliases: list[str]
+    memories: int
+    relations: int
+
+
+class Listed(NamedTuple):
+    """Things that were asked for, `total` of them, and how many of each type."""
+
+    shown: list[Known]
+    total: int
+    kinds: dict[str, int]
+
+
+def listed(connection: Connection, scope: Scope, kind: str | None, query: str | None, limit: int) -> Listed:
+    """Return the things that most active memories in `scope` name. Reads every name of the store."""
+    found = relations.roots(connection)
+    grouped: dict[str, list[StoredEntity]] = {}
+    for each in relations.entities(connection):
+        grouped.setdefault(found.of(each.id), []).append(each)
+    aliases = relations.aliases(connection)
+    memories = relations.count_memories(connection, scope)
+    about = relations.count_relations(connection)
+    named = relations.named_by_any(connection) if scope != Scope() else frozenset[str]()
+    words = None if query is None else canonical_name(query)
+    kinds: dict[str, int] = {}
+    chosen: list[Known] = []
+    for root, rows in grouped.items():
+        many = sum(memories.get(each.id, 0) for each in rows)
+        if not many and any(each.id in named for each in rows):
+            continue  # only memories of others name it
+        it = _known(root, rows, aliases, many, sum(about.get(each.id, 0) for each in rows))
+        if words is not None and not any(words in canonical_name(each) for each in (it.name, *it.aliases)):
+            continue
+        kinds[it.kind] = kinds.get(it.kind, 0) + 1
+        if kind is None or it.kind == kind:
+            chosen.append(it)
+    chosen.sort(key=lambda it: (-it.memories, -it.relations, it.name))
+    return Listed(chosen[:limit], len(chosen), dict(sorted(kinds.items(), key=lambda it: (-it[1], it[0]))))
+
+
+def _known(
+    root: str, rows: Sequence[StoredEntity], aliases: Iterable[tuple[str, str]], memories: int, about: int
+) -> Known:
+    first = next((each for each in rows if each.id == root), rows[0])
+    kind = next((each.kind for each in (first, *rows) if each.kind not in UNSPECIFIC), first.kind)
+    ids = {each.id for each in rows}
+    others = {each.name for each in rows} | {name for name, row in aliases if row in ids}
+    return Known(first.name, kind, sorted(others - {first.name}), memories, about)
+
+
+def known(connection: Connection, members: Sequence[str]) -> Known:
+    """Return one thing by its rows, that which it goes by first, without counts."""
+    rows = [it for each in members if (it := relations.entity(connection, each)) is not None]
+    return _known(members[0], rows, relations.aliases(connection, members), 0, 0)
+
+
+# One page.
+
+
+class Rows(NamedTuple):
+    """The relations of a thing at a time: those that hold, that are over, the last one first, and that begin later."""
+
+    now: list[Relationship]
+    before: list[Relationship]
+    later: list[Relationship]
+
+
+def rows_at(connection: Connection, members: Collection[str], when: When, at: str, scope: Scope) -> Rows:
+    """Return the relations with one of these rows that are believed at `when.known_at`, by how they are at the time
+    `at`; of those that memories state, only what memories in `scope` do."""
+    believed = [it for it in relations.relationships(connection, members) if holds(it, When(None, when.known_at))]
+    believed = admitted(connection, believed, scope)
+    now = [it for it in believed if holds(it, When(at, when.known_at))]
+    before = [it for it in believed if it.invalid_at is not None and it.invalid_at <= at]
+    later = [it for it in believed if it.valid_from is not None and it.valid_from > at]
+    return Rows(now, sorted(before, key=lambda it: it.invalid_at or "", reverse=True), later)
+
+
+def admitted(connection: Connection, rows: Sequence[Relationship], scope: Scope) -> list[Relationship]:
+    """Return the relations that were given directly, or that a memory in `scope` states."""
+    if scope == Scope() or not rows:
+        return list(rows)
+    evidence = relations.evidence_for(connection, rows)
+    ids = {each.memory_id for found in evidence.values() for each in found if each.memory_id is not None}
+    visible = {each for each in ids if (it := insights.read(connection, each)) is not None and admits(scope, it)}
+    return [it for it in rows if any(each.memory_id is None or each.memory_id in visible for each in evidence[it.id])]
+
+
+def summary_of(memories: Sequence[Naming]) -> Naming | None:
+    """Return the newest summary among memories, which are in the order of their age."""
+    return next((it for it in reversed(memories) if it.channel == SUMMARIZED), None)
+
+
+def apart_from(connection: Connection, root: str, found: Roots) -> list[str]:
+    """Return the names of things that were decided not to be this one."""
+    others: set[str] = set()
+    for it in relations.links(connection):
+        if it.kind == "not_same":
+            pair = {found.of(it.entity_id), found.of(it.other)}
+            others |= pair - {root} if root in pair else set()
+    return sorted(relations.names(connection, others).values())
+
+
+def proposed_for(connection: Connection, root: str, found: Roots) -> dict[str, str]:
+    """Return the names that wait for a decision whether they are of this thing, by the numbers of the reviews."""
+    waiting: dict[str, str] = {}
+    for it in reviews.pending_names(connection):
+        pair = {found.of(it.asked.older), found.of(it.asked.newer)}
+        if root in pair and len(pair) == 2:
+            (other,) = pair - {root}
+            waiting[str(it.id)] = relations.names(connection, [other]).get(other, "")
+    return waiting
