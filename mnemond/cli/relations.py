@@ -10,31 +10,11 @@ from mnemond.api.types_relations import RelationsListResult, TimelineEvent, Time
 from mnemond.cli.output import MAX_SAID, Style, body, lines, note, one_line, repeated, row, short_id, shorten, undo_hint
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, long_enough
 from mnemond.model.outcomes import RelationResult
-from mnemond.model.relations import EvidenceView, RelationshipView
+from mnemond.model.relations import EvidenceView, RelationshipView, span_text, time_text
 from mnemond.wire.params import plural
-
-_SHOWN: Final = {"year": 4, "quarter": 7, "month": 7, "week": 10, "day": 10}
-"""Characters of a timestamp that are known, by granularity."""
 
 MAX_EVIDENCE: Final = 3
 """Statements shown of a relation."""
-
-
-def moment(at: str, granularity: str) -> str:
-    """Return a time as exactly as it is known."""
-    return one_line(at[: _SHOWN.get(granularity, 10)])
-
-
-def span(it: RelationshipView) -> str:
-    """Return the time of a relation in words."""
-    if it.valid_from is None:
-        since = ""
-    elif it.granularity == "seen":
-        since = f"since {moment(it.valid_from, it.granularity)} or before"
-    else:
-        since = f"since {moment(it.valid_from, it.granularity)}"
-    until = "" if it.invalid_at is None else f"until {moment(it.invalid_at, it.end_granularity)}"
-    return " ".join(filter(None, (since, until)))
 
 
 def relation(it: RelationshipView, style: Style) -> str:
@@ -42,7 +22,7 @@ def relation(it: RelationshipView, style: Style) -> str:
     text = f"{one_line(it.source)} {one_line(it.type)} {one_line(it.target)}"
     over = "" if it.status == "current" else f"  ({one_line(it.status)})"
     shown = text if it.status == "current" else style.faint(text)
-    when = f"  {style.faint(span(it))}" if span(it) else ""
+    when = f"  {style.faint(one_line(span_text(it)))}" if span_text(it) else ""
     return f"{style.strong(short_id(it.first_id))}  {shown}{when}{over}"
 
 
@@ -172,7 +152,7 @@ def _timeline(result: TimelineResult, style: Style) -> str:
 
 def event(it: TimelineEvent, style: Style) -> str:
     """Return an event in one line, or several."""
-    at = "before" if it.at is None else moment(it.at, it.granularity)
+    at = "before" if it.at is None else one_line(time_text(it.at, it.granularity))
     if it.what == "memory":
         return row(f"{at:<10}  {style.strong(short_id(it.id))}  ", one_line(it.text), style)
     return body(f"{at:<10}  {one_line(it.what)}: {one_line(it.text)}", style, "")

@@ -941,7 +941,7 @@ class McpSettings(Section, frozen=True):
         Meta(
             description="`core`: recall, remember, related, link, forget, update, status; `full`: memory_extract,"
             " search, get, list, restore, reviews, resolve, communities, consolidate, summarize and feedback as well,"
-            " for some 1,200 tokens more in every session."
+            " for some 1,500 tokens more in every session."
         ),
     ] = "core"
 

@@ -14,7 +14,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.types_admin import StoreListResult
 from mnemond.api.types_changes import ReviewsResult
 from mnemond.config.settings import McpSettings
-from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.errors import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.mcp import protocol, render, tools
@@ -170,6 +170,8 @@ class McpHandlers:
         try:
             if address.store is not None:
                 text = await self._core(address.store, call)
+            elif address.name is not None:
+                text = await self._named(address.name, relations=address.relations, call=call)
             elif address.memory is None:
                 text = self._prompts.skill() if address.skill else self._prompts.guide()
             else:
@@ -177,7 +179,7 @@ class McpHandlers:
                 assert isinstance(one, GetResult)  # noqa: S101
                 text = await self._rendered(render.whole, one)
         except MnemonError as error:  # an unknown resource is an invalid parameter in MCP
-            if error.kind is NOT_FOUND:
+            if error.kind in (NOT_FOUND, INVALID_PARAMS):
                 raise protocol.no_such_resource(uri) from None
             raise
         body: Json = {"contents": [{"uri": uri, "mimeType": protocol.MARKDOWN, "text": text}]}
@@ -227,6 +229,13 @@ class McpHandlers:
         if pending is not None:
             pending.withdrawn = True
         return {}
+
+    async def _named(self, name: str, *, relations: bool, call: Call) -> str:
+        """The page of a person or a thing, or its relations alone."""
+        if relations:
+            found = await self._invoke("relations.list", _json(of=name, history=True), call)
+            return await self._rendered(render.relations, found)
+        return await self._rendered(render.page, await self._invoke("entity.show", _json(name=name), call))
 
     async def _core(self, store: str | None, call: Call) -> str:
         """The memories that matter most where the client works; all of the store if that is unknown."""
@@ -302,6 +311,9 @@ _TOOL_CALLS: Final = {
     "search": _ToolCall(tools.SearchArguments, "search", _given, _fenced(render.searched), in_project=True),
     "get": _ToolCall(tools.GetArguments, "get", _given, _fenced(render.whole)),
     "list": _ToolCall(tools.ListArguments, "list", _given, _fenced(render.listed), in_project=True),
+    "entity": _ToolCall(tools.EntityArguments, "entity.show", _given, _fenced(render.page)),
+    "entities": _ToolCall(tools.EntitiesArguments, "entity.list", _given, _fenced(render.entities)),
+    "relations": _ToolCall(tools.RelationsArguments, "relations.list", _given, _fenced(render.relations)),
     "reviews": _ToolCall(tools.ReviewsArguments, "reviews", _given, _fenced(render.to_decide)),
     "communities": _ToolCall(tools.CommunitiesArguments, "communities", _given, _fenced(render.grouped)),
     "consolidate": _ToolCall(tools.ConsolidateArguments, "consolidate", _given, _fenced(render.consolidated)),

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import Final, Literal, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
 from mnemond.errors import INVALID_PARAMS, FieldProblem, Kind, MnemonError, invalid
 from mnemond.wire.jsonrpc import MALFORMED, decode_members, decode_text
-from mnemond.wire.params import MAX_VERSION, SERVER_VERSION, Params, decode_params
+from mnemond.wire.params import MAX_NAME, MAX_VERSION, SERVER_VERSION, Params, decode_params
 
 # ---------------------------------------------------------------- revisions
 
@@ -211,7 +212,8 @@ def prompt(description: str, text: str) -> Json:
 MARKDOWN: Final = "text/markdown"
 
 _ADDRESS = re.compile(
-    r"mnemon://(?:guide|(?P<skill>skill)|memory/(?P<memory>[^/?#\s]{6,64})|store/(?P<store>[^/?#\s]{1,64})/core)"
+    r"mnemon://(?:guide|(?P<skill>skill)|memory/(?P<memory>[^/?#\s]{6,64})|store/(?P<store>[^/?#\s]{1,64})/core"
+    r"|entity/(?P<entity>[^/?#\s]{1,2400})|relations/(?P<relations>[^/?#\s]{1,2400}))"
 )
 
 TEMPLATES: Final[list[Json]] = [
@@ -229,15 +231,32 @@ TEMPLATES: Final[list[Json]] = [
         "description": "What matters most in one store.",
         "mimeType": MARKDOWN,
     },
+    {
+        "uriTemplate": "mnemon://entity/{name}",
+        "name": "entity",
+        "title": "One person or thing",
+        "description": "All that is known of a person or a thing: its names, relations in time, and memories.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uriTemplate": "mnemon://relations/{name}",
+        "name": "relations",
+        "title": "Relations of one person or thing",
+        "description": "What a person or a thing is related to, now and before.",
+        "mimeType": MARKDOWN,
+    },
 ]
 
 
 class Address(msgspec.Struct, frozen=True):
-    """The memory or the store of an address; the guide and the skill have neither."""
+    """The memory, the store, or the name of a person or a thing of an address; the guide and the skill have none.
+    `relations`: the relations of the name alone."""
 
     memory: str | None
     store: str | None
     skill: bool = False
+    name: str | None = None
+    relations: bool = False
 
 
 def parse_uri(uri: str) -> Address:
@@ -245,12 +264,19 @@ def parse_uri(uri: str) -> Address:
     found = _ADDRESS.fullmatch(uri)
     if found is None:
         raise no_such_resource(uri)
-    return Address(found["memory"], found["store"], found["skill"] is not None)
+    named = found["entity"] or found["relations"]
+    name = None if named is None else unquote(named)
+    if name is not None and len(name) > MAX_NAME:
+        raise no_such_resource(uri)
+    return Address(found["memory"], found["store"], found["skill"] is not None, name, found["relations"] is not None)
 
 
 def no_such_resource(uri: str) -> MnemonError:
     """Return the error of an unknown resource."""
-    hint = "there are mnemon://guide, mnemon://skill, mnemon://memory/{id} and mnemon://store/{name}/core"
+    hint = (
+        "there are mnemon://guide, mnemon://skill, mnemon://memory/{id}, mnemon://store/{name}/core,"
+        " mnemon://entity/{name} and mnemon://relations/{name}"
+    )
     return MnemonError(INVALID_PARAMS, "there is no such resource", hint=hint, details={"uri": uri[:200]})
 
 

@@ -7,8 +7,10 @@ from typing import Final, NamedTuple
 
 from mnemond.api.types_admin import StatusResult
 from mnemond.api.types_changes import ReviewsResult, ReviewView
+from mnemond.api.types_entities import EntityListResult, EntityPage
 from mnemond.api.types_extract import ExtractResult, FactView
 from mnemond.api.types_knowledge import CommunitiesResult, ConsolidateResult
+from mnemond.api.types_relations import RelationsListResult
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Core
 from mnemond.hooks.prompt_text import REF, contradiction, fenced, references
@@ -35,6 +37,7 @@ from mnemond.model.outcomes import (
     United,
     UpdateResult,
 )
+from mnemond.model.relations import RelationshipView, relation_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.params import plural
@@ -257,6 +260,65 @@ def _proposed(review: ReviewView) -> str:
     if link is None or link.edge_type != "causal":
         return ""
     return f"; the {'older' if link.source == review.older.id else 'newer'} one would be the cause"
+
+
+MAX_QUOTE: Final = 200
+"""Characters of the sentence that states a relation."""
+
+
+def page(result: EntityPage, nonce: str) -> str:
+    """All that is known of a person or a thing."""
+    facts = {
+        "also": ", ".join(result.aliases),
+        "not the same as": ", ".join(result.not_same),
+        "perhaps the same as": ", ".join(result.proposed.values()),
+        "summary": "" if result.summary is None else result.summary.content[:MAX_SHOWN],
+    }
+    lines = [
+        f"<{_name(result.type)}> {_shown(result.name)}",
+        *(f"{name}: {inert(value)}" for name, value in facts.items() if value),
+        *(_relation(it, "now") for it in result.now),
+        *(_relation(it, "over") for it in result.before),
+        *(_relation(it, "later") for it in result.later),
+        *(f"<ref:{inert(it.id[:REF])} {it.created_at[:10]}> {_shown(it.content)}" for it in result.memories),
+    ]
+    left = result.total_memories - len(result.memories)
+    more = f" {plural(left, 'memory')} more: recall finds them." if left else ""
+    return f"{_degraded(result)}{_at(result.as_of, result.known_at)}{WARNING}{more}\n{fenced(lines, nonce)}\n"
+
+
+def relations(result: RelationsListResult, nonce: str) -> str:
+    """Relations, those that began first at the top."""
+    if not result.relations:
+        return f"{_degraded(result)}No relation like that is known."
+    lines = [_relation(it, "now" if it.status == "current" else it.status) for it in result.relations]
+    head = f"{plural(result.total, 'relation')}. {_at(result.as_of, result.known_at)}"
+    return f"{_degraded(result)}{head}{WARNING}\n{fenced(lines, nonce)}\n"
+
+
+def entities(result: EntityListResult, nonce: str) -> str:
+    """People and things, those that most memories name first."""
+    if not result.entities:
+        return f"{_degraded(result)}No person and no thing like that is known."
+    lines = [
+        f"<{_name(it.type)}, {plural(it.memories, 'memory')}> {_shown(it.name)}"
+        + (f" (also {inert(', '.join(it.aliases)[:MAX_CANDIDATE])})" if it.aliases else "")
+        for it in result.entities
+    ]
+    head = f"{plural(result.total, 'name')}, those of most memories first."
+    return f"{_degraded(result)}{head} {WARNING}\n{fenced(lines, nonce)}"
+
+
+def _relation(it: RelationshipView, which: str) -> str:
+    """A relation with the last memory that states it and the sentence."""
+    said = [each for each in it.evidence if each.memory_id is not None][-1:]
+    by = "".join(f" <ref:{inert((each.memory_id or '')[:REF])}> {inert(each.quote[:MAX_QUOTE])}" for each in said)
+    return f"<{which}> {_shown(relation_text(it))}{by}"
+
+
+def _at(as_of: str | None, known_at: str | None) -> str:
+    times = (("As it was", as_of), ("As it was known", known_at))
+    return "".join(f"{what} {inert(at[:10])}. " for what, at in times if at is not None)
 
 
 def grouped(result: CommunitiesResult, nonce: str) -> str:

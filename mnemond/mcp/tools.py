@@ -137,6 +137,24 @@ class RestoreArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
 
 
+class EntityArguments(StoreArguments, frozen=True, kw_only=True):
+    name: Annotated[Name, about("Any name of it.")]
+    as_of: Annotated[Moment | UnsetType, about("As it was on a day.")] = UNSET
+    limit: Count = 10
+
+
+class EntitiesArguments(StoreArguments, frozen=True, kw_only=True):
+    query: Annotated[Name | UnsetType, about("Part of a name.")] = UNSET
+    limit: Count = 20
+
+
+class RelationsArguments(StoreArguments, frozen=True, kw_only=True):
+    of: Annotated[Name | UnsetType, about("Of which person or thing.")] = UNSET
+    as_of: Annotated[Moment | UnsetType, about("What held on a day.")] = UNSET
+    history: Annotated[bool | UnsetType, about("Of all times.")] = UNSET
+    limit: Count = 20
+
+
 class ReviewsArguments(StoreArguments, frozen=True, kw_only=True):
     limit: Count = 10
 
@@ -280,6 +298,9 @@ def _every() -> Mapping[str, Tool]:
         _tool(GetArguments, "get", "All of one memory, with its links."),
         _tool(ListArguments, "list", "Memories, newest first."),
         _tool(RestoreArguments, "restore", "Bring a memory back that left recall.", writes="adds"),
+        _tool(EntityArguments, "entity", "All that is known of a person or a thing, with its relations in time."),
+        _tool(EntitiesArguments, "entities", "The people and things that memories name."),
+        _tool(RelationsArguments, "relations", "What people and things are related to, now or on a day."),
         _tool(ReviewsArguments, "reviews", "Pairs of memories that may not both hold."),
         _tool(CommunitiesArguments, "communities", "Groups of memories that belong together."),
         _tool(ConsolidateArguments, "consolidate", "Ask about memories that say nearly the same.", writes="adds"),

@@ -242,6 +242,29 @@ class RelationshipView(msgspec.Struct, frozen=True):
     evidence: list[EvidenceView] = []
 
 
+_KNOWN_CHARACTERS: Final = {"year": 4, "quarter": 7, "month": 7, "week": 10, "day": 10}
+"""Characters of a timestamp that are known, by granularity."""
+
+
+def time_text(at: str, granularity: str) -> str:
+    """Return a time as exactly as it is known, at most to the day."""
+    return at[: _KNOWN_CHARACTERS.get(granularity, 10)]
+
+
+def span_text(it: RelationshipView) -> str:
+    """Return the time of a relation in words; empty if nothing is known of it."""
+    since = "" if it.valid_from is None else f"since {time_text(it.valid_from, it.granularity)}"
+    if it.valid_from is not None and it.granularity == "seen":
+        since += " or before"
+    until = "" if it.invalid_at is None else f"until {time_text(it.invalid_at, it.end_granularity)}"
+    return " ".join(filter(None, (since, until)))
+
+
+def relation_text(it: RelationshipView) -> str:
+    """Return a relation and its time in words. Names and values are as memories and hosts wrote them."""
+    return " ".join(filter(None, (it.source, it.type, it.target, span_text(it))))
+
+
 def shown_type(it: Statement | Relationship) -> str:
     """Return a type as it is written, its slot included."""
     return f"{it.type}_{it.slot}" if it.slot else it.type

@@ -71,7 +71,7 @@ class Desk:
         error: Json = (await self.reply(method, params, modern=modern))["error"]
         return error
 
-    async def use(self, name: str, **arguments: object) -> str:
+    async def use(self, name: str, /, **arguments: object) -> str:
         """The text of a tool that did what it should."""
         result = await self.ask("tools/call", {"name": name, "arguments": arguments})
         assert result["isError"] is False, result
@@ -79,7 +79,7 @@ class Desk:
         assert content["type"] == "text"
         return str(content["text"])
 
-    async def fail(self, name: str, **arguments: object) -> str:
+    async def fail(self, name: str, /, **arguments: object) -> str:
         """The text of a tool that did not."""
         result = await self.ask("tools/call", {"name": name, "arguments": arguments})
         assert result["isError"] is True, result

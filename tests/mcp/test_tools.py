@@ -40,6 +40,9 @@ def test_there_are_seven_always_in_the_same_order() -> None:
         "get",
         "list",
         "restore",
+        "entity",
+        "entities",
+        "relations",
         "reviews",
         "communities",
         "consolidate",
@@ -69,7 +72,19 @@ def test_every_hint_is_given_and_true() -> None:
     assert all(
         set(each) == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} for each in hints.values()
     )
-    reading = {"recall", "related", "status", "search", "get", "list", "reviews", "communities"}
+    reading = {
+        "recall",
+        "related",
+        "status",
+        "search",
+        "get",
+        "list",
+        "reviews",
+        "communities",
+        "entity",
+        "entities",
+        "relations",
+    }
     assert {name for name, each in hints.items() if each["readOnlyHint"]} == reading
     assert {name for name, each in hints.items() if each["destructiveHint"]} == {"forget", "update", "resolve"}
     assert {name for name, each in hints.items() if each["openWorldHint"]} == set()
