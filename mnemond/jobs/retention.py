@@ -10,6 +10,7 @@ from mnemond.config.settings import Config, seconds
 from mnemond.index.communities import communities
 from mnemond.jobs.consolidate import Consolidate, EvolveKeywords
 from mnemond.jobs.derived import Summaries
+from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
@@ -267,6 +268,7 @@ def jobs_of(
         ResolveReviews(answering),
         SlowPath(config_of, answering),
         ReadRelations(),
+        EntityBackfill(config_of),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), config_of),

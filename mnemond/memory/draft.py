@@ -603,7 +603,7 @@ def read(
     corrects: bool = False,
 ) -> Reading:
     """Analyse a redacted text; relative dates are resolved against `said_us` (microseconds)."""
-    mentions = _mentions(text, entities, entity_mode, known, commitment.entity_extraction)
+    mentions = mentions_of(text, entities, entity_mode, known, commitment.entity_extraction)
     found = dates(text, said_us)
     names = [entity.canonical for entity in mentions]
     subject = side(text, category, names, format_us(said_us), corrects=corrects) if compared else None
@@ -628,7 +628,7 @@ def read(
     )
 
 
-def _mentions(
+def mentions_of(
     text: str, provided: Sequence[str], mode: str, known: Known, settings: EntityExtractionSettings
 ) -> tuple[Entity, ...]:
     """Return the entities of a text, of the kinds in the settings, and the provided ones; `mode` "merge", the default

@@ -37,8 +37,8 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "rolling_summary", "resolve", "slow_path", "relations", "decay_refresh", "expire", "prune",
-    "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry",
+    "extract", "rolling_summary", "resolve", "slow_path", "relations", "entity_backfill", "decay_refresh", "expire",
+    "prune", "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry",
     "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
