@@ -37,11 +37,14 @@ SHORT_NAMES: Final = {
 }
 """Variables whose name is not the path of their setting."""
 
-OF_A_STORE: Final = ("profile", "lifecycle", "pruning", "diff", "commitment", "graph", "extraction", "retrieval")
+OF_A_STORE: Final = (
+    "profile", "lifecycle", "pruning", "diff", "commitment", "graph", "extraction", "core_summary", "retrieval",
+)  # fmt: skip
 """Settings of the first level that a store may have its own values of. The others hold for the whole daemon."""
 
 LIVE: Final = (
     "commitment",
+    "core_summary",
     "diff",
     "extraction",
     "graph",

@@ -541,6 +541,69 @@ class ConsolidationSettings(Section, frozen=True):
     ] = False
 
 
+class CoreSummarySettings(Section, frozen=True):
+    """The core summary: what is known of the user, made anew after every few memories, and shown in front of contexts
+    and at the beginning of sessions. Memories are chosen by clusters and a score, the weighted sum of four factors in
+    [0, 1]: links, pairings, recency and information. Weights that do not sum to 1 are scaled so that they do."""
+
+    enabled: Annotated[
+        bool, Meta(description="Make core summaries and show them. `mnemonctl core update` makes one anyway.")
+    ] = True
+    engine: Annotated[
+        Literal["rules", "llm"],
+        Meta(
+            description="What writes the text: `rules` list the memories under headings; `llm` sends them to the model"
+            " of `[llm]`, and the rules write where it gives no answer that can be used."
+        ),
+    ] = "rules"
+    update_frequency: Annotated[
+        int, Meta(ge=1, le=100_000, description="New memories of a user after which the summary is made anew.")
+    ] = 10
+    max_subset_nodes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            description="Maximum of memories chosen by clusters and score; with more the newest of these. Others follow"
+            " while words are left.",
+        ),
+    ] = 20
+    clustering_k: Annotated[int, Meta(ge=1, le=50, description="Clusters; the best memory of each is chosen.")] = 5
+    extra_nodes: Annotated[
+        int, Meta(ge=0, le=100, description="Memories chosen beyond those, the best of all clusters.")
+    ] = 5
+    theta_connectivity: Annotated[
+        Share, Meta(description="Weight of the links of a memory, as a share of all other memories.")
+    ] = 0.3
+    theta_boost: Annotated[
+        Share, Meta(description="Weight of its links to other wordings, as a share of the most that one has.")
+    ] = 0.3
+    theta_recency: Annotated[Share, Meta(description="Weight of its recency, which halves with its age.")] = 0.2
+    theta_entropy: Annotated[Share, Meta(description="Weight of its information, see `entropy_mode`.")] = 0.2
+    recency_half_life_days: Annotated[float, Meta(gt=0, le=36_500, description="Days in which the recency halves.")] = (
+        28.0
+    )
+    entropy_mode: Annotated[
+        Literal["idf", "binned"],
+        Meta(
+            description="Information of a memory. `idf`: how rare its words are; `binned`: 1/(1 + entropy of its"
+            " vector's components in 16 bins), nearly the same for all."
+        ),
+    ] = "idf"
+    max_words: Annotated[int, Meta(ge=20, le=500, description="Maximum of words of a summary.")] = 500
+    seed: Annotated[int, Meta(ge=0, le=4_294_967_295, description="Seed of the first centres of the clusters.")] = 0
+
+    def weights(self) -> tuple[float, float, float, float]:
+        """Return the weights of connectivity, boost, recency and information, scaled to a sum of 1."""
+        given = (self.theta_connectivity, self.theta_boost, self.theta_recency, self.theta_entropy)
+        total = math.fsum(given)
+        return given if abs(total - 1.0) <= SUM_TOLERANCE else tuple(each / total for each in given)  # type: ignore[return-value]
+
+
+SUM_TOLERANCE: Final = 1e-6
+"""Difference from 1 of a sum of weights that is not scaled away."""
+
+
 class LlmSettings(Section, frozen=True):
     """A language model behind a server, for `extraction.engine`. Nothing is sent anywhere with `provider = "none"`;
     keys and passwords are cut out of what is sent."""
@@ -978,6 +1041,7 @@ class Config(Section, frozen=True, cache_hash=True):
     graph: GraphSettings = GraphSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    core_summary: CoreSummarySettings = CoreSummarySettings()
     llm: LlmSettings = LlmSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     backup: BackupSettings = BackupSettings()
@@ -1018,6 +1082,7 @@ class Config(Section, frozen=True, cache_hash=True):
             "extraction.engine": self.extraction.asks_model,
             "extraction.resolver": self.extraction.resolver == "llm",
             "graph.slow_path": self.links_by_model,
+            "core_summary.engine": self.core_summary.engine == "llm",
         }
         return [name for name, is_asking in asks.items() if is_asking]
 
@@ -1032,6 +1097,9 @@ class Config(Section, frozen=True, cache_hash=True):
             low, high = f"graph.semantic.review ({semantic.review:g})", f"graph.semantic.auto ({semantic.auto:g})"
             found.append(("graph.semantic.review", f"{low} must be below {high}"))
         found += self._model_contradictions()
+        core = self.core_summary
+        if core.theta_connectivity + core.theta_boost + core.theta_recency + core.theta_entropy <= 0:
+            found.append(("core_summary.theta_connectivity", "one of the weights core_summary.theta_… must be above 0"))
         for name, least_s in (("boost_max", 0), ("boost_crit", 0), ("boost_scale", 1)):
             if not least_s <= seconds(getattr(pairs, name)) <= MAX_S:
                 path = f"commitment.redundancy.{name}"
@@ -1052,6 +1120,8 @@ class Config(Section, frozen=True, cache_hash=True):
             found.append(("retrieval.rerank.endpoint", sentence))
         if self.extraction.engine == "llm" and self.llm.provider == "none":
             found.append(("extraction.engine", 'extraction.engine = "llm" needs a model: set llm.provider'))
+        if self.core_summary.engine == "llm" and self.llm.provider == "none":
+            found.append(("core_summary.engine", 'core_summary.engine = "llm" needs a model: set llm.provider'))
         return found
 
 
@@ -1062,7 +1132,6 @@ _SAME: Final = "it is not a choice here"
 REFUSED: Final[Mapping[str, str]] = {
     "storage": "stores are files of the data directory, which --data-dir or MNEMON_DATA_DIR names",
     "scopes": "scope ids come with a request: user_id, session_id, agent_id",
-    "core_summary": "this version makes no core summaries",
     "diff.enabled": "`no_diff` of a request stores a memory without comparing it",
     "diff.same_category": f"{_SAME}: memories of different categories are not replaced, `general` fits every one",
     "commitment.substance_filter.mode": "set commitment.substance_filter.enabled; what a person writes is always kept",

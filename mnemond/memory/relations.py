@@ -13,6 +13,7 @@ from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.relation_claims import Claim
 from mnemond.model.changes import ChangeSet
+from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Entity, Insight, parse_rfc3339
 from mnemond.model.outcomes import Maintained, RelationResult, UndoResult
 from mnemond.model.relations import (
@@ -427,7 +428,7 @@ def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
 
 
 def is_knowledge(connection: Connection, op_id: str) -> bool:
-    """Return True if an operation changed relations or names."""
+    """Return True if an operation changed relations, names or core summaries."""
     return relations.operation(connection, op_id) is not None
 
 
@@ -436,7 +437,7 @@ MAX_TRIED: Final = 100
 
 
 def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
-    """Return the newest requested operation on relations or names that is no undo and can be undone."""
+    """Return the newest requested operation on relations, names or core summaries that is no undo and can be undone."""
     for done in relations.newest_operations(connection, MAX_TRIED):
         if done.undoes is None and not done.triggered_by.startswith("system:"):
             found = relations.undoing(connection, done.op_id)
@@ -446,8 +447,8 @@ def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | No
 
 
 def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
-    """Return the changes that undo an operation on relations or names. Raises MnemonError(INVALID_PARAMS) if it cannot
-    be undone."""
+    """Return the changes that undo an operation on relations, names or core summaries. Raises
+    MnemonError(INVALID_PARAMS) if it cannot be undone."""
     by = relations.undone_by(connection, op_id)
     if by is not None:
         raise MnemonError(
@@ -502,12 +503,13 @@ def _roots(parents: Mapping[str, relations.Join]) -> Roots:
 
 
 def decide_undo(connection: Connection, op_id: str, identity: WriteContext) -> ChangeSet:
-    """Return the change set that undoes an operation on relations or names."""
+    """Return the change set that undoes an operation on relations, names or core summaries."""
     found = check_undo(connection, op_id)
     done = relations.operation(connection, op_id)
     outcome = UndoResult(
         status="undone", undone=op_id, method=None if done is None else done.method, memories=[], edges_restored=0,
-        edges_removed=0, edges_missing=0, embed_error=None, relations=len(found.changes), op_id=identity.op_id,
+        edges_removed=0, edges_missing=0, embed_error=None,
+        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in found.changes), op_id=identity.op_id,
         replayed=False,
     )  # fmt: skip
     change_set = identity.change_set("undo", (), outcome, detail=f"undone={op_id}", undoes=op_id)

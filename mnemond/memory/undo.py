@@ -324,7 +324,8 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 
 def _of_knowledge(connection: Connection, named: str | None) -> str | None:
-    """Return the op_id meant if that is an operation on relations or names, which change no memory; None otherwise."""
+    """Return the op_id meant if that is an operation on relations, names or core summaries, which change no memory;
+    None otherwise."""
     if named is not None:
         return _knowledge_named(connection, named)
     newest = relations.newest_undoable(connection)

@@ -363,6 +363,21 @@ class RelationResult(WriteResult, frozen=True):
     relations: list[RelationshipView] = []
 
 
+class CoreResult(WriteResult, frozen=True):
+    """A version of a core summary. `status`: it was `made` of memories, or `set` to a text; `unchanged`: nothing was
+    written, as the current version says the same. `user`: "default" without a user id. `memories`: how many it rests
+    on. `generator`: "rules", "user" or the model's name; `reason`: why the rules made it although a model is
+    configured."""
+
+    status: Literal["made", "set", "unchanged"]
+    user: str
+    version: int
+    words: int
+    memories: int
+    generator: str
+    reason: str = ""
+
+
 class EntityResult(WriteResult, frozen=True):
     """A decision about the names of things. `status`: what was decided; `unchanged` if it was so already; `proposed`: a
     merge that waits as the review `review`, null if it is new, so that nothing changed yet. `entity` is the name that
@@ -597,6 +612,7 @@ Outcome = (
     | RuleResult
     | RelationResult
     | EntityResult
+    | CoreResult
     | UpdateResult
     | SupersedeResult
     | MergeResult

@@ -13,6 +13,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from mnemond.model.core import ExpireCore, PutCore
+
 PointKind = Literal["start", "seen", "until", "end"]
 Granularity = Literal["exact", "day", "week", "month", "quarter", "year", "seen"]
 """How exactly a time is known. `seen`: a statement of that time is the first to say so, it may have been so before."""
@@ -358,7 +360,9 @@ class KnownSince(msgspec.Struct, frozen=True, tag=True):
     at: str
 
 
-KnowledgeChange = KnownSince | AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | RefreshAll
+KnowledgeChange = (
+    KnownSince | AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | RefreshAll | PutCore | ExpireCore
+)
 
 
 class Link(msgspec.Struct, frozen=True):

@@ -9,11 +9,11 @@ are refused, recall goes on from memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, cosines_of_all, own_vector
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
+from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import (
     EmbedRunResult,
     MergeResult,
@@ -32,7 +33,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import held_texts, operations, purge, reviews
+from mnemond.store import core_summaries, held_texts, operations, purge, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -62,6 +63,15 @@ OnDefect = Callable[[str, BaseException], None]
 """Called with the place where an unexpected exception escaped, and the exception; must not raise."""
 
 
+class Touched(NamedTuple):
+    """What a batch changed beside memories: bytes that have to be wiped, reviews to be counted, core summaries to be
+    read again, by the rows of their users."""
+
+    purged: bool
+    reviews: bool
+    cores: frozenset[str]
+
+
 class Engine:
     """One open store. `reopen` returns a fresh Opened after a storage failure; `ballast` is released when the disk is
     full; `path` of the database, next to which its high-water mark and known faults are kept."""
@@ -86,7 +96,8 @@ class Engine:
         self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
         self.pending_reviews = self.held_texts = 0
-        self._count_reviews(opened.connection)
+        self.core_summaries: Mapping[str, CoreSummary] = {}
+        self._read_derived(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
 
@@ -106,23 +117,26 @@ class Engine:
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
-            results, purged, reviewed = self._write(connection, batch)
+            results, touched = self._write(connection, batch)
         except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
         if (failure := self._end_transaction(connection)) is not None:
             return [failure] * len(batch)
         if self.index.begun:
             self.index.publish()
-        if reviewed:
-            self._count_reviews(connection)
-        if purged:
+        if touched.purged:
+            self._read_derived(connection)
             self._wipe_purged(connection)
+        else:
+            if touched.reviews:
+                self._count_reviews(connection)
+            if touched.cores:
+                self._read_cores(connection, touched.cores)
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
-    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool, bool]:
-        """Everything between BEGIN and COMMIT: the result of each write, and whether bytes have to be wiped and reviews
-        to be counted."""
+    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], Touched]:
+        """Everything between BEGIN and COMMIT: the result of each write, and what has to be read again."""
         try:
             return self._write_once(connection, batch, always=False)
         except NoSavepointError:
@@ -133,7 +147,7 @@ class Engine:
 
     def _write_once(
         self, connection: Connection, batch: Sequence[Write], *, always: bool
-    ) -> tuple[list[Result], bool, bool]:
+    ) -> tuple[list[Result], Touched]:
         several = len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
         with connection.inserts_batched(enabled=several and not always):
@@ -143,9 +157,10 @@ class Engine:
 
     def _run_all(
         self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool
-    ) -> tuple[list[Result], bool, bool]:
+    ) -> tuple[list[Result], Touched]:
         results: list[Result] = []
         purged = reviewed = False
+        cores = frozenset[str]()
         cosines = BatchCosines(self.index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
             write = with_fitting_vectors(given, self.embedder)
@@ -166,7 +181,8 @@ class Engine:
             results.append(written.outcome)
             purged |= written.purged
             reviewed |= written.reviews
-        return results, purged, reviewed
+            cores |= written.cores
+        return results, Touched(purged, reviewed, cores)
 
     def _end_transaction(self, connection: Connection) -> MnemonError | None:
         """COMMIT and advance the high-water mark; the error if that fails, after which the outcome is unknown."""
@@ -297,7 +313,7 @@ class Engine:
         except (SqliteError, MnemonError) as error:
             self._resync(f"the store cannot be read again: {reason(error)}")
         else:
-            self._count_reviews(connection)
+            self._read_derived(connection)
         self.checkpoint_if_due()
         if (lost := self._lost_files("unknown")) is not None:
             raise lost
@@ -352,7 +368,7 @@ class Engine:
             self._files = opened.files
             self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
             self._compare(opened.connection)
-            self._count_reviews(opened.connection)
+            self._read_derived(opened.connection)
         return self._connection
 
     def _resync(self, why: str) -> None:
@@ -386,6 +402,21 @@ class Engine:
         else:
             if noted is not None and found < noted:
                 self.health.note_loss(found, noted)
+
+    def _read_derived(self, connection: Connection) -> None:
+        """Read what readers need that must not wait for the writer."""
+        self._count_reviews(connection)
+        self._read_cores(connection)
+
+    def _read_cores(self, connection: Connection, entity_ids: Collection[str] | None = None) -> None:
+        """Read the current core summaries, or those of these users."""
+        try:
+            found = core_summaries.current(connection, entity_ids)
+        except SqliteError as error:
+            self.health.note_failure(error)
+        else:
+            kept = {} if entity_ids is None else {k: v for k, v in self.core_summaries.items() if k not in entity_ids}
+            self.core_summaries = kept | found
 
     def _count_reviews(self, connection: Connection) -> None:
         """Count the reviews that wait, for readers that must not wait for the writer."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from mnemond.model.memory import Edge
 from mnemond.store import (
     conversations,
+    core_summaries,
     edges,
     exchanges,
     held_texts,
@@ -55,17 +56,16 @@ def remove(connection: Connection, insight_id: str) -> list[Edge]:
     """Delete a row, in any state, and all that derives from its text; return its edges. `remove_traces` must follow."""
     links = edges.touching(connection, insight_id)
     edges.remove_strays(connection, insight_id)
+    contents = history.contents_of(connection, insight_id)
     connection.run(
-        "UPDATE entities SET core_summary = NULL, core_summary_updated = NULL"
-        " WHERE id IN (SELECT entity_id FROM core_summaries WHERE instr(node_ids, ?))",
-        (insight_id,),
+        "UPDATE entities SET core_summary = NULL, core_summary_updated = NULL WHERE core_summary IS NOT NULL"
     )
-    connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
+    core_summaries.purge(connection, insight_id, contents)
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     held_texts.purge(connection)
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
     relations.purge(connection, insight_id)
-    exchanges.purge(connection, history.contents_of(connection, insight_id))
+    exchanges.purge(connection, contents)
     conversations.purge(connection)
     insights.purge(connection, insight_id)
     return links

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, assert_never
 import msgspec
 
 from mnemond.model.changes import ChangeSet
+from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Scope
 from mnemond.model.relations import (
     AddEntity,
@@ -36,6 +37,7 @@ from mnemond.model.relations import (
     shown_type,
     status_of,
 )
+from mnemond.store import core_summaries
 from mnemond.store.connection import Connection, Value
 
 _EVIDENCE: Final = (
@@ -55,7 +57,7 @@ MAX_VARIABLES: Final = 500
 
 
 class KnowledgeOperation(NamedTuple):
-    """One operation on relations or names. `behind`: the last row of the history of memories at that time."""
+    """One operation on relations, names or core summaries. `behind`: the last row of the history of memories then."""
 
     op_id: str
     method: str
@@ -460,7 +462,8 @@ def undoing(connection: Connection, op_id: str) -> Undoing:
     changes += [ExpireLink(row[0]) for row in rows]
     rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
     changes += [AddLink(row[1], row[2], row[3], row[4]) for row in rows]
-    return Undoing(tuple(changes), since)
+    of_core, replaced = core_summaries.undoing(connection, op_id)
+    return Undoing((*changes, *of_core), since + replaced)
 
 
 # Writing.
@@ -516,6 +519,8 @@ class _Knowledge:
                     self._link(change)
                 case ExpireLink():
                     self._unlink(change)
+                case PutCore() | ExpireCore():
+                    core_summaries.apply(self._connection, change, self._op_id, self._now)
                 case RefreshAll():
                     rows = self._connection.column(
                         "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"

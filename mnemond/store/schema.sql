@@ -290,9 +290,10 @@ CREATE TABLE core_summaries(
   node_ids TEXT NOT NULL DEFAULT '[]',
   scores TEXT,
   generator TEXT NOT NULL,
-  created_at TEXT NOT NULL,
+  created_at TEXT NOT NULL, lines TEXT NOT NULL DEFAULT '[]', reason TEXT NOT NULL DEFAULT '', upto INTEGER NOT NULL DEFAULT 0, op_id TEXT NOT NULL DEFAULT '', expired_op TEXT, expired_at TEXT,
   UNIQUE(entity_id, version)
 ) STRICT;
+CREATE INDEX core_summaries_by_op ON core_summaries(op_id);
 
 CREATE TABLE node_metrics(
   insight_id TEXT PRIMARY KEY NOT NULL REFERENCES insights(id),

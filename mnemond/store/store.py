@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -21,6 +21,7 @@ from mnemond.clock import monotonic_s
 from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
 from mnemond.store.checksums import is_damage, reason
@@ -275,6 +276,11 @@ class Store:
     def held_texts(self) -> int:
         """The number of texts that are no memory and wait for a person, as of the last write."""
         return self._engine.held_texts
+
+    @property
+    def core_summaries(self) -> Mapping[str, CoreSummary]:
+        """The current core summaries by the ids of the users' rows, as of the last write."""
+        return self._engine.core_summaries
 
     @property
     def embedder(self) -> EmbedderRecord | None:

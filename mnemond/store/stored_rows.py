@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import Insight
-from mnemond.store import history, insights, meta, operations, reviews
+from mnemond.store import core_summaries, history, insights, meta, operations, reviews
 from mnemond.store.connection import Connection, Value
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.insights import optional, read_time
@@ -68,7 +68,10 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "knowledge_operations": {"created_at": read_time},
     "messages": {"created_at": read_time},
     "rolling_summaries": {"updated_at": read_time},
-    "core_summaries": {"node_ids": _list.decode, "created_at": read_time},
+    "core_summaries": {
+        "node_ids": _list.decode, "lines": core_summaries.read_lines, "scores": optional(core_summaries.read_scores),
+        "created_at": read_time, "expired_at": optional(read_time),
+    },
     "pending_reviews": {
         "payload": reviews.read_payload, "resolution": optional(reviews.read_settled), "created_at": read_time,
         "resolved_at": optional(read_time),

@@ -27,6 +27,7 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
+from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import (
     DAY_US,
     DEGREE_CAP,
@@ -123,11 +124,13 @@ class Savepoint:
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Result of one write. `purged`: bytes have to be wiped. `reviews`: other reviews may wait than before."""
+    """Result of one write. `purged`: bytes have to be wiped. `reviews`: other reviews may wait than before. `cores`:
+    rows of the users whose core summary may be another."""
 
     outcome: Outcome
     purged: bool = False
     reviews: bool = False
+    cores: frozenset[str] = frozenset()
 
 
 def run(
@@ -153,7 +156,9 @@ def run(
     weights = _set_importances(connection, index, change_set, degrees)
     outcome = _completed(connection, change_set.outcome, applied, weights)
     by_daemon = change_set.triggered_by.startswith("system:")
-    if change_set.operation != "" and (applied.changes or not by_daemon):  # a job that changed nothing leaves no line
+    cores = frozenset(each.entity_id for each in change_set.knowledge if isinstance(each, PutCore | ExpireCore))
+    changed = applied.changes or cores or not by_daemon  # a job that changed nothing leaves no line
+    if change_set.operation != "" and changed:
         subject = change_set.subject or applied.subject
         _log_others(connection, change_set, subject)
         operation = change_set.operation or change_set.method
@@ -172,7 +177,7 @@ def run(
         meta.note(connection, change_set.facts)
     asked = bool(change_set.reviews) or change_set.undoes is not None
     reviewed = asked or not _LEAVING.isdisjoint(map(type, change_set.changes))
-    return Written(outcome, purged=applied.purged, reviews=reviewed)
+    return Written(outcome, purged=applied.purged, reviews=reviewed, cores=cores)
 
 
 def _log_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:

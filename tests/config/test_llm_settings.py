@@ -32,7 +32,8 @@ PUBLISHED = (
     "pruning.enabled", "pruning.threshold", "core_summary.enabled", "core_summary.update_frequency",
     "core_summary.max_subset_nodes", "core_summary.clustering_k", "core_summary.extra_nodes",
     "core_summary.theta_connectivity", "core_summary.theta_boost", "core_summary.theta_recency",
-    "core_summary.theta_entropy", "core_summary.recency_half_life_days", "llm.provider", "llm.endpoint",
+    "core_summary.theta_entropy", "core_summary.recency_half_life_days", "core_summary.entropy_mode",
+    "core_summary.max_words", "core_summary.seed", "llm.provider", "llm.endpoint",
     "llm.model", "llm.timeout_s", "llm.max_retries", "scopes.user_id", "scopes.session_id", "scopes.agent_id",
 )  # fmt: skip
 
@@ -78,7 +79,12 @@ def test_ollama_has_an_address_and_a_model_by_default() -> None:
         ('[llm]\nprovider = "openai"\nendpoint = "https://h"\n', 'llm.provider = "openai" needs llm.model'),
         ('[extraction]\nengine = "llm"\n', '2: extraction.engine = "llm" needs a model: set llm.provider'),
         ('[extraction]\nllm_model = "m"\n', '2: unknown key "extraction.llm_model": set llm.model;'),
-        ("[core_summary]\nclustering_k = 5\n", '1: unknown key "core_summary": this version makes no core'),
+        ("[core_summary]\nclustering_k = 0\n", "2: core_summary.clustering_k"),
+        ('[core_summary]\nengine = "llm"\n', '2: core_summary.engine = "llm" needs a model: set llm.provider'),
+        (
+            "[core_summary]\ntheta_connectivity = 0\ntheta_boost = 0\ntheta_recency = 0\ntheta_entropy = 0\n",
+            "one of the weights core_summary.theta_… must be above 0",
+        ),
         ("[lifecycle]\nhalf_life_days = 3\n", "set retrieval.temporal_decay.midpoint_days"),
         ('[llm]\nmodel_name = "m"\n', '2: unknown key "llm.model_name"; did you mean "llm.model"?'),
     ],
@@ -90,8 +96,8 @@ def test_what_does_not_fit_is_refused_with_where_it_is_set(tmp_path: Path, text:
 def test_a_variable_and_an_option_are_refused_with_the_same_hint(tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match=r"stands for no setting: set llm\.model"):
         loaded(Sources(tmp_path / "config.toml", {"MNEMON_EXTRACTION__LLM_MODEL": "m"}))
-    with pytest.raises(MnemonError, match="a setting that exists: this version makes no core summaries"):
-        loaded(Sources(tmp_path / "config.toml", arguments=("core_summary.max_words=3",)))
+    with pytest.raises(MnemonError, match=r"a setting that exists: set embedding\.batch_size"):
+        loaded(Sources(tmp_path / "config.toml", arguments=("extraction.batch_size=3",)))
 
 
 @pytest.mark.parametrize("path", PUBLISHED)
@@ -101,6 +107,12 @@ def test_every_published_key_works_or_is_refused_with_its_place(tmp_path: Path, 
     table, _, key = path.rpartition(".")
     message = message_of(tmp_path, f"[{table}]\n{key} = 1\n")
     assert f"{REFUSED.get(path) or REFUSED[path.partition('.')[0]]}" in message
+
+
+def test_weights_of_the_core_summary_are_scaled_to_one(tmp_path: Path) -> None:
+    assert Config().core_summary.weights() == (0.3, 0.3, 0.2, 0.2)
+    given = "[core_summary]\ntheta_connectivity = 0.6\ntheta_boost = 0.6\ntheta_recency = 0.4\ntheta_entropy = 0.4\n"
+    assert config_of(tmp_path, given).core_summary.weights() == pytest.approx((0.3, 0.3, 0.2, 0.2))
 
 
 def test_a_setting_is_not_refused() -> None:

@@ -1,0 +1,188 @@
+"""The table `core_summaries`: versions of what is known of each user. Versions are added and taken back, each with the
+operation that did it, so the table is its own audit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from mnemond.model.core import BY_HAND, RULES, CoreLine, CoreScore, CoreSummary, ExpireCore, PutCore, ids_of, joined
+from mnemond.store.connection import Connection
+from mnemond.text.similarity import normalised, overlap, token_set
+
+MAX_VERSIONS: Final = 100
+"""Versions kept of one user, the newest: with every ten memories those of the last thousand."""
+
+MAX_USERS: Final = 1_000
+"""Users of a store that have a core summary, each some 10 KB of memory: the current ones are kept there."""
+
+SAME: Final = 0.6
+"""Share of the words of the shorter of two texts that are in the other, from which a line goes with a purged memory."""
+
+_COLUMNS: Final = "id, entity_id, version, text, lines, scores, generator, reason, op_id, upto, created_at, expired_at"
+_json: Final = msgspec.json.Encoder()
+_lines: Final = msgspec.json.Decoder(tuple[CoreLine, ...])
+_scores: Final = msgspec.json.Decoder(tuple[CoreScore, ...])
+
+read_lines = _lines.decode
+read_scores = _scores.decode
+"""Decode stored lines and scores. Raise msgspec.MsgspecError."""
+
+
+# Reading.
+
+
+def current(connection: Connection, entity_ids: Collection[str] | None = None) -> dict[str, CoreSummary]:
+    """Return the version that counts of each user, or of these, by the id of the user's row."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM core_summaries AS c WHERE expired_at IS NULL AND version ="  # noqa: S608 - constants
+        " (SELECT max(version) FROM core_summaries WHERE entity_id = c.entity_id AND expired_at IS NULL)"
+    )
+    if entity_ids is None:
+        rows = connection.rows(f"{sql} ORDER BY id DESC LIMIT ?", (MAX_USERS,))
+    else:
+        rows = [row for each in entity_ids for row in connection.rows(f"{sql} AND entity_id = ?", (each,))]
+    return {it.entity_id: it for row in rows if (it := _readable(row)) is not None}
+
+
+def versions(connection: Connection, entity_id: str, limit: int) -> list[CoreSummary]:
+    """Return the versions of a user, the newest first, also those that were taken back."""
+    rows = connection.rows(
+        f"SELECT {_COLUMNS} FROM core_summaries WHERE entity_id = ? ORDER BY version DESC LIMIT ?",  # noqa: S608
+        (entity_id, limit),
+    )
+    return [it for row in rows if (it := _readable(row)) is not None]
+
+
+def version(connection: Connection, entity_id: str, number: int) -> CoreSummary | None:
+    """Return a version of a user, also one that was taken back."""
+    row = connection.row(
+        f"SELECT {_COLUMNS} FROM core_summaries WHERE entity_id = ? AND version = ?",  # noqa: S608 - constants
+        (entity_id, number),
+    )
+    return None if row is None else _readable(row)
+
+
+def _readable(row: Sequence[Any]) -> CoreSummary | None:
+    """Return a version; None for one that cannot be read, which verification finds. One that another program wrote has
+    no lines: its text stands in their place."""
+    try:
+        lines, scores = read_lines(row[4]), read_scores(row[5] or "[]")
+    except msgspec.MsgspecError:
+        return None
+    return CoreSummary(
+        id=row[0], entity_id=row[1], version=row[2], text=row[3], lines=lines, scores=scores, generator=row[6],
+        reason=row[7], op_id=row[8], upto=row[9], created_at=row[10], expired_at=row[11],
+    )  # fmt: skip
+
+
+def last_number(connection: Connection) -> int:
+    """Return the number of the last memory of a store, 0 without any."""
+    return connection.count("SELECT coalesce(max(number), 0) FROM insights")
+
+
+def count_new(connection: Connection, user: str | None, upto: int) -> int:
+    """Count the active memories behind the one with the number `upto` that a core summary of a user may rest on."""
+    return connection.count(
+        "SELECT count(*) FROM insights WHERE number > ? AND status = 'active' AND memory_type = 'memory'"
+        " AND quarantined = 0 AND session_id IS NULL AND agent_id IS NULL AND (user_id IS NULL OR user_id = ?)",
+        (upto, user),
+    )
+
+
+# Writing.
+
+
+def apply(connection: Connection, change: PutCore | ExpireCore, op_id: str, now: str) -> None:
+    """Add a version, and drop the oldest beyond MAX_VERSIONS; or take one back."""
+    if isinstance(change, ExpireCore):
+        connection.run(
+            "UPDATE core_summaries SET expired_op = ?, expired_at = ? WHERE id = ? AND expired_at IS NULL",
+            (op_id, now, change.id),
+        )
+        return
+    connection.run(
+        "INSERT INTO core_summaries(entity_id, version, text, node_ids, lines, scores, generator, reason, upto, op_id,"
+        " created_at) SELECT ?1, coalesce(max(version), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
+        " FROM core_summaries WHERE entity_id = ?1",
+        (change.entity_id, change.text, _encoded(ids_of(change.lines)), _encoded(change.lines),
+         _encoded(change.scores), change.generator, change.reason, change.upto, op_id, now),
+    )  # fmt: skip
+    connection.run(
+        "DELETE FROM core_summaries WHERE entity_id = ?1 AND version <="
+        " (SELECT max(version) FROM core_summaries WHERE entity_id = ?1) - ?2",
+        (change.entity_id, MAX_VERSIONS),
+    )
+
+
+def considered(connection: Connection, entity_id: str, upto: int) -> None:
+    """Note that the current version of a user holds for the memories up to a number as well."""
+    connection.run(
+        "UPDATE core_summaries SET upto = ?2 WHERE entity_id = ?1 AND expired_at IS NULL AND version ="
+        " (SELECT max(version) FROM core_summaries WHERE entity_id = ?1 AND expired_at IS NULL)",
+        (entity_id, upto),
+    )
+
+
+def undoing(connection: Connection, op_id: str) -> tuple[list[PutCore | ExpireCore], int]:
+    """Return the changes that take an operation back, and how many versions of it were taken back by another since."""
+    since = connection.count(
+        "SELECT count(*) FROM core_summaries WHERE op_id = ?1 AND expired_op IS NOT NULL AND expired_op <> ?1", (op_id,)
+    )
+    added = connection.rows("SELECT id, entity_id FROM core_summaries WHERE op_id = ? AND expired_at IS NULL", (op_id,))
+    gone = connection.rows(
+        f"SELECT {_COLUMNS} FROM core_summaries WHERE expired_op = ?1 AND op_id <> ?1 ORDER BY id",  # noqa: S608
+        (op_id,),
+    )
+    again = [it for row in gone if (it := _readable(row)) is not None]
+    back = [PutCore(it.entity_id, it.text, it.lines, it.scores, it.generator, it.reason, it.upto) for it in again]
+    return [*(ExpireCore(*row) for row in added), *back], since
+
+
+def _encoded(value: object) -> str:
+    return _json.encode(value).decode()
+
+
+# Purging.
+
+
+def purge(connection: Connection, insight_id: str, contents: Sequence[str]) -> None:
+    """Remove a memory from every version: the lines that rest on it, that share their words with one of its texts, and
+    those without a source, which may have its words in any form. Where a model wrote, the lines that are left take the
+    place of its text."""
+    texts = [(normalised(each), token_set(each)) for each in contents]
+    for row in connection.rows(f"SELECT {_COLUMNS} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
+        it = _readable(row)
+        if it is None:
+            connection.run("DELETE FROM core_summaries WHERE id = ?", (row[0],))
+            continue
+        kept = tuple(line for line in it.lines if not _is_of(line, insight_id, texts))
+        scores = tuple(score for score in it.scores if score.id != insight_id)
+        untouched = (len(kept), len(scores)) == (len(it.lines), len(it.scores)) and bool(it.lines)
+        if untouched and not any(_says(each, texts) for each in it.text.split("\n")):
+            continue
+        connection.run(
+            "UPDATE core_summaries SET text = ?, node_ids = ?, lines = ?, scores = ?, generator = ? WHERE id = ?",
+            (joined(kept), _encoded(ids_of(kept)), _encoded(kept), _encoded(scores),
+             BY_HAND if it.generator == BY_HAND else RULES, it.id),
+        )  # fmt: skip
+    connection.run(
+        "DELETE FROM core_summaries WHERE lines = '[]'"
+        " AND entity_id IN (SELECT id FROM entities WHERE entity_type <> 'user')"
+    )  # of another program, about a thing that no memory may name any more
+
+
+def _is_of(line: CoreLine, insight_id: str, texts: Sequence[tuple[str, frozenset[str]]]) -> bool:
+    return not line.sources or any(source.id == insight_id for source in line.sources) or _says(line.text, texts)
+
+
+def _says(said: str, texts: Sequence[tuple[str, frozenset[str]]]) -> bool:
+    """Return True if a line says what one of these texts (normalised, and its words) says, as far as words show it."""
+    plain, words = normalised(said), token_set(said)
+    for text, others in texts:
+        shared = overlap(words, others)
+        if (text and text in plain) or (shared.shared > 1 and max(shared.of_old, shared.of_new) >= SAME):
+            return True
+    return False
