@@ -31,6 +31,7 @@ ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "generate_cues": ("text", "most"),
     "extract_relations": ("text", "types"),
     "generate_core_summary": ("memories", "words"),
+    "update_core_summary": ("summary", "memories", "words"),
     "naturalize_time_delta": ("days", "language"),
     "extract_facts": ("summary", "earlier", "existing", "date", "messages", "most"),
     "extract_facts_simple": ("date", "messages"),

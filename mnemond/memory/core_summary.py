@@ -22,12 +22,12 @@ from mnemond.model.core import (
     digest,
     ids_of,
     joined,
-    word_count,
 )
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import CoreResult
 from mnemond.store import core_summaries, relations
 from mnemond.store.operations import Proposal, View
+from mnemond.text.tokens import word_count
 
 OPERATION: Final = "core"
 """Operation of the lines in the log."""

@@ -8,7 +8,7 @@ thread: 400 sentences take some 20 ms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -138,21 +138,27 @@ def asked(before: str, messages: Sequence[Spoken]) -> tuple[str, str, str]:
 
 def accepted(value: Any, before: str, messages: Sequence[Spoken]) -> tuple[str, str]:  # noqa: ANN401 - JSON
     """Return a model's summary, one sentence a line, and ""; or "" and why it is not taken."""
+    said = " ".join((before, *(each.content for each in messages)))
+    return checked(value, said, MAX_LENGTH + 1, lambda line: len(line) + 1)
+
+
+def checked(value: Any, said: str, room: int, size: Callable[[str], int]) -> tuple[str, str]:  # noqa: ANN401 - JSON
+    """Return the first sentences of a model's summary whose sizes have room, one a line, and ""; or "" and why it is
+    not taken: it is no text, gives orders to its reader, or has numbers that are not in what was `said`."""
     text = value.get("summary") if isinstance(value, dict) else value
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         return "", "the model's answer has no summary"
     if is_order(text) or is_attack(text):
         return "", "the model's summary gives orders to its reader"
     lines = [inert(each) for line in redact(text).text.splitlines() for each in split(line.strip())]
-    kept, room = [], MAX_LENGTH + 1
+    kept = []
     for line in filter(None, lines):
-        if len(line) + 1 > room:
+        if size(line) > room:
             break
         kept.append(line)
-        room -= len(line) + 1
-    said = " ".join((before, *(each.content for each in messages)))
+        room -= size(line)
     if not kept:
-        return "", "the model's summary is one sentence of more than 1,200 characters"
+        return "", "the first sentence of the model's summary is too long"
     if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(said)):
-        return "", f"the model's summary has numbers that are not in the conversation: {len(made_up)}"
+        return "", f"the model's summary has numbers that are in nothing it was given: {len(made_up)}"
     return "\n".join(kept), ""

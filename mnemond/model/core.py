@@ -7,7 +7,6 @@ active with the text that they had (docs/decisions/0053).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -113,17 +112,6 @@ def joined(lines: Sequence[CoreLine]) -> str:
             text.append(f"{section}:" if section else "")
         text.append(f"- {line.text}" if section else line.text)
     return "\n".join(text).strip("\n") or NOTHING_KNOWN
-
-
-def word_count(text: str) -> int:
-    """Return the words of a text: what spaces separate and has a letter or a digit; of scripts without spaces two
-    characters are a word."""
-    spaced, dense = _DENSE.subn(" ", text)
-    return sum(any(map(str.isalnum, each)) for each in spaced.split()) + (dense + 1) // 2
-
-
-_DENSE: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
-"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese."""
 
 
 # Changes: parts of a ChangeSet.

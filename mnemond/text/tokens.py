@@ -12,7 +12,7 @@ import threading
 import unicodedata
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import Stemmer
 
@@ -237,3 +237,18 @@ def _is_pair(token: str) -> bool:
 
 def _pairs(run: str) -> list[str]:
     return [first + second for first, second in pairwise(run)] or [run]
+
+
+# Words, for the length of a text.
+
+
+_DENSE: Final = regex("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese."""
+
+
+def word_count(text: str) -> int:
+    """Return the words of a text: what spaces separate and has a letter or a digit; of scripts without spaces two
+    characters are a word."""
+    dense = len(_DENSE.findall(text))
+    spaced = _DENSE.sub(" ", text) if dense else text
+    return sum(any(map(str.isalnum, each)) for each in spaced.split()) + (dense + 1) // 2

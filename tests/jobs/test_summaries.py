@@ -122,7 +122,7 @@ async def test_the_model_makes_it_where_it_is_named(tmp_path: Path, mock_clock: 
 async def test_without_a_usable_answer_the_rules_make_it_and_say_why(tmp_path: Path, mock_clock: MockClock) -> None:
     silent = MnemonError(UNAVAILABLE, "no answer within 60 s")
     async with world(tmp_path, mock_clock, Model(silent, {"summary": "Port 99."}), engine="auto") as at:
-        for why in ("no answer within 60 s", "the model's summary has numbers that are not in the conversation: 1"):
+        for why in ("no answer within 60 s", "the model's summary has numbers that are in nothing it was given: 1"):
             await at.says("one", EVERY)
             assert (await at.run()).detail == f"by the rules: {why}"
             found = await at.summary("one")

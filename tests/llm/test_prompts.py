@@ -14,8 +14,8 @@ from mnemond.llm.prompts import ARGUMENTS, PROFILES, Profile, Prompt, numbers_in
 KEYS = (
     "substance_filter", "extract_entities", "generate_trigger", "generate_hypothetical_query", "generate_cues",
     "extract_relations",
-    "generate_core_summary", "naturalize_time_delta", "extract_facts", "extract_facts_simple", "classify_conflict",
-    "merge_facts", "find_links", "rolling_summary",
+    "generate_core_summary", "update_core_summary", "naturalize_time_delta", "extract_facts", "extract_facts_simple",
+    "classify_conflict", "merge_facts", "find_links", "rolling_summary",
 )  # fmt: skip
 
 

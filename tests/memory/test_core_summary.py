@@ -10,9 +10,10 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.memory.core_summary import Draft, entity_of, holds, is_due, propose, source_of
-from mnemond.model.core import BY_HAND, NOTHING_KNOWN, CoreLine, CoreScore, CoreSummary, joined, word_count
+from mnemond.model.core import BY_HAND, NOTHING_KNOWN, CoreLine, CoreScore, CoreSummary, joined
 from mnemond.model.outcomes import CoreResult, Outcome, UndoResult
 from mnemond.store import core_summaries, operations, relations
+from mnemond.text.tokens import word_count
 from tests.memory.audit_world import assert_sound
 from tests.memory.revision_world import RevisionWorld
 from tests.store.test_purge import traces
