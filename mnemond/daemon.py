@@ -62,6 +62,7 @@ from mnemond.hooks.sessions import (
     read_sessions,
 )
 from mnemond.ids import RandomIds
+from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.gates import Asking, GateDeps
 from mnemond.jobs.resolve import ResolveDeps
@@ -134,6 +135,7 @@ class Daemon:
         self._rerankers = Rerankers(loaded.sources.environment, monotonic_s)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
+        self._core = self._build_core(identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
@@ -206,12 +208,18 @@ class Daemon:
             )
         enriching = GateDeps(contexts, identities.own, self._asking())
         jobs = jobs_of(
-            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up, enriching
-        )
+            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up, enriching,
+            self._core,
+        )  # fmt: skip
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
         )
+
+    def _build_core(self, identities: Identities) -> CoreDeps:
+        if self.reader is None or self._model is None:
+            return CoreDeps(self.settings.config, identities.own)
+        return CoreDeps(self.settings.config, identities.own, self.reader.ask, self._model.prompt)
 
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")

@@ -18,12 +18,13 @@ from mnemond.jobs.job import HOUR_S, Done, Work
 from mnemond.llm.prompts import Prompts
 from mnemond.llm.replies import UnreadableError
 from mnemond.memory import gates
+from mnemond.memory.core_summary import entity_of
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.gates import BY, Found
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
+from mnemond.recall.core_text import shown
 from mnemond.store import history
-from mnemond.store.summaries import baseline
 
 NAME: Final = "gates"
 
@@ -124,7 +125,8 @@ class ReadMemories:
     ) -> bool:
         """Ask about a memory and write what is accepted; return False if nothing is to be asked. Raises MnemonError."""
         config = desk.rules.config
-        known = await work.store.read(lambda connection: baseline(connection, it.scope.user_id))
+        core = work.store.core_summaries.get(entity_of(it.scope.user_id))
+        known = (await work.think(shown, core, work.store.snapshot, it.scope.project, it.id)).text
         prompts = await work.think(model.prompts)
         found = begun = gates.begun(it, config.commitment)
         while (question := gates.next_question(it, found, config, known)) is not None:

@@ -9,6 +9,7 @@ from typing import Final
 from mnemond.config.settings import Config, seconds
 from mnemond.index.communities import communities
 from mnemond.jobs.consolidate import Consolidate, EvolveKeywords
+from mnemond.jobs.core_summary import CoreDeps, CoreSummaries
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
@@ -257,10 +258,12 @@ def jobs_of(
     answering: ResolveDeps,
     summing_up: SummaryDeps,
     enriching: GateDeps,
+    of_users: CoreDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
     its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews and for what
-    memories have in common, `summing_up` for summaries of conversations, `enriching` for what a model adds."""
+    memories have in common, `summing_up` for summaries of conversations, `enriching` for what a model adds, `of_users`
+    for core summaries."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
@@ -275,6 +278,7 @@ def jobs_of(
         GraphMetrics(),
         Consolidate(_interval(config.consolidation.interval), answering),
         Summaries(answering),
+        CoreSummaries(of_users),
         EvolveKeywords(answering),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),

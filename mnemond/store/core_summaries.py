@@ -3,7 +3,7 @@ operation that did it, so the table is its own audit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -83,12 +83,27 @@ def last_number(connection: Connection) -> int:
     return connection.count("SELECT coalesce(max(number), 0) FROM insights")
 
 
-def count_new(connection: Connection, user: str | None, upto: int) -> int:
-    """Count the active memories behind the one with the number `upto` that a core summary of a user may rest on."""
-    return connection.count(
-        "SELECT count(*) FROM insights WHERE number > ? AND status = 'active' AND memory_type = 'memory'"
-        " AND quarantined = 0 AND session_id IS NULL AND agent_id IS NULL AND (user_id IS NULL OR user_id = ?)",
-        (upto, user),
+def count_new(connection: Connection, seen: Mapping[str | None, int]) -> dict[str | None, int]:
+    """Count the active memories of each user (None: without a user id) behind the one with the number that is given
+    for it, which a core summary may rest on. Reads the memories once: for a thread of the store."""
+    named = _encoded({user: upto for user, upto in seen.items() if user is not None})
+    rows = connection.rows(
+        "SELECT i.user_id, count(*) FROM insights AS i LEFT JOIN json_each(?1) AS seen ON seen.key = i.user_id"
+        " WHERE i.number > coalesce(seen.value, iif(i.user_id IS NULL, ?2, 0)) AND i.status = 'active'"
+        " AND i.memory_type = 'memory' AND i.quarantined = 0 AND i.session_id IS NULL AND i.agent_id IS NULL"
+        " GROUP BY i.user_id",
+        (named, seen.get(None, 0)),
+    )
+    return {user: count for user, count in rows if user in seen}
+
+
+def boosted(connection: Connection) -> dict[str, int]:
+    """Return how many links of each memory pairing boosted, for memories with any."""
+    return dict(
+        connection.rows(
+            "SELECT i.id, count(*) FROM insights AS i JOIN edge_rows AS e ON e.source = i.number"
+            " WHERE i.boost_days > 0 AND i.status = 'active' AND e.boost_days > 0 GROUP BY i.number"
+        )
     )
 
 

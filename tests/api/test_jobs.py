@@ -23,6 +23,7 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import extraction_contexts
+from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps as Reading
 from mnemond.jobs.gates import GateDeps
 from mnemond.jobs.job import Done
@@ -38,8 +39,8 @@ from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
     "extract", "rolling_summary", "resolve", "slow_path", "relations", "entity_backfill", "decay_refresh", "expire",
-    "prune", "graph_metrics", "consolidate", "summaries", "evolve_keywords", "oplog_trim", "operations_expiry",
-    "review_expiry", "gates", "checkpoint", "vacuum", "backup",
+    "prune", "graph_metrics", "consolidate", "summaries", "core_summary", "evolve_keywords", "oplog_trim",
+    "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 
@@ -62,6 +63,7 @@ class Office:
             answering,
             SummaryDeps(lambda _: self.config),
             GateDeps(reading.desk, reading.identity),
+            CoreDeps(lambda _: self.config, over.identities.own),
         )
         means = JobContext(
             over.clock, over.identities.own, over._guard, job_reporter(self.log, self.feed), one_thread()
@@ -218,6 +220,7 @@ def test_intervals_are_those_of_the_configuration() -> None:
                 ResolveDeps(unread, unread, unread),
                 unread,
                 GateDeps(unread, unread),
+                unread,
             ),
             *looks_of(config, Examiner()),
         )
