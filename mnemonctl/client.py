@@ -28,6 +28,7 @@ from mnemonctl.connection import KeptConnection, LiveEvents
 from mnemond.api import (
     types_admin,
     types_changes,
+    types_core,
     types_entities,
     types_extract,
     types_knowledge,
@@ -160,6 +161,16 @@ class RelationMethods(_Methods):
     close = remote(types_relations.RELATIONS_CLOSE)
 
 
+class CoreMethods(_Methods):
+    """`core.…`: what is known of the user in summary."""
+
+    show = remote(types_core.CORE_SHOW)
+    update = remote(types_core.CORE_UPDATE)
+    history = remote(types_core.CORE_HISTORY)
+    diff = remote(types_core.CORE_DIFF)
+    set = remote(types_core.CORE_SET)
+
+
 class EntityMethods(_Methods):
     """`entity.…`: people and things by their names."""
 
@@ -232,6 +243,7 @@ class Client:
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
         self.relations = RelationMethods(self)
+        self.core = CoreMethods(self)
         self.entity = EntityMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)

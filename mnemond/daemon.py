@@ -18,6 +18,7 @@ from structlog.typing import FilteringBoundLogger
 from mnemond import logs as logs_module
 from mnemond.api.admin import DaemonHandlers, ProcessState, StatsHandlers, TopHandlers, VerifyHandlers
 from mnemond.api.changes import ChangeHandlers
+from mnemond.api.core import CoreHandlers
 from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
@@ -243,6 +244,7 @@ class Daemon:
                 ChangeHandlers(self.open_stores, identities, clock),
                 CuesHandlers(self.open_stores, identities, clock),
                 ReviewHandlers(self.open_stores, identities),
+                CoreHandlers(self.open_stores, identities, self._core),
                 KnowledgeHandlers(self.open_stores, identities, self._measure),
                 ReadHandlers(
                     self.open_stores,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mnemond.api import (
     types_admin,
     types_changes,
+    types_core,
     types_entities,
     types_extract,
     types_knowledge,
@@ -22,6 +23,7 @@ METHODS: dict[str, Method] = {
         types_extract,
         types_changes,
         types_knowledge,
+        types_core,
         types_relations,
         types_entities,
         types_rules,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from mnemond.cli import (
     admin,
+    core,
     cues,
     embed,
     entities,
@@ -49,8 +50,8 @@ COMPLETION = Command(
 """All three are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, knowledge, rules, links, entities, relations, history, sessions, admin,
-    stores, embed, maintenance,
+    remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, history, sessions,
+    admin, stores, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

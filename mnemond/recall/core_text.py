@@ -15,7 +15,6 @@ import numpy as np
 
 from mnemond.config.settings import CoreSummarySettings
 from mnemond.extract.orders import is_attack
-from mnemond.extract.prose import sentences
 from mnemond.index.arrays import Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema
@@ -24,7 +23,6 @@ from mnemond.memory.core_summary import Draft, holds, source_of
 from mnemond.memory.rolling_summary import checked
 from mnemond.model.contradictions import among
 from mnemond.model.core import (
-    BY_HAND,
     SECTIONS,
     CoreLine,
     CoreScore,
@@ -362,13 +360,3 @@ def _admits(line: CoreLine, snapshot: Snapshot, project: str | None, without: st
     return without not in ids and all(
         each is None or project is None or (project != "" and is_same_project(each, project)) for each in own
     )
-
-
-def by_hand(user: str | None, lines: tuple[CoreLine, ...], upto: int) -> Draft:
-    """Return a version that a person gave."""
-    return Draft(user=user, lines=lines, generator=BY_HAND, upto=upto)
-
-
-def sentences_of(found: Shown) -> list[str]:
-    """Return what is shown in lines: those of a model's text, or one for each memory."""
-    return [each for line in found.text.splitlines() for each in (sentences(line) or [line])]

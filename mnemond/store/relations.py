@@ -685,6 +685,8 @@ def _begins_alike(row: Relationship, it: Interval) -> bool:
 
 def _ends_alike(row: Relationship, it: Interval) -> bool:
     return row.invalid_at == it.invalid_at and _cross(row, it)
+
+
 def stated_of(
     connection: Connection, source: str, found: Roots, kind: str | None = None, slot: str | None = None
 ) -> list[Evidence]:

@@ -134,6 +134,8 @@ DIGESTS: list[tuple[str, dict[str, object], str]] = [
     ("merge", {"id": "abcdef", "other_id": "bcdefg", "content": "tea"}, "543126930d5762744d19b54715f39bf2"),
     ("summarize", {"ids": ["abcdef", "bcdefg"]}, "ca69433bbd2d4c1e2cf2667f5a965e37"),
     ("cues.apply", {"memories": [{"id": "abcdef", "cues": ["tea"]}]}, "b38abd353e088e3c92a8da99c828c4ee"),
+    ("core.update", {"user_id": "u"}, "83f477e28aa62199159d59d5e9fa0bbc"),
+    ("core.set", {"text": "I like tea", "user_id": "u"}, "0a5220f21d154135bb049dc20a81d07f"),
     (
         "relations.add",
         {"source": "Ana", "type": "works_at", "target": "Acme", "since": "2024"},

@@ -38,6 +38,7 @@ from mnemond.model.outcomes import (
     UnlinkResult,
 )
 from tests.cli.audit_results import AUDIT_RESULTS
+from tests.cli.core_results import CORE_RESULTS
 from tests.cli.cues_results import MISSING
 from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.entity_results import ENTITY_RESULTS
@@ -275,6 +276,7 @@ BY_METHOD: dict[str, object] = {
     **STORE_RESULTS,
     **JOB_RESULTS,
     **KNOWLEDGE_RESULTS,
+    **CORE_RESULTS,
     **RELATION_RESULTS,
     **ENTITY_RESULTS,
     "stats": STATS,

@@ -12,6 +12,7 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
+from tests.cli.core_results import CORE_TRANSCRIPTS
 from tests.cli.cues_results import CUES_TRANSCRIPT
 from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.entity_results import ENTITY_TRANSCRIPTS
@@ -37,6 +38,7 @@ TRANSCRIPTS = {
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
     **KNOWLEDGE_TRANSCRIPTS,
+    **CORE_TRANSCRIPTS,
     **RELATION_TRANSCRIPTS,
     **ENTITY_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
