@@ -11,20 +11,26 @@ pairs of tests/memory/correction_pairs.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from mnemond.index.arrays import Floats, Rows
+from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.diff_frames import ClausePair, former_terms, judged
+from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Category, Insight
 from mnemond.recall.ranking import Updating
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
+from mnemond.text.date_rules import MONTH
 from mnemond.text.entity_shapes import kind_of
+from mnemond.text.question_time import MAX_CUE_TEXT, Former
 from mnemond.text.resources import regex
 from mnemond.text.statements import (
     BE,
@@ -46,7 +52,7 @@ from mnemond.text.statements import (
     sentences,
     statement,
 )
-from mnemond.text.tokens import fold
+from mnemond.text.tokens import fold, index_term, index_terms
 
 MAX_VALUE: Final = 4
 """Words of a value, or twice as many characters of Chinese."""
@@ -404,48 +410,19 @@ class _Words(dict[str, frozenset[str]]):
         return found
 
 
-# Questions about the present or the past
-
-
-MAX_CUE_TEXT: Final = 600
-"""Characters of a question or a memory that are searched for words of time and change."""
-
-_PAST: Final = regex(
-    r"\b(?:original(?:ly)?|initially|at first|previous(?:ly)?|used to|before|history|order|earlier|first|did|was|were"
-    r"|had)\b"
-    r"|最初|原[来來]|之前|以前|曾[经經]|[当當][时時]"
-)
-_PRESENT: Final = regex(
-    r"\b(?:what(?:'s| is| are)|how (?:many|much|often|long|old)|when (?:is|are|do|does|will|am)"
-    r"|where (?:is|are|do|does|am)|which|by what|what (?:\w{1,30} ){1,4}(?:is|are|have|has|am|do|does))\b"
-    r"|[现現]在|目前|如今"
-)
-_DECIDED: Final = regex(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|choose|pick|end up)\b")
-"""A decision holds until the next one, so a question for it is about the present."""
-
-
-def asks_state(question: str) -> bool:
-    """Return True if a question is about the present state, not about the past."""
-    plain = fold(question[:MAX_CUE_TEXT])
-    return _PRESENT.search(plain) is not None and _PAST.search(plain) is None
-
-
-def asks_past(question: str) -> bool:
-    """Return True if a question is about the past."""
-    return _PAST.search(_DECIDED.sub(" ", fold(question[:MAX_CUE_TEXT]))) is not None
-
-
-# Ranking a correction above what it corrects, unless a question is about the past
+# Ranking a correction above what it corrects, or below it if a question asks for a former state
 #
 # By statements: a sentence of the older memory is relevant to the question, and one of the newer corrects it. By
-# numbers, for a question about the present state: both memories are about one thing by their vectors and by the words
+# frames: `remember` would take the newer for a replacement or a contradiction of the older. By notes: it did, and both
+# stayed. By numbers, for a question about a state: both memories are about one thing by their vectors and by the words
 # they share with the question, and the newer has a number the older lacks and a word of change. Memories linked as
 # superseded are not in recall at all.
 
 
 _CHANGE: Final = regex(
-    r"\b(?:increas|rais|adjust|updat|chang|mov|reschedul|postpon|switch|now|reduc|extend|lower|revis|push|shift|bump|cut|"
-    r"new(?:ly)?|recently|already|no longer|instead|improv)\w{0,20}"
+    r"\b(?:increas|rais|adjust|updat|chang|mov|reschedul|postpon|switch|now|reduc|extend|lower|revis|push|shift|bump|cut"
+    r"|new(?:ly)?|recently|already|no longer|instead|improv|erhöh|gesenk|verleg|verschob|geänder|verkürz|verlänger)\w*"
+    r"|\b(?:jetzt|nun|inzwischen|mittlerweile|ab sofort)\b"
     r"|[现現]在|如今|改[为為成到]|[调調]整|更新|推[迟遲]|提前|增加|[减減]少|不再"
 )
 
@@ -467,36 +444,106 @@ _STEP: Final = np.float32(1e-3)
 """Distance of a correction to what it corrects; of several corrections the newest goes highest."""
 
 
-def newer_first(
+class Asked(NamedTuple):
+    """The state that a question asks for, of several that followed each other: the last one; with `former`, the first,
+    or the one before the last; with `until_us`, the last that began before that time (microseconds). `by_numbers`:
+    memories are compared by their numbers as well."""
+
+    by_numbers: bool = False
+    former: Former | None = None
+    until_us: int | None = None
+
+
+class Moves(NamedTuple):
+    """Scores of the best rows with each correction just above what it corrects, or with what was corrected above it;
+    shape (n,). `older`: rows that are above their correction."""
+
+    scores: Floats
+    older: Mask
+
+
+def by_change(
     snapshot: Snapshot,
     rows: Rows,
     scores: Floats,
-    covered: Floats,
+    holds: Mask,
+    weights: Floats,
     policy: Updating,
     terms: Mapping[str, float],
-    *,
-    by_numbers: bool,
-) -> Floats:
-    """Return the scores of the best rows (best first, shape (n,)) with each correction just above what it corrects.
+    asked: Asked,
+) -> Moves:
+    """Order the best rows (best first, shape (n,)) that state the same thing at different times by what is asked.
 
-    `covered`: total weight of the question's words that each row contains; `terms`: weight of each word.
-    `by_numbers`: compare memories by their numbers as well.
+    `holds`: which of the question's words each row has, shape (n, words); `weights` of these, shape (words,); `terms`:
+    the same by word.
     """
+    none = np.zeros(len(rows), dtype=np.bool_)
     insights = [snapshot.insight(row) for row in rows.tolist()]
-    made = snapshot.parts.columns.created_us[rows]
     rank = np.empty(len(rows), dtype=np.int64)
-    rank[np.lexsort((rows, made))] = np.arange(len(rows))
+    rank[np.lexsort((rows, _since_us(snapshot, insights, rows)))] = np.arange(len(rows))
+    covered = holds @ weights
     pairs = _by_statements(snapshot, insights, rows, rank, covered, policy, terms)
     pairs |= set(among(insights))
-    if by_numbers:
-        pairs |= _by_numbers(snapshot, insights, rows, rank, covered, policy)
+    pairs |= _by_frames(snapshot, insights, rows, rank, holds, weights, policy, terms)
+    if asked.by_numbers:
+        pairs |= _by_numbers(snapshot, insights, rows, rank, covered, policy, terms)
     if not pairs:
-        return scores
+        return Moves(scores, none)
+    if asked.former is None and asked.until_us is None:
+        return Moves(_newer_above(scores, rank, pairs), none)
+    return _older_above(scores, rank, pairs, asked, _since_us(snapshot, insights, rows))
+
+
+def _newer_above(scores: Floats, rank: Rows, pairs: set[tuple[int, int]]) -> Floats:
     moved, reached = scores.copy(), scores.copy()  # with and without the added steps
     for new, old in sorted(pairs, key=lambda pair: rank[pair[0]]):  # the correction of a correction goes above it
         reached[new] = max(reached[new], reached[old])
         moved[new] = max(moved[new], reached[old] + _STEP * (1 + rank[new]))
     return moved
+
+
+def _older_above(
+    scores: Floats, rank: Rows, pairs: set[tuple[int, int]], asked: Asked, since_us: npt.NDArray[np.int64]
+) -> Moves:
+    """Move of each chain of corrections the state that is asked for above the others."""
+    moved, older = scores.copy(), np.zeros(len(scores), dtype=np.bool_)
+    for chain in _chains(pairs, rank):
+        if asked.former is None:
+            begun = [place for place in chain if asked.until_us is not None and since_us[place] < asked.until_us]
+            wanted = begun[-1] if begun else chain[0]
+        else:
+            wanted = chain[0] if asked.former == "first" else chain[-2]
+        moved[wanted] = max(moved[wanted], scores[chain].max() + _STEP)
+        older[wanted] = wanted != chain[-1]
+    return Moves(moved, older)
+
+
+def _chains(pairs: set[tuple[int, int]], rank: Rows) -> list[list[int]]:
+    """Return the places that pairs connect, each group from the oldest to the newest."""
+    group: dict[int, set[int]] = {}
+    for pair in pairs:
+        joined = set(pair).union(*(group.get(place, ()) for place in pair))
+        group.update(dict.fromkeys(joined, joined))
+    found = {id(each): each for each in group.values()}
+    return [sorted(each, key=lambda place: int(rank[place])) for each in found.values()]
+
+
+_SINCE: Final = regex(
+    r"\b(?:since|as of|effective|starting|seit|ab|until|till|bis)\b[^.;,\d]{0,16}\d"
+    r"|自[^，。]{0,8}[0-9]|[0-9][^，。]{0,6}(?:起|以来|以來)"
+)
+"""A time in a text by which a state begins or ends: the statement is as old as that, not as its memory."""
+
+
+def _since_us(snapshot: Snapshot, insights: Sequence[Insight], rows: Rows) -> npt.NDArray[np.int64]:
+    """Return since when each row holds, in microseconds: as its text says, as it was stored, or since its creation."""
+    columns = snapshot.parts.columns
+    since = columns.valid_us[rows].astype(np.int64)
+    starts = columns.event_start_us[rows]
+    for place in np.flatnonzero(snapshot.columns.dated[rows] != 0).tolist():
+        if _SINCE.search(fold(insights[place].content[:MAX_CUE_TEXT])) is not None:
+            since[place] = min(int(starts[place]), int(since[place]))
+    return since
 
 
 def correcting_pairs(insights: Sequence[Insight], rank: Sequence[int]) -> set[tuple[int, int]]:
@@ -514,36 +561,58 @@ def _is_talk(insight: Insight) -> bool:
 
 
 class _Fact(NamedTuple):
+    """Numbers of a memory, if it announces a change, and by the term behind a number the numbers before it."""
+
     numbers: frozenset[str]
     changes: bool
+    counted: Mapping[str, frozenset[str]]
 
 
-_NO_FACT: Final = _Fact(frozenset(), changes=False)
+_NO_FACT: Final = _Fact(frozenset(), changes=False, counted={})
 
 
 def _by_numbers(
-    snapshot: Snapshot, insights: list[Insight], rows: Rows, rank: Rows, covered: Floats, policy: Updating
+    snapshot: Snapshot,
+    insights: list[Insight],
+    rows: Rows,
+    rank: Rows,
+    covered: Floats,
+    policy: Updating,
+    terms: Mapping[str, float],
 ) -> set[tuple[int, int]]:
-    """Return positions of corrections and of what each corrects."""
+    """Return positions of corrections and of what each corrects: of a newer memory with a word of change and a number
+    that the older one lacks, or with another number of something that the question names."""
     facts = [_NO_FACT if _is_talk(each) else _read_fact(each.content) for each in insights]
     source = snapshot.parts.columns.source[rows]
     found: set[tuple[int, int]] = set()
     for new, fact in enumerate(facts):
-        if not (fact.changes and fact.numbers):
+        named = {term: values for term, values in fact.counted.items() if terms.get(term, 0.0) > 0.0}
+        if not named and not (fact.changes and fact.numbers):
             continue
         alike = snapshot.similarity_between(int(rows[new]), rows)
-        above = (rank < rank[new]) & (source == source[new]) & (alike >= policy.cosine)
+        above = (rank < rank[new]) & (source == source[new]) & (alike >= policy.counted_cosine)
         above &= covered[new] >= policy.cover * covered
         for old in np.flatnonzero(above).tolist():
-            if facts[old].numbers and fact.numbers - facts[old].numbers:
+            other = facts[old]
+            changed = alike[old] >= policy.cosine and fact.changes and other.numbers and fact.numbers - other.numbers
+            if changed or any(values - other.counted.get(term, values) for term, values in named.items()):
                 found.add((new, old))
     return found
+
+
+_COUNTED: Final = regex(r"(?<![\w.,/-])([$€£]?[0-9][0-9.,]*%?)\s{1,2}([^\W\d_]{2,40})")
 
 
 @text_cache(maxsize=1024)
 def _read_fact(content: str) -> _Fact:
     found = numbers(content[:MAX_READ])
-    return _Fact(found, found != frozenset() and _CHANGE.search(fold(content[:MAX_CUE_TEXT])) is not None)
+    counted: dict[str, set[str]] = {}
+    if found:
+        for value, noun in _COUNTED.findall(fold(content[:MAX_READ])):
+            if term := index_term(noun):
+                counted.setdefault(term, set()).add(value.rstrip(".,"))
+    changes = found != frozenset() and _CHANGE.search(fold(content[:MAX_CUE_TEXT])) is not None
+    return _Fact(found, changes, {term: frozenset(values) for term, values in counted.items()})
 
 
 def _by_statements(
@@ -574,6 +643,110 @@ def _by_statements(
         for old, new in islice(similar_pairs(memories, rank.tolist(), is_relevant), MAX_COMPARED)
         if _corrects(old, new, same_speaker=source[old.place] == source[new.place])
     }
+
+
+# By frames: the comparison of `remember`, which reads English, German and Chinese clauses. It is exact and slow, so
+# only brief memories are read that have words of the question in common.
+
+
+MAX_JUDGED: Final = 12
+"""Pairs whose frames are compared for one answer, those of the best rows: 2 ms, and mostly none."""
+
+MAX_FRAMED: Final = 280
+"""Characters of a memory whose frames are compared: two or three sentences."""
+
+CACHED_PAIRS: Final = 2_048
+"""Pairs of memories whose comparison is cached."""
+
+_PERSON: Final = regex(
+    r"\b(?:i|me|my|mine|we|us|our|you|your|ich|mein\w{0,2}|wir|uns\w{0,4}|du|dein\w{0,2})\b|[我你咱]"
+)
+
+
+def _by_frames(
+    snapshot: Snapshot,
+    insights: list[Insight],
+    rows: Rows,
+    rank: Rows,
+    holds: Mask,
+    weights: Floats,
+    policy: Updating,
+    terms: Mapping[str, float],
+) -> set[tuple[int, int]]:
+    """Return positions of corrections and of what each corrects."""
+    read = [place for place, it in enumerate(insights) if len(it.content) <= MAX_FRAMED and not _is_talk(it)]
+    if len(read) < 2:
+        return set()
+    covered = holds @ weights
+    source = snapshot.parts.columns.source[rows]
+    wanted: list[tuple[int, int]] = []
+    for at, one in enumerate(read):
+        for other in read[at + 1 :]:
+            new, old = (one, other) if rank[one] > rank[other] else (other, one)
+            both = float((holds[new] & holds[old]) @ weights)
+            shares = both > 0.0 and both >= policy.cover * covered[old]
+            if not shares and not (covered[old] > 0.0 and not terms.keys().isdisjoint(_ended(insights[new].content))):
+                continue
+            if source[new] == source[old] or not (_speaks(insights[new].content) or _speaks(insights[old].content)):
+                wanted.append((new, old))
+        if len(wanted) >= MAX_JUDGED:
+            break
+    talk = snapshot.in_conversation(rows)
+    found: set[tuple[int, int]] = set()
+    for new, old in wanted[:MAX_JUDGED]:
+        pair = _judged(insights[old].content, insights[new].content)
+        against = pair.relation == CONTRADICTS and not (talk[new] or talk[old])
+        if (
+            (pair.relation == REPLACES or against)
+            and _are_states(pair)
+            and _weight_in(pair.old, terms) >= policy.cover * covered[old]
+        ):
+            found.add((new, old))
+    return found
+
+
+@text_cache(maxsize=CACHED_PAIRS)
+def _judged(old: str, new: str) -> ClausePair:
+    return judged(_DATE_OF_STATE.sub("", old), _DATE_OF_STATE.sub("", new))
+
+
+_DATE_OF_STATE: Final = regex(
+    r",?\s(?:since|as of|until|till|up to|seit|ab|bis)\s(?:(?:early|mid|late|the end of|anfang|mitte|ende)\s)?"
+    rf"(?:(?:{MONTH}|januar|februar|märz|mai|juni|juli|oktober|dezember)(?![a-zä]),?(?:\s(?:19|20)[0-9]{{2}})?"
+    r"|(?:19|20)[0-9]{2})(?![\w.:-])",
+    re.IGNORECASE,
+)
+"""A date since or until which a clause holds: it is not what the clause says of its subject."""
+
+
+def _are_states(pair: ClausePair) -> bool:
+    """Return True if the clauses state something, or the newer one announces a change: "cache 1" and "cache 2" are two
+    things, "the cache is 1 GB" and "the cache is 2 GB" are not."""
+    return pair.announced or all(
+        statement(each).state != "" or _STATE.search(fold(each)) is not None for each in (pair.old, pair.new)
+    )
+
+
+_STATE: Final = regex(
+    r"\b(?:costs?|charges?|runs?|keeps?|kept|opens?|closes?|listens?|takes?|sees?|goes|has|have|owns?|sings?|plays?"
+    r"|ist|sind|heisst|liegt|liegen|kostet|beträgt|hat|haben|findet|läuft|schliesst|öffnet|wohnt|arbeitet|nutzt|nutzen)\b"
+    r"|[\u3400-\u9fff]"
+)
+"""Verbs of states besides those of `statement`; in Chinese any clause may be one."""
+
+
+def _weight_in(clause: str, terms: Mapping[str, float]) -> float:
+    """Return the weight of a question's words in a clause."""
+    return sum(terms.get(term, 0.0) for term in set(index_terms(clause)))
+
+
+@text_cache(maxsize=1024)
+def _ended(content: str) -> frozenset[str]:
+    return former_terms(content)
+
+
+def _speaks(content: str) -> bool:
+    return _PERSON.search(fold(content)) is not None
 
 
 def _relevant(found: Sequence[Signature], terms: Mapping[str, float], least: float) -> list[Signature]:

@@ -75,7 +75,13 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     query, used = request.query, request.signals(profile)
     window = None if request.window is None else (request.window.start_us, request.window.end_us)
     question = build_question(
-        snapshot, query.text, request.embedder, words="keyword" in used, window=window, visible=request.visible
+        snapshot,
+        query.text,
+        request.embedder,
+        words="keyword" in used,
+        window=window,
+        now_us=query.now_us,
+        visible=request.visible,
     )
     lap("terms")
     vectors = None if request.vector is None else vector_scores(snapshot.parts.dense, request.vector, request.visible)

@@ -19,13 +19,13 @@ from mnemond.index.bm25 import DATED, term_number
 from mnemond.index.selection import at_least_kth, in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
-from mnemond.recall.corrections import asks_past, asks_state
 from mnemond.recall.ranking import Question, SoftList, TermList, VectorScores
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
 from mnemond.text.prompt_words import empty_terms
+from mnemond.text.question_time import asks_former, asks_past, asks_state
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
 
@@ -82,9 +82,11 @@ def build_question(
     *,
     words: bool = True,
     window: tuple[int, int] | None = None,
+    now_us: int | None = None,
     visible: Mask | None = None,
 ) -> Question:
     """Extract the features of `text`; without `words`, no terms. `window`: preferred span of time in microseconds.
+    `now_us`: the reader's time; a window that ends before it is about a state at that time.
     `visible`: rows whose sources the question may name."""
     content = question_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
@@ -101,8 +103,10 @@ def build_question(
         asks_when=_WHEN.search(fold(plain)) is not None,
         asks_state=asks_state(plain),
         asks_past=asks_past(plain),
+        former=asks_former(plain),
         latin=1.0 if embedder is not None and is_multilingual(embedder.name) else _latin(plain),
         window=window,
+        until_us=window[1] if window is not None and now_us is not None and window[1] <= now_us else None,
         terms=tuple(each.text for each in found),
     )
 

@@ -18,6 +18,7 @@ from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector
+from mnemond.text.question_time import Former
 
 # A question: its terms with their weights and postings, and cues in its wording
 
@@ -43,7 +44,8 @@ class Question(NamedTuple):
 
     `names`: terms that are part of the name of a source; `sources`: the numbers of these sources. `pairs`: two adjacent
     terms and their common weight. `window`: preferred span in microseconds, the end exclusive. `latin`: share of the
-    text in scripts the embedder may know, 1 for a multilingual one.
+    text in scripts the embedder may know, 1 for a multilingual one. `former`: which former state it asks for;
+    `until_us`: the end of the past time whose state it asks for.
     """
 
     weights: Floats
@@ -55,6 +57,8 @@ class Question(NamedTuple):
     asks_when: bool = False
     asks_state: bool = False
     asks_past: bool = False
+    former: Former | None = None
+    until_us: int | None = None
     latin: float = 1.0
     window: tuple[int, int] | None = None
     terms: tuple[str, ...] = ()
@@ -167,10 +171,12 @@ class Bonuses(msgspec.Struct, frozen=True):
 
 class Updating(msgspec.Struct, frozen=True):
     """Conditions for ranking a newer row above an older one that it corrects: both among the best `rows`, their cosine
-    at least `cosine`, and the newer has at least `cover` of the older one's share of the question's words."""
+    at least `cosine`, or `counted_cosine` if both count a thing that the question names, and the newer has at least
+    `cover` of the older one's share of the question's words."""
 
     rows: int = 20
     cosine: float = 0.7
+    counted_cosine: float = 0.6
     cover: float = 0.4
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import DAY_US
-from mnemond.recall.corrections import ASSISTANT, UNSORTED, newer_first
+from mnemond.recall.corrections import ASSISTANT, UNSORTED, Asked, by_change
 from mnemond.recall.ranking import (
     SMALLEST,
     Candidates,
@@ -30,13 +30,14 @@ from mnemond.recall.ranking import (
 )
 
 PARTS: tuple[str, ...] = (
-    "words", "meaning", "standing", "date", "window", "adjacency", "speaker", "asking", "newer",
+    "words", "meaning", "standing", "date", "window", "adjacency", "speaker", "asking", "newer", "older",
 )  # fmt: skip
 """Parts of a score, in this order: BM25 with the context of the row; cosine; prior of the row, whatever the question;
 a date, for a question that asks for one; the time the question names; adjacent words; spoken by a source the question
-names; not being a question itself; and the step of a correction above what it corrects."""
+names; not being a question itself; the step of a correction above what it corrects; and of what was corrected above its
+correction, for a question how things were."""
 
-WORDS, MEANING, STANDING, DATE, WINDOW, ADJACENCY, SPEAKER, ASKING, NEWER = range(len(PARTS))
+WORDS, MEANING, STANDING, DATE, WINDOW, ADJACENCY, SPEAKER, ASKING, NEWER, OLDER = range(len(PARTS))
 
 NEUTRAL = SPEAKER
 """Number of leading parts that do not depend on the speaker."""
@@ -82,9 +83,9 @@ def rank(
     parts = _parts(snapshot, question, rows, words, similar, named, rates, ranking)
     answer_trust = _trust(question, words, similar, parts, rates, named, ranking)
     total = parts.sum(axis=0)
-    if not question.asks_past:
-        parts[NEWER] = _correction(snapshot, question, candidates, total, ranking)
-        total += parts[NEWER]
+    if (asked := _asked(question)) is not None:
+        _add_corrections(snapshot, question, candidates, parts, total, ranking, asked)
+        total = parts.sum(axis=0)
     best = _best(snapshot, rows, total, most)
     share = np.float32(1.0 / max((ranking.k1 + 1.0) * question.mass, SMALLEST))
     return Ranked(
@@ -201,19 +202,34 @@ def _prior(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
     return found
 
 
-def _correction(
-    snapshot: Snapshot, question: Question, candidates: Candidates, scores: Floats, ranking: Ranking
-) -> Floats:
-    """Return what each row gains for correcting another, shape (rows,)."""
+def _asked(question: Question) -> Asked | None:
+    """Return which of several states is asked for; None if the question is about the past and about no state."""
+    if question.former is not None:
+        return Asked(by_numbers=True, former=question.former)
+    if question.until_us is not None:
+        return Asked(until_us=question.until_us)
+    return None if question.asks_past else Asked(by_numbers=question.asks_state)
+
+
+def _add_corrections(
+    snapshot: Snapshot,
+    question: Question,
+    candidates: Candidates,
+    parts: Floats,
+    scores: Floats,
+    ranking: Ranking,
+    asked: Asked,
+) -> None:
+    """Put what each row gains for correcting another, or for having been corrected, into `parts`."""
     best = _best(snapshot, candidates.rows, scores, ranking.updating.rows)
-    covered = (candidates.times[best, :-1] >= 1.0) @ question.weights
-    moved = np.zeros_like(scores)
+    holds = candidates.times[best, :-1] >= 1.0
     terms = dict(zip(question.terms, question.weights.tolist(), strict=True))
-    moved[best] = newer_first(
-        snapshot, candidates.rows[best], scores[best], covered, ranking.updating, terms, by_numbers=question.asks_state
+    moves = by_change(
+        snapshot, candidates.rows[best], scores[best], holds, question.weights, ranking.updating, terms, asked
     )
-    moved[best] -= scores[best]
-    return moved
+    gains = moves.scores - scores[best]
+    parts[NEWER, best] = np.where(moves.older, np.float32(0.0), gains)
+    parts[OLDER, best] = np.where(moves.older, gains, np.float32(0.0))
 
 
 def _best(snapshot: Snapshot, rows: Rows, scores: Floats, most: int) -> Rows:

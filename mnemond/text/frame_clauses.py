@@ -77,7 +77,7 @@ def _goes_on(sentence: str, end: str, behind: str) -> bool:
     found = _ABBREVIATED.search(sentence[-8:]) if behind else None
     if found is None:
         return False
-    return found["day"] is None or fold(behind).split(maxsplit=1)[0].strip(".,") in lists().months
+    return found["day"] is None or next(iter(fold(behind).split(maxsplit=1)), "").strip(".,") in lists().months
 
 
 def _at_commas(text: str) -> Iterator[str]:

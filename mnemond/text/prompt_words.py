@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from mnemond.text.resources import on_first_use, read
+from mnemond.text.caches import text_cache
+from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.tokens import FUNCTION_WORDS, index_term
 
 
@@ -74,6 +75,32 @@ def _is_empty_pair(token: str) -> bool:
     if len(token) > 2 or token.isascii():
         return False
     return not _words().particles.isdisjoint(token) or _words().others.issuperset(token)
+
+
+@text_cache(maxsize=64)
+def is_german(folded: str) -> bool:
+    """Return True if a folded question has German function words, and no more English ones; or two that may be either
+    ("was", "die"), and no English one."""
+    found = _WORD.findall(folded)
+    lists = _german_or_english()
+    german, english, either = (sum(word in each for word in found) for each in lists)
+    return german >= english if german else not english and either >= TWO
+
+
+@on_first_use
+def _german_or_english() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the function words of German alone, of English alone, and of both."""
+    prompt = read("prompt_words", dict[str, frozenset[str]])
+    english = FUNCTION_WORDS | prompt["english"]
+    either = prompt["german_or_english"] | (english & prompt["german"])
+    return prompt["german"] - either, english - either, either
+
+
+TWO: Final = 2
+"""Words of both languages that together show that a text without English function words is German."""
+
+
+_WORD: Final = regex(r"[^\W\d_]+")
 
 
 class Empty(NamedTuple):

@@ -13,16 +13,15 @@ from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
 from mnemond.recall.corrections import (
     ASSISTANT,
-    MAX_CUE_TEXT,
     MAX_READ,
-    asks_past,
-    asks_state,
-    newer_first,
+    Asked,
+    by_change,
 )
 from mnemond.recall.question import build_question
 from mnemond.recall.ranking import Ranking, Updating
-from mnemond.recall.two_stage import NEWER, rank
+from mnemond.recall.two_stage import NEWER, OLDER, rank
 from mnemond.text import caches
+from mnemond.text.question_time import MAX_CUE_TEXT
 from tests.index.worlds import insight, unit
 from tests.recall.talk import ids, store
 
@@ -44,15 +43,12 @@ def moved(
     cover = np.ones(len(facts)) if covered is None else np.array(covered)
     rows = np.arange(len(facts))
     before = np.array(scores, dtype=np.float32)
-    found: list[float] = newer_first(
-        snapshot,
-        rows,
-        before,
-        cover.astype(np.float32),
-        POLICY,
-        {} if terms is None else terms,
-        by_numbers=terms is None,
-    ).tolist()
+    moves = by_change(
+        snapshot, rows, before, np.eye(len(facts), dtype=np.bool_), cover.astype(np.float32), POLICY,
+        {} if terms is None else terms, Asked(by_numbers=terms is None),
+    )  # fmt: skip
+    assert not moves.older.any()
+    found: list[float] = moves.scores.tolist()
     assert before.tolist() == pytest.approx(scores), "what was handed in is left as it is"
     return found
 
@@ -163,31 +159,6 @@ def test_a_question_how_things_were_has_what_fits_it_best(text: str) -> None:
     assert first(BUDGET, text) == (["1", "5"], 0.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [
-        ("What is my budget?", True), ("how many cups", True), ("When do we meet", True), ("Which one", True),
-        ("what car do I have", True), ("现在的预算", True), ("WHERE AM I", True),
-        ("what was my budget", False), ("what is my previous budget", False), ("which did I use before", False),
-        ("现在和以前", False), ("tell me of the budget", False), ("", False), ("somewhat issues", False),
-    ],
-)  # fmt: skip
-def test_whether_a_question_asks_how_things_are(text: str, state: bool) -> None:
-    assert asks_state(text) is state
-
-
-@pytest.mark.parametrize(
-    ("text", "past"),
-    [
-        ("What did we use before", True), ("what was my budget", True), ("之前用什么", True),
-        ("what do we use", False), ("deploy day", False), ("what did we decide on for the queue", False),
-        ("what did the whole team agree on", False), ("what did we decide on before", True),
-    ],
-)  # fmt: skip
-def test_whether_a_question_asks_how_things_were(text: str, past: bool) -> None:
-    assert asks_past(text) is past
-
-
 # ------------------------------------------------------------ by what is stated
 
 TUESDAY = fact(1, "Deploys go out on Tuesdays")
@@ -253,3 +224,104 @@ def test_nothing_of_a_text_is_kept_when_it_is_to_be_forgotten() -> None:
     caches.clear_all()
     gc.collect()
     assert not [each for each in gc.get_objects() if isinstance(each, frozenset) and "4711" in each]
+
+
+# ------------------------------------------------------------ how things were
+
+
+def asked(snapshot: Snapshot, text: str, now_us: int | None = None, window: tuple[int, int] | None = None) -> str:
+    """The content of the first result."""
+    question = build_question(snapshot, text, None, now_us=now_us, window=window)
+    ranked = rank(snapshot, question, None, None, 1, Ranking())
+    return snapshot.insight(int(ranked.rows[0])).content
+
+
+FILLERS = [fact(at, f"note {at} on {word}") for at, word in ((91, "tea"), (92, "rain"), (93, "paint"))]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "now", "then"),
+    [
+        (
+            "The owner of billing is Marta", "The owner of billing is Tomas since Marta left",
+            "who is the owner of billing", "who was the owner of billing before",
+        ),
+        (
+            "We deploy on Fridays", "We moved deploys from Fridays to Tuesdays",
+            "on which day do we deploy", "on which day did we use to deploy",
+        ),
+        (
+            "Die Kassenwartin ist Frau Petersen", "Die Kassenwartin ist jetzt Frau Yilmaz",
+            "wer ist die Kassenwartin", "wer war früher Kassenwartin",
+        ),
+        ("周会在每周一上午十点", "周会改到每周三下午两点", "周会什么时候开", "周会最初是什么时候"),
+    ],
+)  # fmt: skip
+def test_a_question_has_the_statement_of_its_time_first(older: str, newer: str, now: str, then: str) -> None:
+    for facts in ([fact(1, older), fact(2, newer)], [fact(2, newer), fact(1, older)]):
+        snapshot = store([*facts, *FILLERS], [None] * 5)
+        assert asked(snapshot, now) == newer
+        assert asked(snapshot, then) == older
+
+
+def test_of_three_states_the_first_the_one_before_and_the_last_are_found() -> None:
+    texts = [f"The budget is {number} euro now" for number in (500, 600, 700)]
+    snapshot = store([*(fact(at, text) for at, text in enumerate(texts, 1)), *FILLERS], [ALIKE] * 3 + [None] * 3)
+    assert asked(snapshot, "what is the budget") == texts[2]
+    assert asked(snapshot, "what was the budget before") == texts[1]
+    assert asked(snapshot, "what was the budget at first") == texts[0]
+
+
+def test_a_past_time_has_the_state_that_had_begun_by_then_first() -> None:
+    texts = [f"The owner of billing is {name}" for name in ("Marta", "Tomas", "Priya")]
+    snapshot = store([*(fact(at * 100, text) for at, text in enumerate(texts, 1)), *FILLERS], [None] * 6)
+    begun = snapshot.parts.columns.created_us[:3].tolist()
+    for at, text in enumerate(texts):
+        until = begun[at] + 1
+        assert asked(snapshot, "owner of billing", now_us=begun[2] + 10, window=(begun[at], until)) == text
+    assert asked(snapshot, "owner of billing", now_us=begun[0], window=(begun[0], begun[0] + 1)) == texts[2]
+
+
+def test_a_time_in_the_text_says_since_when_it_holds() -> None:
+    stored = 1_735_689_600_000_000  # 2025-01-01
+    since = {"event_start": "2024-01-01T00:00:00Z", "event_end": "2024-12-31T00:00:00Z"}
+    late = insight("1", "The owner of billing is Tomas since 2024", at=stored, **since)
+    until = {"event_start": "2022-01-01T00:00:00Z", "event_end": "2022-12-31T00:00:00Z"}
+    early = insight("2", "The owner of billing is Marta until 2022", at=stored + 1, **until)
+    snapshot = store([late, early, *FILLERS], [None] * 5)
+    assert asked(snapshot, "who is the owner of billing") == late.content
+    assert asked(snapshot, "who was the owner of billing before") == early.content
+
+
+def test_the_parts_say_that_the_older_one_was_moved() -> None:
+    snapshot = store(
+        [fact(1, "The owner of billing is Marta"), fact(2, "The owner of billing is Tomas"), *FILLERS], [None] * 5
+    )
+    ranked = rank(
+        snapshot, build_question(snapshot, "who used to be the owner of billing", None), None, None, 2, Ranking()
+    )
+    assert ids(snapshot, ranked.rows)[0] == "1"
+    assert ranked.parts[OLDER, 0] > 0.0
+    assert not ranked.parts[NEWER].any()
+    np.testing.assert_allclose(ranked.parts.sum(axis=0), ranked.scores, rtol=1e-6)
+
+
+def test_another_number_of_a_thing_that_the_question_names_needs_no_word_of_change() -> None:
+    facts = fact(1, "I have done 10 problems so far and like them"), fact(2, "solved 15 problems with some help of Ana")
+    near: list[Vector | None] = [ALIKE, unit(0.65, 0.76, 0, 0)]
+    snapshot = store([*facts, *FILLERS], [*near, None, None, None])
+    assert asked(snapshot, "how many problems have I done") == facts[1].content
+    far: list[Vector | None] = [ALIKE, unit(0.55, 0.83, 0, 0)]
+    assert (
+        asked(store([*facts, *FILLERS], [*far, None, None, None]), "how many problems have I done") == facts[0].content
+    )
+
+
+def test_talk_is_not_read_for_contradictions() -> None:
+    talk = [
+        insight("1", "Your store looks empty, Ana", at=1, conversation_id="c"),
+        insight("2", "Your store looks great, Ana", at=2, conversation_id="c"),
+    ]
+    snapshot = store([*talk, *FILLERS], [None] * 5)
+    ranked = rank(snapshot, build_question(snapshot, "how does the store look", None), None, None, 2, Ranking())
+    assert not ranked.parts[NEWER].any()

@@ -95,6 +95,11 @@ def test_commas_part_clauses_that_have_a_verb_each() -> None:
     assert len(frames("Logs go to Loki, the dashboards are in Grafana")) == 2
 
 
+@pytest.mark.parametrize("text", ["Das Fest ist am 3. ", "Das Fest ist am 3. \n", "am 3. ; danach"])
+def test_a_day_before_nothing_ends_its_sentence(text: str) -> None:
+    assert len(frames(text)) <= 2
+
+
 @given(st.text(max_size=200))
 def test_every_text_has_frames(text: str) -> None:
     assert len(frames(text)) <= MAX_CLAUSES
