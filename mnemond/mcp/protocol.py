@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import Final, Literal, TypeVar
-from urllib.parse import unquote
 
 import msgspec
 
@@ -265,10 +264,16 @@ def parse_uri(uri: str) -> Address:
     if found is None:
         raise no_such_resource(uri)
     named = found["entity"] or found["relations"]
-    name = None if named is None else unquote(named)
+    name = None if named is None else _decoded(named)
     if name is not None and len(name) > MAX_NAME:
         raise no_such_resource(uri)
     return Address(found["memory"], found["store"], found["skill"] is not None, name, found["relations"] is not None)
+
+
+def _decoded(name: str) -> str:
+    """Return a name without percent encoding (RFC 3986, 2.1); bytes that are no UTF-8 become U+FFFD."""
+    plain = re.sub(rb"%([0-9A-Fa-f]{2})", lambda code: bytes([int(code[1], 16)]), name.encode())
+    return plain.decode("utf-8", "replace")
 
 
 def no_such_resource(uri: str) -> MnemonError:

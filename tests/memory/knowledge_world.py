@@ -44,12 +44,12 @@ from mnemond.model.relations import (
 from mnemond.model.reviews import OpenReview, Resolution, Review
 from mnemond.store import conversations, relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import RollingSummary, Spoken
+from mnemond.store.conversations import Conversation, RollingSummary, Spoken
 from mnemond.text.entities import canonical_name
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
 
-CONVERSATION = "claude-code:one"
+CONVERSATION = Conversation("claude-code:one")
 
 
 class Believed(NamedTuple):
