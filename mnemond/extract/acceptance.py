@@ -18,8 +18,16 @@ from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Inten
 from mnemond.extract.findings import with_dates
 from mnemond.extract.first_person import about
 from mnemond.extract.orders import ORDER, is_order
+from mnemond.extract.prose import MAX_READ, sentences
 from mnemond.extract.rules import SPEAKERS, HostFact, completed
-from mnemond.extract.talk import MIN_STEMS, is_about_talk, is_of_the_moment, tells_of_own_work, without_speaker
+from mnemond.extract.talk import (
+    MIN_STEMS,
+    is_about_talk,
+    is_of_the_moment,
+    tells_of_own_work,
+    tells_of_success,
+    without_speaker,
+)
 from mnemond.model.answers import Dropped
 from mnemond.model.memory import MAX_ENTITY
 from mnemond.text.contrast import numbers
@@ -45,7 +53,7 @@ SAID_QUOTED: Final = 0.4
 """The same for a fact with a quote that was found in the messages."""
 
 ALIKE: Final = 0.8
-"""Share of the content words of the shorter of two texts from which on they say the same."""
+"""Share of the content words of a text from which on another one says the same."""
 
 CONFIDENCE: Final = 0.7
 """Confidence in a fact that a model found; that of the rules goes from 0.6 to 0.95."""
@@ -67,17 +75,21 @@ MAX_CHARACTERS: Final = 6_000
 
 _PLACEHOLDER: Final = regex(r"<[^<>\n]{1,40}>|\[REDACTED|\{\{\d|\b(?:string|integer|null) or \b")
 _FIRST_PERSON: Final = regex(r"\b(?:I|my|mine|me|I'm|I've|I'll)\b")
-_NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|we|there)\b", re.IGNORECASE)
+_NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|there)\b", re.IGNORECASE)
+_OURS: Final = regex(r"(?:we|our|wir|unsere?)\b|我们", re.IGNORECASE)
+"""Beginnings of what people say of themselves and their colleagues; from an agent it is not known who is meant."""
+
 _ISO: Final = regex(r"\b[12][0-9]{3}-[01][0-9]-[0-3][0-9]\b")
 
 
 class Passage(NamedTuple):
-    """A sentence for a model. `said_us`: when it was said."""
+    """A sentence for a model. `said_us`: when it was said. `of_work`: an agent tells in it what its work came to."""
 
     role: Speaker
     text: str
     said_us: int
     message_id: str | None = None
+    of_work: bool = False
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -124,23 +136,48 @@ def passages(
         after_question = not by_agent and message.content.rstrip().endswith(("?", "？"))
         if skipped:
             continue
+        work = _account_of_work(message.content) if by_agent else ()
         for text in [message.content.strip()] if everything else _left_out(ruled.dropped, message):
             text = text[:MAX_PASSAGE]
-            if (not everything and is_of_the_moment(text)) or (by_agent and not _is_result(text)):
+            tells_work = not by_agent or _is_result(text) or any(text in each for each in work)
+            if (not everything and is_of_the_moment(text)) or not tells_work:
                 continue
             if len(found) == MAX_PASSAGES or size + len(text) > MAX_CHARACTERS:
                 return found
-            found.append(Passage("assistant" if by_agent else "user", text, said_us, message.id))
+            found.append(Passage("assistant" if by_agent else "user", text, said_us, message.id, of_work=by_agent))
             size += len(text)
     return found
 
 
 def _left_out(dropped: Sequence[Dropped], message: Message) -> Iterator[str]:
+    """Yield the parts that the rules left out; in place of one that refers to what is before it in its sentence, the
+    whole sentence."""
     content = " ".join(message.content.split())
+    yielded: set[str] = set()
     for each in dropped:
-        is_left_out = each.reason in LEFT_OUT or (each.reason in NAMED and _is_specific(each.text))
-        if is_left_out and each.text and " ".join(each.text.split()) in content:
-            yield each.text
+        text = " ".join(each.text.split())
+        is_left_out = each.reason in LEFT_OUT or (each.reason in NAMED and _is_specific(text))
+        if not is_left_out or not text or text not in content:
+            continue
+        whole = _sentence_around(text, content) if _NO_SUBJECT.match(text) else text
+        if whole not in yielded:
+            yielded.add(whole)
+            yield whole
+
+
+def _sentence_around(part: str, content: str) -> str:
+    """Return the sentence of which a text is a later part, or the text itself."""
+    return next((each for each in sentences(content[:MAX_READ]) if part in each and each != part), part)
+
+
+def _account_of_work(content: str) -> list[str]:
+    """Return the sentences of an agent that tell what its work came to, and before each the one that tells why, if it
+    does not tell what the agent did to find that out."""
+    said = sentences(" ".join(content[:MAX_READ].split()))
+    results = [*map(_is_result, said), False]
+    return [
+        each for at, each in enumerate(said) if results[at] or (results[at + 1] and not tells_of_own_work(each))
+    ]  # fmt: skip
 
 
 def _is_specific(text: str) -> bool:
@@ -148,8 +185,8 @@ def _is_specific(text: str) -> bool:
 
 
 def _is_result(text: str) -> bool:
-    """Return True for a sentence of an agent that tells what its work came to: a fix, a cause."""
-    return reading(text).has("fix") or causal_cue(text) is not None
+    """Return True for a sentence of an agent that tells what its work came to: a fix, a cause, what works again."""
+    return reading(text).has("fix") or causal_cue(text) is not None or tells_of_success(text)
 
 
 # ---------------------------------------------------------------- after: which items are facts
@@ -218,9 +255,30 @@ class _Scene:
         best = max(shares)
         return None if best < 0 else self.passages[shares.index(best)]
 
+    def translated(self, text: str) -> Passage | None:
+        """Return the only passage that a text may be a translation of: one in another language with all its names and
+        numbers, of which there is at least one; None if there is none or more than one. Small models translate although
+        they are asked not to; what they say is then known by the passage itself."""
+        named = {name.lower() for name in names_in(text, self.shown.names)}
+        figures = numbers(text)
+        if not named and not figures:
+            return None
+        found = [
+            each for each, plain in zip(self.passages, self.quotable, strict=True)
+            if _language(each.text) != _language(text)
+            and len(each.text) <= MAX_SENTENCE
+            and figures <= numbers(each.text)
+            and all(name in plain for name in named)
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).lower()
+
+
+def _language(text: str) -> str:
+    return "zh" if chinese.is_chinese(text) else "de" if german.is_german(text) else "en"
 
 
 def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Context) -> _Judged | str:
@@ -230,6 +288,8 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
         return reason
     if only_questions(text):
         return "question"
+    if (translated := scene.translated(text)) is not None:
+        text = translated.text
     said = stems([text]) - stems(shown.names)
     if not said:
         return "names nothing"
@@ -243,12 +303,12 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
         return reason
     if quote and each.said_by in SPEAKERS and each.said_by != source.role:
         return f"not said by the {each.said_by}"
-    if source.role == "assistant" and not _is_result(source.text):
+    if source.role == "assistant" and not source.of_work:
         return "said by the assistant"
     if _is_copy(said, source.text):
         text = source.text  # its own words, with what the copy has lost
     content = _in_third_person(text, shown.names[source.role != "user"], source.said_us)
-    if content is None:
+    if content is None or (source.role == "assistant" and _OURS.match(content)):
         return "unclear reference"
     claims = _claims(each, content, scene)
     if _is_known(content, claims, shown, stated):
@@ -281,7 +341,7 @@ def _is_known(content: str, claims: _Claims, shown: Shown, stated: Sequence[str]
     if claims.replaces and stems([content]) <= stems([claims.replaced]):
         return True
     others = (memory.text for memory in shown.existing if memory.id != claims.replaces)
-    return any(is_alike(content, other) for other in (*others, *shown.stated, *stated))
+    return any(adds_nothing(content, other) for other in (*others, *shown.stated, *stated))
 
 
 class _Claims(NamedTuple):
@@ -379,11 +439,11 @@ def _in_third_person(text: str, name: str, said_us: int) -> str | None:
     return with_dates(text.rstrip(" .。"), said_us)[0]
 
 
-def is_alike(one: str, other: str) -> bool:
-    """Return True if one of two texts says hardly anything that the other does not."""
-    first, second = stems([one]), stems([other])
-    least = min(len(first), len(second))
-    return least > 0 and numbers(one) == numbers(other) and len(first & second) >= ALIKE * max(least, MIN_STEMS - 1)
+def adds_nothing(content: str, other: str) -> bool:
+    """Return True if a text says hardly anything that the other does not."""
+    said = stems([content])
+    shared = len(said & stems([other]))
+    return bool(said) and numbers(content) <= numbers(other) and shared >= ALIKE * max(len(said), MIN_STEMS - 1)
 
 
 _INTENTS: Final[dict[str, Intent]] = {

@@ -27,6 +27,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     told: tuple[str, ...]
     told_zh: tuple[str, ...]
     did: tuple[str, ...]
+    success: tuple[str, ...]
 
 
 _words: Final = on_first_use(lambda: read("talk", _Words))
@@ -39,6 +40,7 @@ def _any_of(phrases: tuple[str, ...]) -> str:
 
 _MOMENT: Final = regex(lambda: _any_of(_words().moment), re.IGNORECASE)
 _LASTING: Final = regex(lambda: _any_of(_words().lasting), re.IGNORECASE)
+_SUCCESS: Final = regex(lambda: _any_of(_words().success), re.IGNORECASE)
 _SPEAKER_MARK: Final = regex(r"\A\s*(?:user|assistant|nutzer|用户)\s*[:：]\s*", re.IGNORECASE)
 _TOLD: Final = regex(
     lambda: (
@@ -78,3 +80,8 @@ def is_about_talk(text: str) -> bool:
 def tells_of_own_work(text: str) -> bool:
     """Return True for a message in which an agent says what it did, which is no general explanation."""
     return _DID.search(text.replace("’", "'")) is not None
+
+
+def tells_of_success(text: str) -> bool:
+    """Return True for a sentence that tells what works again."""
+    return _SUCCESS.search(text) is not None
