@@ -371,6 +371,8 @@ def _decide_reading(
 ) -> ChangeSet:
     connection = view.connection
     changes: list[KnowledgeChange] = []
+    for at in relations.migrated_times(connection) if refresh else ():
+        changes += [KnownSince(at), RefreshAll(known_then=True)]
     asked = relations.last_asked(connection)
     names: dict[str | None, Names] = {}
     for reading in readings:

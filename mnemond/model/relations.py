@@ -350,7 +350,9 @@ class ExpireLink(msgspec.Struct, frozen=True, tag=True):
 
 
 class RefreshAll(msgspec.Struct, frozen=True, tag=True):
-    """Derive every interval again."""
+    """Derive every interval again; with `known_then` from what was noted by the time of `KnownSince` alone."""
+
+    known_then: bool = False
 
 
 class KnownSince(msgspec.Struct, frozen=True, tag=True):
