@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 import trio
+from msgspec import UNSET
 
 from mnemond.api.projects import Asked, Projects
 from mnemond.api.requests import moment_of, one_active, scope_of, span_of
@@ -50,10 +51,13 @@ from mnemond.model.answers import (
 from mnemond.model.changes import RecallLine
 from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled
+from mnemond.model.relations import EntityBrief, When
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
+from mnemond.recall.entity_facts import facts_about, lines_of
 from mnemond.recall.profiles import Profile, default_profile, profile_named
+from mnemond.recall.question import MAX_ANALYSED
 from mnemond.recall.recall import (
     Pool,
     answered,
@@ -71,6 +75,7 @@ from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable
 from mnemond.store.stored_rows import read_mended
 from mnemond.store.verify_checks import UNREADABLE
+from mnemond.text.cues import intent_of
 from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -195,16 +200,23 @@ def form_problems(params: RecallParams) -> list[FieldProblem]:
 
 
 def build_answer(
-    warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]
+    warm: OpenStore,
+    snapshot: Snapshot,
+    found: Recalled,
+    form: Form,
+    meta: Callable[[], RecallMeta],
+    facts: Sequence[EntityBrief] = (),
 ) -> Answer:
-    """Convert results from `snapshot` to the requested form. `meta` is called last, so that it measures the time."""
+    """Convert results from `snapshot` to the requested form, with what is known of the things that the question names.
+    `meta` is called last, so that it measures the time."""
     if form.budget is not None:
         order = "WHEN" if form.by_time else found.meta.intent
-        return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget, found.here))
+        frame = Frame(warm.store.name, order, form.nonce, form.budget, found.here)
+        return _context(snapshot, found, meta, frame, facts)
     hits = [recall_hit(hit, found.meta.intent, found.here) for hit in found.hits]
     if form.compact:
-        return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
-    return RecallResult(results=hits, meta=meta())
+        return CompactResult(results=[_short(hit) for hit in hits], meta=meta(), entities=list(facts) or UNSET)
+    return RecallResult(results=hits, meta=meta(), entities=list(facts) or UNSET)
 
 
 def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
@@ -216,11 +228,14 @@ def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]
     return [insight_id for insight_id in used if insight_id in shown]
 
 
-def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame) -> ContextResult:
+def _context(
+    snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame, facts: Sequence[EntityBrief]
+) -> ContextResult:
     doubt = NOTHING_FITS if found.meta.nothing_fits else ""
     frame = frame._replace(budget=max(1, frame.budget - token_count(quarters(doubt))))
-    made = linearise(found.hits, frame, relations_among(snapshot, [hit.insight for hit in found.hits]))
-    text = f"{doubt}{made.text}" if found.hits or not doubt else doubt
+    among = relations_among(snapshot, [hit.insight for hit in found.hits])
+    made = linearise(found.hits, frame, among, facts=list(lines_of(facts)))
+    text = f"{doubt}{made.text}" if found.hits or facts or not doubt else doubt
     return ContextResult(
         text=text, shown=len(made.shown), omitted=made.omitted, tokens=token_count(quarters(text)), nonce=frame.nonce,
         ids=list(made.shown), meta=meta(),
@@ -332,6 +347,8 @@ class ReadHandlers:
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
+        if _wants_facts(query, form):
+            job = job._replace(facts=await in_task(_facts, warm, query))
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
         if not form.basic and query.rerank and warm.config.retrieval.rerank.provider != "lexical":
@@ -405,7 +422,7 @@ class ReadHandlers:
         return self._finish(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings))
 
     def _finish(self, job: _RecallJob, found: Recalled) -> _Answer:
-        answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
+        answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found), job.facts)
         used = used_ids(found, answer, job.warm.config.retrieval.touch)
         best = max(found.hits, key=lambda hit: hit.score, default=None)  # a question why has causes in front of it
         return _Answer(
@@ -500,7 +517,8 @@ class _Answer(NamedTuple):
 
 
 class _RecallJob(NamedTuple):
-    """A recall under way. `embed_ms`: time of embedding the question beforehand, if it was."""
+    """A recall under way. `embed_ms`: time of embedding the question beforehand, if it was. `facts`: what is known of
+    the things that it names."""
 
     call: Call
     warm: OpenStore
@@ -510,6 +528,32 @@ class _RecallJob(NamedTuple):
     form: Form
     started: float
     embed_ms: float | None = None
+    facts: Sequence[EntityBrief] = ()
+
+
+FACTS_S: Final = 0.1
+"""Seconds that facts may take: with a store that is busy or hangs, memories answer alone."""
+
+
+def _wants_facts(query: Query, form: Form) -> bool:
+    """Return True for a context and for a question about a person or a thing; any other is answered by the index
+    alone."""
+    if form.basic:
+        return False
+    return form.budget is not None or (query.intent or intent_of(query.text[:MAX_ANALYSED])) == "ENTITY"
+
+
+async def _facts(warm: OpenStore, query: Query) -> list[EntityBrief]:
+    """Read what is known of the things that a question names, at the time that it is about."""
+    wanted = query.filter
+    as_of, known_at = (None if at is None else format_us(at) for at in (wanted.as_of_us, wanted.known_at_us))
+    read = partial(
+        facts_about, question=query.text[:MAX_ANALYSED], when=When(as_of, known_at), now=format_us(wanted.now_us),
+        scope=wanted.scope,
+    )  # fmt: skip
+    with trio.move_on_after(FACTS_S), suppress(MnemonError):
+        return await warm.store.read(read)
+    return []
 
 
 def _needs_thread(job: _RecallJob) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from mnemond.api import types_memories
 from mnemond.cli.output import (
@@ -31,6 +33,7 @@ from mnemond.cli.output import (
     wrap,
 )
 from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.cli.relations import relation
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,
@@ -51,6 +54,7 @@ from mnemond.model.answers import (
     traits_text,
 )
 from mnemond.model.memory import NOTE, Cue, Trigger
+from mnemond.model.relations import EntityBrief
 from mnemond.wire.params import about, plural
 
 _FILTERS = (
@@ -92,7 +96,20 @@ def _recall(result: RecallResult, style: Style) -> str:
     )
     doubt = _doubt(len(result.results), result.meta)
     hits = (_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1))
-    return "\n".join([*([lines(doubt)] if doubt else []), *hits, footer])
+    about = lines(*_entities(result.entities, style))
+    return "\n".join([*filter(None, (about, lines(doubt))), *hits, footer])
+
+
+def _entities(found: Sequence[EntityBrief] | UnsetType, style: Style) -> Iterator[str]:
+    """What is known of the people and things that a question names."""
+    for it in () if found is UNSET else found:
+        also = f"  also {', '.join(map(one_line, it.aliases))}" if it.aliases else ""
+        many = f"  {plural(it.memories, 'memory')}" if it.memories else ""
+        yield body(f"{one_line(it.name)}  {one_line(it.type)}{also}{many}", style, "")
+        yield from (f"  {relation(each, style)}" for each in it.relations)
+        left = it.total_relations - len(it.relations)
+        if left:
+            yield style.faint(f"  {left:,} more: mnemonctl entity show {shlex.quote(one_line(it.name))}")
 
 
 def _compact(result: CompactResult, style: Style) -> str:
@@ -100,7 +117,8 @@ def _compact(result: CompactResult, style: Style) -> str:
     if style.quiet:
         return ids(result.results)
     hits = (_compact_hit(hit, style) for hit in result.results)
-    return lines(_doubt(len(result.results), result.meta), *hits, _found(len(result.results), result.meta))
+    about = _entities(result.entities, style)
+    return lines(*about, _doubt(len(result.results), result.meta), *hits, _found(len(result.results), result.meta))
 
 
 _NOTHING_FITS: Final = "Nothing known surely fits"
@@ -249,6 +267,7 @@ RECALL = Command(
         "--rerank: seldom better than without; for questions in the very words of the memory.",
         "--mode: what links lead to counts as well; beam and ppr are deterministic, probabilistic for a seed.",
         "A question why has causes before their effects.",
+        "A question about a person or a thing has what holds of it first, a context what holds of all it names.",
         "sparse results: fewer were found than half of --limit.",
         "--context: between two marks that no memory can forge, as much as the budget has room for.",
         "--budget: a token is taken to be four letters, or one Chinese character.",

@@ -270,10 +270,12 @@ def parse_uri(uri: str) -> Address:
     return Address(found["memory"], found["store"], found["skill"] is not None, name, found["relations"] is not None)
 
 
-def _decoded(name: str) -> str:
-    """Return a name without percent encoding (RFC 3986, 2.1); bytes that are no UTF-8 become U+FFFD."""
-    plain = re.sub(rb"%([0-9A-Fa-f]{2})", lambda code: bytes([int(code[1], 16)]), name.encode())
-    return plain.decode("utf-8", "replace")
+def _decoded(text: str) -> str:
+    """Return a part of an address with its percent-encoding resolved (RFC 3986, 2.1)."""
+    return _ENCODED.sub(lambda found: bytes([int(found[1], 16)]), text.encode()).decode("utf-8", "replace")
+
+
+_ENCODED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def no_such_resource(uri: str) -> MnemonError:
