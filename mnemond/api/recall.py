@@ -29,6 +29,7 @@ from mnemond.embed.embedder import Embedder, precompute
 from mnemond.embed.reranking import Rerankers
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
+from mnemond.memory.core_summary import entity_of
 from mnemond.memory.draft import choice_problems
 from mnemond.memory.history import admits, get_retired, hidden
 from mnemond.memory.links import around, links_of, with_sub_types
@@ -55,6 +56,7 @@ from mnemond.model.relations import EntityBrief, When
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
+from mnemond.recall.core_text import beside
 from mnemond.recall.entity_facts import facts_about, lines_of
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.question import MAX_ANALYSED
@@ -162,13 +164,15 @@ measured until it is clear that it does not fit."""
 
 class Form(NamedTuple):
     """Form of an answer. `budget`, `nonce` and `by_time` (order by time) are those of a context; `budget` is None for
-    other forms."""
+    other forms. `core`: with the core summary of the user `user_id` in front."""
 
     basic: bool = False
     compact: bool = False
     budget: int | None = None
     nonce: str = ""
     by_time: bool = False
+    core: bool = False
+    user_id: str | None = None
 
     def is_long(self, limit: int) -> bool:
         """Return True if building the answer takes too long for the event loop."""
@@ -184,6 +188,8 @@ def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> F
         budget=BUDGET if params.budget is None else params.budget,
         nonce=nonce(),
         by_time=params.order == "time",
+        core=True,
+        user_id=params.user_id,
     )
 
 
@@ -212,7 +218,7 @@ def build_answer(
     if form.budget is not None:
         order = "WHEN" if form.by_time else found.meta.intent
         frame = Frame(warm.store.name, order, form.nonce, form.budget, found.here)
-        return _context(snapshot, found, meta, frame, facts)
+        return _context(snapshot, found, meta, frame, _core(warm, snapshot, found, form), facts)
     hits = [recall_hit(hit, found.meta.intent, found.here) for hit in found.hits]
     if form.compact:
         return CompactResult(results=[_short(hit) for hit in hits], meta=meta(), entities=list(facts) or UNSET)
@@ -228,14 +234,27 @@ def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]
     return [insight_id for insight_id in used if insight_id in shown]
 
 
+def _core(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form) -> str:
+    """Return the core summary that stands in front of a context, without what the results say."""
+    if not form.core or not warm.config.core_summary.enabled:
+        return ""
+    core = warm.store.core_summaries.get(entity_of(form.user_id))
+    return beside(core, snapshot, found.here or None, {hit.insight.id for hit in found.hits})
+
+
 def _context(
-    snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame, facts: Sequence[EntityBrief]
+    snapshot: Snapshot,
+    found: Recalled,
+    meta: Callable[[], RecallMeta],
+    frame: Frame,
+    core: str,
+    facts: Sequence[EntityBrief],
 ) -> ContextResult:
     doubt = NOTHING_FITS if found.meta.nothing_fits else ""
     frame = frame._replace(budget=max(1, frame.budget - token_count(quarters(doubt))))
     among = relations_among(snapshot, [hit.insight for hit in found.hits])
-    made = linearise(found.hits, frame, among, facts=list(lines_of(facts)))
-    text = f"{doubt}{made.text}" if found.hits or facts or not doubt else doubt
+    made = linearise(found.hits, frame, among, core, list(lines_of(facts)))
+    text = f"{doubt}{made.text}" if found.hits or core or facts or not doubt else doubt
     return ContextResult(
         text=text, shown=len(made.shown), omitted=made.omitted, tokens=token_count(quarters(text)), nonce=frame.nonce,
         ids=list(made.shown), meta=meta(),
@@ -344,6 +363,7 @@ class ReadHandlers:
         warm = await self._open_stores.use(params.store)
         asked = await self._projects.asked(params, warm)
         query = self._query(params, form, within(wanted, asked), asked.here, warm.config.retrieval)
+        form = form._replace(core=form.core and not wanted.historic)  # it says what is known now
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())

@@ -7,13 +7,17 @@ from typing import Final, NamedTuple
 
 import trio
 
-from mnemond.api.store_access import OpenStores
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.clock import Clock
 from mnemond.hooks.prompt_text import Block, Part
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.core_summary import entity_of
 from mnemond.model.answers import InsightView, insight_view
+from mnemond.model.core import CoreSummary
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
+from mnemond.recall.core_text import shown
 from mnemond.store.conversations import RULES, RollingSummary
 from mnemond.text.prompt_escape import inert
 from mnemond.wire.deferred import in_thread
@@ -26,10 +30,12 @@ THREADS: Final = 1
 
 
 class Core(NamedTuple):
-    """At most `CORE` memories, the most important first, and for their ids those of older ones they may contradict."""
+    """At most `CORE` memories, the most important first, and for their ids those of older ones they may contradict;
+    before them the lines of the core summary, whose memories are not repeated."""
 
     memories: list[InsightView]
     against: Mapping[str, tuple[str, ...]]
+    summary: Sequence[str] = ()
 
 
 class Briefs:
@@ -55,12 +61,23 @@ class Briefs:
 
         Raises MnemonError.
         """
+        warm = await self._open_stores.use(store)
+        blocks = self.known(warm, project)
+        told = {it.id for block in blocks for each in block.memories for it in each}
+        summary = [line for block in blocks for line in block.lines]
         selected = await self.select(store, project)
         if found := selected.all():
-            best = _by_importance(found, selected.against)[:CORE]
-            return Core([insight_view(it, project) for it in best], selected.against)
-        newest = (await self._open_stores.use(store)).store.snapshot.newest(self._wanted(project), CORE)
-        return Core([insight_view(it, project) for it in _by_importance(newest, {})], {})
+            best = _by_importance([it for it in found if it.id not in told], selected.against)[:CORE]
+            return Core([insight_view(it, project) for it in best], selected.against, summary)
+        newest = [it for it in warm.store.snapshot.newest(self._wanted(project), CORE) if it.id not in told]
+        return Core([insight_view(it, project) for it in _by_importance(newest, {})], {}, summary)
+
+    @staticmethod
+    def known(warm: OpenStore, project: str | None) -> list[Block]:
+        """Return the core summary of the user of a store, whom sessions are of, for a session in a project."""
+        if not warm.config.core_summary.enabled:
+            return []
+        return known_of_user(warm.store.core_summaries.get(entity_of(None)), warm.store.snapshot, project)
 
     def _wanted(self, project: str | None = None) -> Filter:
         now_us = self._clock.now_us()
@@ -100,6 +117,31 @@ def conversation_so_far(summary: RollingSummary | None, project: str | None) -> 
     return [Block(heading, summary.text.split("\n"), SUMMARY_SHARE)]
 
 
+CORE_SHARE: Final = 0.4
+"""Part of a brief for the core summary."""
+
+
+def known_of_user(core: CoreSummary | None, snapshot: Snapshot, project: str | None) -> list[Block]:
+    """Return the core summary for a brief; none if no line of it holds. A text of a model says memories in its own
+    words, so that they may be told beside it."""
+    found = shown(core, snapshot, project)
+    if core is None or not found.lines:
+        return []
+    if core.by_model and not found.left_out:
+        return [Block(KNOWN, found.text.split("\n"), CORE_SHARE)]
+    lines: list[str] = []
+    section = ""
+    for line in found.lines:
+        lines.append(f"{line.section}: {line.text}" if line.section != section else f"- {line.text}")
+        section = line.section
+    rows = [[snapshot.row_of(source.id) for source in line.sources] for line in found.lines]
+    memories = [[insight_view(snapshot.insight(row)) for row in each if row is not None] for each in rows]
+    return [Block(KNOWN, lines, CORE_SHARE, memories)]
+
+
+KNOWN: Final = "Known of the user, in summary:"
+
+
 def to_decide(pending: int) -> str:
     """Return the line of a brief about pairs of memories that wait for a decision; "" without any."""
     if not pending:
@@ -113,7 +155,13 @@ REASONS: Final = ("an instruction or a preference", "about what is being done", 
 """Why a memory is in a brief, by its part, in the order of `parts`."""
 
 
-def reasons(parts: Sequence[Part]) -> dict[str, str]:
-    """Return for the id of each memory of `parts` why it is there: by the first part that has it."""
+IN_SUMMARY: Final = "in the core summary"
+"""Why a memory is in a brief that a line of the core summary says."""
+
+
+def reasons(parts: Sequence[Part], blocks: Sequence[Block] = ()) -> dict[str, str]:
+    """Return for the id of each memory of `parts` and `blocks` why it is there: by the first part that has it, else as
+    a line of a block."""
     by_part = list(zip(parts, REASONS, strict=True))
-    return {it.id: reason for part, reason in reversed(by_part) for it in part.memories}
+    told = {it.id: IN_SUMMARY for block in blocks for each in block.memories for it in each}
+    return told | {it.id: reason for part, reason in reversed(by_part) for it in part.memories}

@@ -205,11 +205,13 @@ class AgentMemory:
         warm = self._open_stores.warm(place.store)
         waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
         opening, nonce = self._prompts.opening() + waiting, self._nonce()
-        blocks = [] if warm is None or not compacted else await in_task(_so_far, warm, compacted, place)
+        blocks = [] if warm is None else self._briefs.known(warm, place.project)
+        if warm is not None and compacted:
+            blocks += await in_task(_so_far, warm, compacted, place)
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )
-        why = briefing.reasons(parts)
+        why = briefing.reasons(parts, blocks)
         return Offer(fitted.rendered, fitted.tokens, [why[it.id] for it in fitted.rendered.shown], [], [])
 
     async def _prompt(self, event: HookEvent, call: Call) -> str:

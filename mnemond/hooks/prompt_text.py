@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -54,11 +55,13 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Lines of a text under a heading, which have room for a `share` of the characters at most."""
+    """Lines of a text under a heading, which have room for a `share` of the characters at most. `memories`: for each
+    line the memories that it says, which no part repeats; empty if no line says one."""
 
     heading: str
     lines: Sequence[str]
     share: float
+    memories: Sequence[Sequence[InsightView]] = ()
 
 
 class PromptText(msgspec.Struct, frozen=True):
@@ -99,7 +102,7 @@ def brief(
     page = _Page(most - units(opening) - units(head) - _fence_units(nonce))
     for block in blocks:
         page.add_block(block, int(block.share * most))
-    parts = _without_repetitions(parts)
+    parts = _without_repetitions(parts, {it.id for it in page.shown})
     ids = [it.id for part in parts for it in part.memories]
     refs = dict(zip(ids, references(ids), strict=True))
     others = against or {}
@@ -121,9 +124,9 @@ def brief(
     return PromptText(opening + (head + fenced(page.lines, nonce) if page.lines else ""), page.shown, page.whole)
 
 
-def _without_repetitions(parts: Sequence[Part]) -> list[Part]:
-    """Leave out of each part what an earlier one has, and parts without memories."""
-    seen = set[str]()
+def _without_repetitions(parts: Sequence[Part], told: AbstractSet[str]) -> list[Part]:
+    """Leave out of each part what was `told` before or an earlier one has, and parts without memories."""
+    seen = set(told)
     found: list[Part] = []
     for part in parts:
         memories = [it for it in part.memories if it.id not in seen]
@@ -165,6 +168,10 @@ class _Page:
                 break
             room -= units(line) + 1
             lines.append(line)
+        for line, memories in zip(lines, block.memories, strict=False):
+            new = [it for it in memories if it not in self.shown]
+            self.shown += new
+            self.whole += [it for it in new if len(it.content) <= len(line) and inert(it.content) in line]
         if lines:
             self.lines += [block.heading, *lines]
             self.left -= sum(units(line) + 1 for line in (block.heading, *lines))

@@ -126,7 +126,7 @@ class ReadMemories:
         """Ask about a memory and write what is accepted; return False if nothing is to be asked. Raises MnemonError."""
         config = desk.rules.config
         core = work.store.core_summaries.get(entity_of(it.scope.user_id))
-        known = (await work.think(shown, core, work.store.snapshot, it.scope.project, it.id)).text
+        known = (await work.think(shown, core, work.store.snapshot, it.scope.project, (it.id,))).text
         prompts = await work.think(model.prompts)
         found = begun = gates.begun(it, config.commitment)
         while (question := gates.next_question(it, found, config, known)) is not None:

@@ -227,7 +227,7 @@ TEMPLATES: Final[list[Json]] = [
         "uriTemplate": "mnemon://store/{name}/core",
         "name": "core",
         "title": "The core of a store",
-        "description": "What matters most in one store.",
+        "description": "What is known of the user in summary, and what else matters most in one store.",
         "mimeType": MARKDOWN,
     },
     {
@@ -313,7 +313,7 @@ def resources(stores: Iterable[str]) -> list[Json]:
             "uri": f"mnemon://store/{name}/core",
             "name": f"core-{name}",
             "title": f"Core of {name}",
-            "description": "What matters most in this store.",
+            "description": "What is known of the user in summary, and what else matters most in this store.",
             "mimeType": MARKDOWN,
         }
         for name in sorted(stores)

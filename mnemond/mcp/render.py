@@ -461,14 +461,19 @@ def whole(result: GetResult, nonce: str) -> str:
 
 
 def core(found: Core, nonce: str) -> str:
-    """The most important memories, for the beginning of a session."""
-    memories, against = found
-    if not memories:
+    """The core summary and the most important memories beside it, for the beginning of a session."""
+    memories, against, summary = found
+    if not memories and not summary:
         return "Nothing is in memory yet.\n"
     ids = [it.id for it in memories]
     refs = dict(zip(ids, references(ids), strict=True))
-    lines = [_line(it, refs, it.category, against.get(it.id, ())) for it in memories]
-    return f"What matters most, {_memories(memories)}. {WARNING}\n{fenced(lines, nonce)}\n"
+    lines = [*map(inert, summary), *(_line(it, refs, it.category, against.get(it.id, ())) for it in memories)]
+    what = (
+        f"What is known of the user in summary, and {_memories(memories)} that matter most"
+        if summary
+        else (f"What matters most, {_memories(memories)}")
+    )
+    return f"{what}. {WARNING}\n{fenced(lines, nonce)}\n"
 
 
 def least(candidates: Sequence[GcCandidate], nonce: str) -> str:

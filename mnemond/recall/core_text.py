@@ -7,7 +7,7 @@ and its correction, only one is listed. For a thread: some 500 texts are read.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -341,9 +341,11 @@ class Shown(NamedTuple):
 NONE_SHOWN: Final = Shown((), 0, "")
 
 
-def shown(core: CoreSummary | None, snapshot: Snapshot, project: str | None = None, without: str = "") -> Shown:
+def shown(
+    core: CoreSummary | None, snapshot: Snapshot, project: str | None = None, without: Collection[str] = ()
+) -> Shown:
     """Return what a reader is shown of a summary: lines whose sources are as they were, are for every project or this
-    one (None: any), and are not the memory `without`."""
+    one (None: any; "": none), and are not among the memories `without`."""
     if core is None:
         return NONE_SHOWN
     kept = tuple(line for line in core.lines if holds(line, snapshot) and _admits(line, snapshot, project, without))
@@ -353,10 +355,26 @@ def shown(core: CoreSummary | None, snapshot: Snapshot, project: str | None = No
     return Shown(kept, len(core.lines) - len(kept), core.text if whole and core.by_model else joined(kept))
 
 
-def _admits(line: CoreLine, snapshot: Snapshot, project: str | None, without: str) -> bool:
-    ids = [source.id for source in line.sources]
-    rows = (snapshot.row_of(each) for each in ids)
-    own = (None if row is None else snapshot.insight(row).scope.project for row in rows)
-    return without not in ids and all(
-        each is None or project is None or (project != "" and is_same_project(each, project)) for each in own
-    )
+def _admits(line: CoreLine, snapshot: Snapshot, project: str | None, without: Collection[str]) -> bool:
+    for source in line.sources:
+        row = snapshot.row_of(source.id)
+        own = None if row is None else snapshot.insight(row).scope.project
+        elsewhere = own is not None and project is not None and not (project and is_same_project(own, project))
+        if source.id in without or elsewhere:
+            return False
+    return True
+
+
+def beside(core: CoreSummary | None, snapshot: Snapshot, project: str | None, told: Collection[str]) -> str:
+    """Return a summary on one line for a context that has the memories `told`: their lines are left out, but a model's
+    text, which repeats none of them word by word, is whole or not there."""
+    found = shown(core, snapshot, project)
+    if core is None or not found.lines:
+        return ""
+    if core.by_model and not found.left_out:
+        return " ".join(found.text.split())
+    sections: dict[str, list[str]] = {}
+    for line in found.lines:
+        if not any(source.id in told for source in line.sources):
+            sections.setdefault(line.section, []).append(line.text)
+    return " ".join(f"{name}: {'; '.join(each)}." if name else "; ".join(each) for name, each in sections.items())

@@ -230,7 +230,7 @@ def test_a_project_is_shown_its_own_lines_and_the_general_ones() -> None:
         "": ["Ana likes"],
         "apollo": ["Ana likes", "The build"],
     }
-    assert len(shown(found, snapshot, without=rows[0].id).lines) == 2
+    assert len(shown(found, snapshot, without=[rows[0].id]).lines) == 2
 
 
 def test_lines_that_a_person_gave_know_their_memories() -> None:
