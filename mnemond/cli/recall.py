@@ -223,6 +223,8 @@ def notes(result: RecallResult) -> Iterator[str]:
         yield f"about {day(meta.window.since)} to {day(meta.window.until)}; {only}"
     if result.results and meta.trust < DOUBTED_BELOW:
         yield f"trust {fraction(meta.trust)}: much of this is not from the source that the question names"
+    if meta.missing and any(hit.explanation is not None for hit in result.results):
+        yield f"the first result lacks what the question asks for: {', '.join(map(one_line, meta.missing))}"
     if meta.rerank.reason is not None:
         yield f"no second look: {_REASONS.get(meta.rerank.reason, one_line(meta.rerank.reason))}"
     scores = [hit.score for hit in result.results]

@@ -272,7 +272,8 @@ class RecallMeta(msgspec.Struct, frozen=True):
     """Details of a recall; times in milliseconds. `weights` are those of keyword, entity, similarity and graph.
 
     `nothing_fits`: no result is of more than low confidence, so that nothing known surely fits. `left_out` counts
-    results that `min_confidence` left out.
+    results that `min_confidence` left out. `missing`: what the question asks for and the first result of the ranking
+    lacks, so that its confidence is low: names, "a time", "a number", "a person".
 
     `trust` in the answer as a whole: low if the question names a source and the results are from others. `seed` and
     `draws` are those of a probabilistic walk.
@@ -297,6 +298,7 @@ class RecallMeta(msgspec.Struct, frozen=True):
     draws: int = 0
     nothing_fits: bool = False
     left_out: int = 0
+    missing: tuple[str, ...] = ()
 
 
 class RecallResult(Result, frozen=True, kw_only=True):

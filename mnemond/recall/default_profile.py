@@ -15,8 +15,9 @@ import numpy as np
 from mnemond.index.arrays import Floats, Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep, Signals, six
-from mnemond.model.query import Confidence, Hit, Mode
+from mnemond.model.query import CONFIDENCES, Confidence, Hit, Mode
 from mnemond.recall import unasked
+from mnemond.recall.missing import Doubt, doubt
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.question import (
     build_question,
@@ -97,17 +98,20 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     count = len(ranked.rows)
     ranked = _add_extras(snapshot, ranked, extras, vectors)
     considered = ranked.considered + len(ranked.rows) - count
+    doubted = doubt(snapshot, query.text, ranked.rows)
     if mode == "none" or not len(ranked.rows):
-        hits = _hits(snapshot, request, profile, question, ranked, extras, None)
-        return RankingResult(hits, _weights(ranked, extras), considered, trust=ranked.trust)
+        hits = _hits(snapshot, request, profile, question, ranked, extras, None, doubted)
+        return RankingResult(hits, _weights(ranked, extras), considered, trust=ranked.trust, missing=doubted.missing)
     reached = _reached(snapshot, request, profile, mode, ranked, vectors)
     links = Extra("links", profile.graph, reached.rows, reached.scores.astype(np.float32))
     ranked, extras = _add_extras(snapshot, ranked, [links], vectors), [*extras, links]
     lap("graph")
-    hits = _hits(snapshot, request, profile, question, ranked, extras, reached)
+    doubted = doubt(snapshot, query.text, ranked.rows)
+    hits = _hits(snapshot, request, profile, question, ranked, extras, reached, doubted)
     return RankingResult(
-        hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust
-    )
+        hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust,
+        doubted.missing,
+    )  # fmt: skip
 
 
 def _extras(snapshot: Snapshot, request: RankingRequest, used: frozenset[str], profile: Profile) -> list[Extra]:
@@ -269,9 +273,10 @@ def _hits(
     ranked: Ranked,
     extras: Sequence[Extra],
     reached: Traversed | None,
+    doubted: Doubt,
 ) -> list[Hit]:
     ranked = _with_rare_word_cosines(snapshot, request, ranked)
-    shown = _shown(ranked, extras).tolist()
+    shown = ((1.0 - doubted.lost) * _shown(ranked, extras)).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
     kept = distinct(snapshot, rows, request.query.limit, wordings=True)
     named = _named(extras, ranked.rows).tolist()
@@ -291,7 +296,9 @@ def _hits(
             Hit(
                 it,
                 shown[place],
-                _confidence(ranked.trust, _evidence(keyword, meaning, named[place]), profile),
+                CONFIDENCES[0]
+                if doubted.excludes(place)
+                else _confidence(ranked.trust, _evidence(keyword, meaning, named[place]), profile),
                 _via(keyword, similarity, via, path, profile),
                 Signals(six(min(1.0, keyword)), six(named[place]), six(min(1.0, similarity)), six(graph)),
                 path,

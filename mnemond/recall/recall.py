@@ -182,6 +182,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         draws=found.draws,
         nothing_fits=all(hit.confidence == CONFIDENCES[0] for hit in every),
         left_out=len(every) - len(reranked.hits),
+        missing=found.missing,
     )
     return Recalled(hits, meta, embed_error, query.here)
 

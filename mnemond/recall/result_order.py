@@ -52,7 +52,8 @@ class RankingRequest(NamedTuple):
 
 
 class RankingResult(NamedTuple):
-    """Ranking by a profile: results best first, more than the limit, and details of the ranking."""
+    """Ranking by a profile: results best first, more than the limit, and details of the ranking. `missing`: what the
+    question asks for and the first result lacks, in words."""
 
     hits: list[Hit]
     weights: dict[str, float]
@@ -62,6 +63,7 @@ class RankingResult(NamedTuple):
     seed: int | None = None
     draws: int = 0
     trust: float = 1.0
+    missing: tuple[str, ...] = ()
 
 
 class Distinct(NamedTuple):
