@@ -7,8 +7,8 @@
     memory.search("indentation", user_id="ana")["results"]
 
 A `run_id` is a session here. As in Mem0, a call names at least one of user, agent and run, and is limited to their
-memories; results are dictionaries. Differences: facts are found by rules, not by a model; the event of a fact that is
-known already is NONE; `delete` can be undone (`Client.undo`).
+memories; results are dictionaries. Differences: facts are found as `extraction.engine` says, by rules unless a model is
+configured; the event of a fact that is known already is NONE; `delete` can be undone (`Client.undo`).
 """
 
 from __future__ import annotations
@@ -52,14 +52,22 @@ class Memory:
         run_id: str | None = None,
         metadata: dict[str, object] | None = None,
         infer: bool = True,
+        auto_resolve_conflicts: bool | None = None,
     ) -> Item:
-        """Remember facts found in the messages, or with `infer` false each message as it is.
+        """Remember facts found in the messages, or with `infer` false each message as it is. `auto_resolve_conflicts`:
+        whether a fact takes the place of what it contradicts, or both stay; as configured unless given.
 
         Returns `results`: `id`, `memory` and `event` (ADD, UPDATE, NONE) of each. Raises ValueError without any of the
         ids, MnemonError.
         """
         scope = _scope(user_id, agent_id, run_id)
-        result = self.client.extract(messages=_messages(messages), infer=infer, whole=True, **scope)
+        result = self.client.extract(
+            messages=_messages(messages),
+            infer=infer,
+            whole=True,
+            auto_resolve_conflicts=auto_resolve_conflicts,
+            **scope,
+        )
         assert not isinstance(result, ExtractContext)  # noqa: S101 - it was not requested
         for fact in result.facts:
             if metadata and fact.memory_id is not None and fact.action != "NONE":

@@ -35,7 +35,7 @@ from mnemond.extract.facts import Context, Engine, Extraction, Message, band, la
 from mnemond.extract.rules import HostFact, RuleEngine, parts
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
-from mnemond.memory.exchanges import propose_queueing
+from mnemond.memory.exchanges import REQUEST, propose_queueing
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
 from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
@@ -148,7 +148,7 @@ class ExtractHandlers:
         read = messages if params.whole else latest_exchange(messages, 0).latest
         identity = msgspec.structs.replace(self._identities.of(warm, params), op_id="")
         exchange = QueuedExchange(
-            host="extract",
+            host=REQUEST,
             at_us=_observed_us(params, self._clock.now_us()),
             conversation_id=params.conversation_id or "",
             project=scope.project or "",
@@ -158,7 +158,7 @@ class ExtractHandlers:
             user_id=scope.user_id or "",
             session_id=scope.session_id or "",
             agent_id=scope.agent_id or "",
-            resolves=params.auto_resolve_conflicts is not False,
+            resolves=_resolves(warm, params),
         )
         queued = cast(
             "Queued",
@@ -285,6 +285,12 @@ async def _summary(warm: OpenStore, params: ExtractParams, scope: Scope) -> str:
     return "" if found is None else found.text
 
 
+def _resolves(warm: OpenStore, params: ExtractParams) -> bool:
+    """Return whether facts may replace what they contradict: as the request says, else as configured."""
+    asked = params.auto_resolve_conflicts
+    return warm.config.extraction.auto_resolve_conflicts if asked is None else asked
+
+
 def _analyse(
     warm: OpenStore, params: ExtractParams, scope: Scope, now_us: int, engine: Engine, summary: str = ""
 ) -> _Analysis:
@@ -297,11 +303,10 @@ def _analyse(
         context, existing=partial(known_memories, warm.store.snapshot, wanted), summary=summary
     )
     found = _extract(params, context, settings.message_window, engine)
-    resolves = params.auto_resolve_conflicts
     provenance = Provenance(
         conversation_id=params.conversation_id,
         scope=scope,
-        resolves=settings.auto_resolve_conflicts if resolves is None else resolves,
+        resolves=_resolves(warm, params),
         allowance=Allowance(warm.store.snapshot.live),
     )
     known = warm.store.snapshot.entity_spelling

@@ -51,6 +51,9 @@ from mnemond.text.transcripts import without_echoes
 SUMMARY: Final = "summary"
 """`kind` in the metadata of memories of a summary."""
 
+REQUEST: Final = "extract"
+"""`host` of an exchange of the method `extract`, which says for each if its facts may replace others."""
+
 MAX_SUMMARIES: Final = 200
 """Newest memories searched for an older summary of the same conversation."""
 
@@ -125,7 +128,7 @@ def write_of(
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
-        resolves=said.resolves and config.extraction.auto_resolve_conflicts,
+        resolves=said.resolves and (said.host == REQUEST or config.extraction.auto_resolve_conflicts),
         scope=said.scope,
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
         allowance=allowance,

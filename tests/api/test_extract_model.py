@@ -16,9 +16,11 @@ from mnemond.api.extract import ExtractHandlers
 from mnemond.api.types_extract import ExtractContext, ExtractParams, ExtractResult
 from mnemond.config.settings import Config, ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.facts import Engine
+from mnemond.extract.facts import Context, Engine
+from mnemond.extract.rules import HostFact, completed
 from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
+from mnemond.memory.exchanges import write_of
 from mnemond.memory.model_reading import Model, engine_of
 from mnemond.model.changes import MAX_TRIES
 from mnemond.model.memory import Scope
@@ -119,6 +121,24 @@ async def test_what_is_queued_is_for_the_same_readers(tmp_path: Path) -> None:
         _, second = await (await over.warm()).store.read(lambda it: exchanges.oldest(it, 9))
         assert (second.exchange.prompt, second.exchange.resolves) == (f"We never deploy on Fridays\n\n{SAID}", True)
         assert second.exchange.reply == "Fine."
+
+
+@pytest.mark.parametrize("asked", [True, False, None])
+@pytest.mark.parametrize("setting", [True, False])
+async def test_what_is_queued_resolves_as_the_request_or_the_setting_says(
+    tmp_path: Path, *, asked: bool | None, setting: bool
+) -> None:
+    extraction = ExtractionSettings(engine="auto", auto_resolve_conflicts=setting)
+    config = Config(extraction=extraction)
+    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=config) as over:
+        await extract(over, engine_at(server.url, tmp_path), SAID, auto_resolve_conflicts=asked)
+        warm = await over.warm()
+        (waiting,) = await warm.store.read(lambda it: exchanges.oldest(it, 9))
+        (fact,) = completed([HostFact(content="We use SQLite now")], Context(observed_us=over.clock.us)).facts
+        expected = setting if asked is None else asked
+        assert write_of(fact, waiting, warm.store.snapshot, config).resolves == expected
+        of_a_hook = waiting._replace(exchange=msgspec.structs.replace(waiting.exchange, host="codex", resolves=True))
+        assert write_of(fact, of_a_hook, warm.store.snapshot, config).resolves == setting
 
 
 async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) -> None:
