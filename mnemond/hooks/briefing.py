@@ -9,7 +9,7 @@ import trio
 
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.clock import Clock
-from mnemond.hooks.prompt_text import Block, Part
+from mnemond.hooks.prompt_text import Block, Part, PromptText
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.core_summary import entity_of
 from mnemond.model.answers import InsightView, insight_view
@@ -159,9 +159,8 @@ IN_SUMMARY: Final = "in the core summary"
 """Why a memory is in a brief that a line of the core summary says."""
 
 
-def reasons(parts: Sequence[Part], blocks: Sequence[Block] = ()) -> dict[str, str]:
-    """Return for the id of each memory of `parts` and `blocks` why it is there: by the first part that has it, else as
-    a line of a block."""
+def reasons(parts: Sequence[Part], rendered: PromptText) -> list[str]:
+    """Return for each memory of a brief why it is there: by its block, or by the first part that has it."""
     by_part = list(zip(parts, REASONS, strict=True))
-    told = {it.id: IN_SUMMARY for block in blocks for each in block.memories for it in each}
-    return told | {it.id: reason for part, reason in reversed(by_part) for it in part.memories}
+    why = {it.id: reason for part, reason in reversed(by_part) for it in part.memories}
+    return [IN_SUMMARY] * rendered.in_blocks + [why[it.id] for it in rendered.shown[rendered.in_blocks :]]

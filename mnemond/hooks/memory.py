@@ -211,8 +211,7 @@ class AgentMemory:
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )
-        why = briefing.reasons(parts, blocks)
-        return Offer(fitted.rendered, fitted.tokens, [why[it.id] for it in fitted.rendered.shown], [], [])
+        return Offer(fitted.rendered, fitted.tokens, briefing.reasons(parts, fitted.rendered), [], [])
 
     async def _prompt(self, event: HookEvent, call: Call) -> str:
         session, place = await self._session(event)

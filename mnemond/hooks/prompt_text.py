@@ -65,11 +65,13 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class PromptText(msgspec.Struct, frozen=True):
-    """A text, the memories in it, and those of them whose whole text is in it."""
+    """A text, the memories in it, those of them whose whole text is in it, and how many of `shown`, the first ones, are
+    in its blocks."""
 
     text: str
     shown: list[InsightView]
     whole: list[InsightView]
+    in_blocks: int = 0
 
 
 def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> PromptText:
@@ -102,6 +104,7 @@ def brief(
     page = _Page(most - units(opening) - units(head) - _fence_units(nonce))
     for block in blocks:
         page.add_block(block, int(block.share * most))
+    in_blocks = len(page.shown)
     parts = _without_repetitions(parts, {it.id for it in page.shown})
     ids = [it.id for part in parts for it in part.memories]
     refs = dict(zip(ids, references(ids), strict=True))
@@ -121,7 +124,8 @@ def brief(
         for marks, it in each:
             if not page.add(marks, it, MAX_IN_BRIEF):
                 break
-    return PromptText(opening + (head + fenced(page.lines, nonce) if page.lines else ""), page.shown, page.whole)
+    text = opening + (head + fenced(page.lines, nonce) if page.lines else "")
+    return PromptText(text, page.shown, page.whole, in_blocks)
 
 
 def _without_repetitions(parts: Sequence[Part], told: AbstractSet[str]) -> list[Part]:
