@@ -110,5 +110,5 @@ def _decide(draft: Draft, identity: WriteContext, method: str, view: View) -> Ch
 
 def is_due(current: CoreSummary | None, new: int, every: int) -> bool:
     """Return True if the job makes a new version after so many `new` memories: not in the place of one that a person
-    gave."""
-    return (current is None or current.generator != BY_HAND) and new >= every
+    gave, unless a purge left nothing of it."""
+    return (current is None or current.generator != BY_HAND or not current.lines) and new >= every

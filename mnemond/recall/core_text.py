@@ -226,7 +226,7 @@ def section_of(it: Insight) -> Section:
     """Return the heading that a memory is listed under."""
     if it.category == "decision":
         return "Decisions"
-    if it.trigger_type in FIXES:
+    if it.trigger_type in FIXES or it.category == "insight":
         return "Recurring problems and fixes"
     if is_instruction(it.content):
         return "Working style"

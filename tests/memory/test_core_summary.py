@@ -201,8 +201,9 @@ def test_a_purge_takes_lines_that_say_the_same(world: RevisionWorld) -> None:
 
 def test_when_the_job_makes_a_version() -> None:
     by_rules = CoreSummary(id=1, entity_id="e", version=1, text="x", created_at="t")
-    by_hand = msgspec.structs.replace(by_rules, generator=BY_HAND)
-    assert [is_due(each, 10, 10) for each in (None, by_rules, by_hand)] == [True, True, False]
+    by_hand = msgspec.structs.replace(by_rules, generator=BY_HAND, lines=(CoreLine("x"),))
+    emptied = msgspec.structs.replace(by_rules, generator=BY_HAND)
+    assert [is_due(each, 10, 10) for each in (None, by_rules, by_hand, emptied)] == [True, True, False, True]
     assert not is_due(None, 9, 10)
 
 

@@ -110,6 +110,7 @@ def test_of_few_memories_all_are_listed_under_their_headings() -> None:
         memory(5, "Never deploy on Friday", category="preference"),
         memory(6, "The office is in Bergen"),
     ]
+    assert section_of(memory(7, "Caches hide slow queries", category="insight")) == "Recurring problems and fixes"
     found = draft(store(rows))
     assert [line.section for line in found.lines] == list(SECTIONS)
     assert [line.sources[0].id[:8] for line in found.lines] == [f"0000000{at}" for at in (1, 2, 3, 4, 5, 6)]
