@@ -69,6 +69,10 @@ ABOUT: Final = 0.5
 MAX_WORDED: Final = 160
 """Characters of a question or a cue that a model writes; longer ones are no questions that a person asks."""
 
+MAX_WORD_TOKENS: Final = 60
+"""Tokens of an answer of one word: some twelve, and the line breaks and spaces with which a server may indent the JSON.
+With 20 an indented "nothing_lasting" was cut off."""
+
 ENTITY: Final[frozenset[EdgeType]] = frozenset({"entity"})
 """Links that depend on names."""
 
@@ -215,7 +219,9 @@ def _about_substance(it: Insight, found: Found, config: Config, known: str) -> Q
     )
     if weighed.score >= SURE:
         return None
-    return Question("substance", "substance_filter", (_text(it), inert(known) or "(nothing)"), _SUBSTANCE, 20)
+    return Question(
+        "substance", "substance_filter", (_text(it), inert(known) or "(nothing)"), _SUBSTANCE, MAX_WORD_TOKENS
+    )
 
 
 def _weight_kept(it: Insight, config: Config) -> str | None:
@@ -243,7 +249,7 @@ def _kinds(settings: CommitmentSettings) -> list[str]:
 def _about_trigger(it: Insight, found: Found, config: Config, known: str) -> Question | None:
     if it.trigger_type is not None:
         return None
-    return Question("trigger", "generate_trigger", (_text(it),), _TRIGGER, 30)
+    return Question("trigger", "generate_trigger", (_text(it),), _TRIGGER, MAX_WORD_TOKENS)
 
 
 def _about_questions(it: Insight, found: Found, config: Config, known: str) -> Question | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 
@@ -182,3 +184,15 @@ def test_a_note_is_about_one_text_and_may_be_damaged() -> None:
         assert added_names(memory(metadata=damaged)) == frozenset()
     assert added_names(memory()) == frozenset()
     assert set(GATES) == {"substance", "entities", "trigger", "questions", "cues", "relations"}
+
+
+@pytest.mark.parametrize("it", [memory("The office plants like water in the morning", channel="hook"), memory()])
+def test_an_answer_of_one_word_fits_however_it_is_indented(it: Insight) -> None:
+    asked = next_question(it, Found(), ON, "")
+    assert asked is not None
+    while asked is not None and asked.gate not in ("substance", "trigger"):
+        asked = next_question(it, Found(told={asked.gate: "none"}), ON, "")
+    assert asked is not None
+    ((name, field),) = asked.schema["properties"].items()
+    indented = json.dumps({name: max(field["enum"], key=len)}, indent=4)
+    assert asked.max_tokens >= len(indented)  # a token is one character or more
