@@ -118,7 +118,38 @@ def test_kinds_are_those_of_the_settings() -> None:
     ],
 )
 def test_a_trigger_is_one_of_the_known(answer: object, source: str, kind: str | None) -> None:
-    assert told("trigger", answer, memory(source=source)).trigger_type == kind
+    it = memory(f"{TEXT}. I prefer it fixed", source=source)
+    assert told("trigger", answer, it).trigger_type == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "kind"),
+    [
+        ("The import broke on an umlaut in the file of Velox", "problem-solution", "problem-solution"),
+        ("Clara is the user's sister", "problem-solution", None),
+        ("The queue uses SQLite now", "learning-success", None),
+        ("The user likes short answers about Zephyr", "corrective-feedback", "corrective-feedback"),
+        ("The import broke on an umlaut in the file of Velox", "positive-feedback", None),
+    ],
+)
+def test_a_trigger_needs_a_word_of_the_text(text: str, named: str, kind: str | None) -> None:
+    found = told("trigger", {"trigger": named}, memory(text))
+    assert found.trigger_type == kind
+    assert (found.told["trigger"] == f"left to the rules: no word of the text says {named}") is (kind is None)
+
+
+def test_a_text_that_shows_no_trigger_is_not_asked_about_one() -> None:
+    config = config_from({"commitment.trigger.engine": "llm"})
+    assert next_question(memory("Clara from Lisbon is the user's sister"), Found(), config, "") is None
+    assert next_question(memory(), Found(), config, "") is not None
+
+
+def test_a_text_that_names_something_is_not_asked_about_its_use() -> None:
+    config = config_from({"commitment.substance_filter.engine": "llm"})
+    named = memory("The landlord of the studio is Peter Novak", channel="hook", entities=("Peter Novak",))
+    assert next_question(named, Found(), config, "") is None
+    vague = memory("Plants like water in the morning", channel="hook")
+    assert next_question(vague, Found(), config, "") is not None
 
 
 def test_questions_and_cues_are_bounded_and_none_repeats() -> None:
