@@ -79,6 +79,8 @@ class RelationHandlers:
     async def list(self, call: Call, params: RelationsListParams) -> RelationsListResult:
         """Return relations of a time. Raises MnemonError: INVALID_PARAMS, NOT_FOUND for an unknown name."""
         problems = [] if params.type is None else type_problems(params.type)
+        if params.together and params.of is None:
+            problems.append(FieldProblem("together", "together needs a name: of which thing or person"))
         now = format_us(self._clock.now_us())
         when = when_of(params.as_of, params.known_at, now, problems, history=params.history)
         warm = await self._open_stores.use(params.store)
@@ -188,6 +190,7 @@ def _listed(connection: Connection, params: RelationsListParams, when: When, now
     return RelationsListResult(
         relations=with_evidence(connection, rows[: params.limit], now), total=len(rows), as_of=when.as_of,
         known_at=when.known_at,
+        together=relations.together(connection, ids, params.limit) if params.together and ids is not None else [],
     )  # fmt: skip
 
 

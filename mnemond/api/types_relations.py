@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.model.outcomes import RelationResult, Result
-from mnemond.model.relations import MAX_TYPE, MAX_VALUE, RelationshipView
+from mnemond.model.relations import MAX_TYPE, MAX_VALUE, RelationshipView, TogetherView
 from mnemond.wire.params import Access, IdOrPrefix, Limit, Name, ScopedWriteParams, ScopeParams, Time, about, method
 
 RelationType = Annotated[str, Meta(min_length=1, max_length=MAX_TYPE, extra={"metavar": "TYPE"})]
@@ -19,12 +19,14 @@ KnownAt = Annotated[Time | None, about("what was known then, whatever was learne
 
 class RelationsListResult(Result, frozen=True):
     """Relations, those that began first at the top. `as_of` and `known_at`: the times asked about, null for all times
-    and for what is known now. `total`: how many there are, of which `relations` has the first."""
+    and for what is known now. `total`: how many there are, of which `relations` has the first. `together`: names in
+    the same memories, if they were requested."""
 
     relations: list[RelationshipView]
     total: int
     as_of: str | None
     known_at: str | None
+    together: list[TogetherView] = msgspec.field(default_factory=list)
 
 
 class RelationsListParams(ScopeParams, frozen=True, kw_only=True):
@@ -34,6 +36,7 @@ class RelationsListParams(ScopeParams, frozen=True, kw_only=True):
     as_of: AsOf = None
     known_at: KnownAt = None
     history: Annotated[bool, about("of all times, also what is over")] = False
+    together: Annotated[bool, about("also names that stand in the same memories now, with `of`")] = False
     limit: Annotated[Limit, about("how many at most", "-n")] = 100
 
 

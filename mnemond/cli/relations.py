@@ -10,7 +10,7 @@ from mnemond.api.types_relations import RelationsListResult, TimelineEvent, Time
 from mnemond.cli.output import MAX_SAID, Style, body, lines, note, one_line, repeated, row, short_id, shorten, undo_hint
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, long_enough
 from mnemond.model.outcomes import RelationResult
-from mnemond.model.relations import EvidenceView, RelationshipView, span_text, time_text
+from mnemond.model.relations import EvidenceView, RelationshipView, TogetherView, span_text, time_text
 from mnemond.wire.params import plural
 
 MAX_EVIDENCE: Final = 3
@@ -37,13 +37,21 @@ def statements(found: list[EvidenceView], style: Style) -> Iterator[str]:
 def _list(result: RelationsListResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.first_id) for each in result.relations))
-    if not result.relations:
+    if not result.relations and not result.together:
         return lines("no relations like that")
     left = result.total - len(result.relations)
     return lines(
         *(line for each in result.relations for line in (relation(each, style), *statements(each.evidence, style))),
         style.faint(f"{left:,} more: -n {result.total}") if left else None,
+        *(together(each, style) for each in result.together),
     )
+
+
+def together(it: TogetherView, style: Style) -> str:
+    """Return a name that stands in the same memories in one line."""
+    newest = ", ".join(map(short_id, it.memory_ids))
+    where = f"in {plural(it.memories, 'memory')}: {newest}"
+    return f"together with {one_line(it.name)}  {style.faint(where)}"
 
 
 LIST = Command(
@@ -53,6 +61,7 @@ LIST = Command(
         "mnemonctl relations list --of Ana",
         "mnemonctl relations list --type works_at --as-of 2025-06-01",
         "mnemonctl relations list --of Ana --history",
+        "mnemonctl relations list --of Ana --together",
         "mnemonctl relations list --known-at 2026-01-01",
     ),
     method=types_relations.RELATIONS_LIST,
@@ -60,6 +69,7 @@ LIST = Command(
         "Without a time: what holds now. --as-of asks what held then, --known-at what was known then.",
         "Relations are read from memories that state them plainly; `relations add` notes others.",
         "A relation without a beginning holds since before anything is known of it.",
+        "--together adds names that stand in the same memories, without a relation that is stated.",
     ),
     render=_list,
 )

@@ -279,6 +279,21 @@ def relation_text(it: RelationshipView) -> str:
     return " ".join(filter(None, (it.source, it.type, it.target, span_text(it))))
 
 
+class TogetherView(msgspec.Struct, frozen=True):
+    """A name that stands in the same memories as another, without a relation that is stated. `strength`: .5 for one
+    memory, more with each other one. `memories`: how many; `memory_ids`: the newest of them."""
+
+    name: str
+    strength: float
+    memories: int
+    memory_ids: list[str]
+
+
+def together_strength(memories: int) -> float:
+    """Return the strength of two names that stand together in so many memories: 1 − (1 − .5)(1 − .5·.5)^(n − 1)."""
+    return 1.0 - (1.0 - TOGETHER) * (1.0 - REPEATED * TOGETHER) ** (memories - 1)
+
+
 def shown_type(it: Statement | Relationship) -> str:
     """Return a type as it is written, its slot included."""
     return f"{it.type}_{it.slot}" if it.slot else it.type

@@ -32,10 +32,12 @@ from mnemond.model.relations import (
     Relationship,
     RelationshipView,
     Roots,
+    TogetherView,
     grouped,
     intervals,
     shown_type,
     status_of,
+    together_strength,
 )
 from mnemond.store import core_summaries
 from mnemond.store.connection import Connection, Value
@@ -404,6 +406,39 @@ _IN_SCOPE: Final = (
     "coalesce(i.user_id = ?{}, TRUE) AND coalesce(i.session_id = ?{}, TRUE) AND coalesce(i.agent_id = ?{}, TRUE)"
 )
 """As `memory.history.admits`: what is null, in the memory or in the question, fits all."""
+
+
+MAX_NEWEST: Final = 3
+"""Memories named of two names that stand together."""
+
+
+def together(connection: Connection, ids: Collection[str], limit: int) -> list[TogetherView]:
+    """Return the names that stand in active memories with one of these entities, which are one thing, and have no
+    relation with it that is believed: the strongest first, then by name."""
+    found = roots(connection)
+    places = ", ".join("?" * len(ids))
+    rows = connection.rows(
+        "SELECT DISTINCT other.entity_id, i.id FROM memory_entities AS own"  # noqa: S608 - placeholders
+        " JOIN memory_entities AS other ON other.memory_id = own.memory_id JOIN insights AS i ON i.id = own.memory_id"
+        f" WHERE own.entity_id IN ({places}) AND i.status = 'active' AND NOT i.quarantined"
+        " ORDER BY i.created_at DESC, i.id",
+        tuple(ids),
+    )
+    apart = set(map(found.of, ids))
+    for it in relationships(connection, ids):
+        if it.expired_at is None:
+            apart |= {found.of(it.source_id), found.of(it.target_id or it.source_id)}
+    memories: dict[str, dict[str, None]] = {}
+    for other, insight_id in rows:
+        if (root := found.of(other)) not in apart:
+            memories.setdefault(root, {})[insight_id] = None
+    called = names(connection, memories)
+    views = [
+        TogetherView(called.get(each, ""), round(together_strength(len(of)), 6), len(of), list(of)[:MAX_NEWEST])
+        for each, of in memories.items()
+    ]
+    views.sort(key=lambda it: (-it.memories, it.name.casefold(), it.name))
+    return views[:limit]
 
 
 # Operations, for undo.

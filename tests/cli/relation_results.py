@@ -6,7 +6,7 @@ import msgspec
 
 from mnemond.api.types_relations import RelationsListResult, TimelineEvent, TimelineResult
 from mnemond.model.outcomes import RelationResult
-from mnemond.model.relations import EvidenceView, RelationshipView
+from mnemond.model.relations import EvidenceView, RelationshipView, TogetherView
 
 MEMORY = "1a2b3c4d-0000-4000-8000-000000000001"
 WORKS = "5e5e5e5e-0000-4000-8000-000000000005"
@@ -30,7 +30,13 @@ PAST = msgspec.structs.replace(
 )  # fmt: skip
 
 RELATION_RESULTS: dict[str, object] = {
-    "relations.list": RelationsListResult(relations=[PAST, CURRENT], total=3, as_of=None, known_at=None),
+    "relations.list": RelationsListResult(
+        relations=[PAST, CURRENT],
+        total=3,
+        as_of=None,
+        known_at=None,
+        together=[TogetherView("Bob", 0.625, 2, [MEMORY, WORKS])],
+    ),
     "relations.add": RelationResult(
         status="added", source="Ana", type="works_at", target="Acme", relations=[CURRENT], op_id="op-9", replayed=False
     ),
@@ -55,6 +61,7 @@ RELATION_TRANSCRIPTS = {
   1a2b3c4d: Ana works at Acme
   given by user
 1 more: -n 3
+together with Bob  in 2 memories: 1a2b3c4d, 5e5e5e5e
 """,
     "relations.add": """\
 Noted: Ana works_at Acme

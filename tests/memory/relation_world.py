@@ -23,7 +23,7 @@ from mnemond.memory.relations import (
 )
 from mnemond.memory.undo import Vectors
 from mnemond.model.changes import AddInsight, Change, PurgeInsight, PutInsight, RetireInsight
-from mnemond.model.memory import Insight, format_us
+from mnemond.model.memory import Entity, Insight, format_us
 from mnemond.model.outcomes import Maintained, Outcome
 from mnemond.model.relations import Relationship, When, holds
 from mnemond.store import insights, relations
@@ -76,6 +76,16 @@ class RelationWorld:
         at = format_us(self.us - int(days_ago * DAY_US))
         it = msgspec.structs.replace(Insight(insight_id(self.memories), text, at, at), **fields)
         self.change(AddInsight(it, None))
+        return it.id
+
+    def note(self, text: str, mentions: tuple[Entity, ...]) -> str:
+        """Write a memory that names these, a second after the one before."""
+        self.memories += 1
+        self.us += 1_000_000
+        it = Insight(
+            insight_id(self.memories), text, self.now, self.now, entities=tuple(each.name for each in mentions)
+        )
+        self.change(AddInsight(it, None, mentions))
         return it.id
 
     def reword(self, insight_id: str, text: str, **fields: Any) -> str:

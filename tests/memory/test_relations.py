@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point, RelationToAdd, RelationToClose, propose_addition, propose_closing
-from mnemond.model.memory import format_us
-from mnemond.model.relations import When
+from mnemond.model.memory import Entity, format_us
+from mnemond.model.outcomes import Maintained
+from mnemond.model.relations import AddLink, When
 from mnemond.store import relations
+from mnemond.store.edges import entity_id
+from mnemond.text.entities import canonical_name
 from tests.memory.relation_world import DAY_US, RelationWorld
 from tests.store.factories import bytes_of
 
@@ -143,6 +147,35 @@ def test_an_interval_that_becomes_two_gives_its_name_to_one_of_them(world: Relat
     first, second = sorted(world.rows(), key=lambda it: it.valid_from or "")
     assert (first.invalid_at, second.invalid_at) == ("2025-01-01T00:00:00.000000Z", None)
     assert second.first_id == before.first_id != first.first_id
+
+
+def test_names_that_stand_together_without_a_relation(world: RelationWorld) -> None:
+    """A merged name counts as one, a forgotten memory not, and what is stated is no mere co-occurrence."""
+
+    def note(text: str, *names: str) -> str:
+        mentions = tuple(Entity(name, canonical_name(name), "person") for name in names)
+        return world.note(text, mentions)
+
+    first = note("Ana and Bob went to Oslo", "Ana", "Bob", "Oslo")
+    second = note("Bob met Ana Silva", "Ana Silva", "Bob")
+    gone = note("Ana saw Eva", "Ana", "Eva")
+    world.forget(gone)
+    world.add("Ana", "uses", "Vim")
+    note("Ana wrote it with Vim", "Ana", "Vim")
+    ids = {name: entity_id(Entity(name, canonical_name(name), "concept")) for name in ("Ana", "Ana Silva")}
+
+    def found(limit: int = 10) -> list[tuple[str, float, int, list[str]]]:
+        members = world.ask(lambda c: relations.roots(c).members(ids["Ana"]))
+        views = world.ask(lambda c: relations.together(c, members, limit))
+        return [(it.name, it.strength, it.memories, it.memory_ids) for it in views]
+
+    assert found() == [("Bob", 0.5, 1, [first]), ("Oslo", 0.5, 1, [first])]
+    context = world.context()
+    merged = context.change_set("entity", (), Maintained(op_id=context.op_id))
+    links = (AddLink("same", ids["Ana"], ids["Ana Silva"]),)
+    world.write(msgspec.structs.replace(merged, knowledge=links))
+    assert found() == [("Bob", 0.625, 2, [second, first]), ("Oslo", 0.5, 1, [first])]
+    assert [it[0] for it in found(1)] == ["Bob"]
 
 
 def test_what_cannot_be_closed(world: RelationWorld) -> None:

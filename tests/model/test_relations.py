@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.relations import (
+    EXPLICIT,
+    INFERRED,
+    TOGETHER,
     Evidence,
     PointKind,
     Relationship,
@@ -22,6 +25,7 @@ from mnemond.model.relations import (
     repeated,
     split_type,
     status_of,
+    together_strength,
 )
 
 Said = tuple[PointKind, str, str]
@@ -121,6 +125,29 @@ def test_repeated_strength() -> None:
     """1 − (1 − s)(1 − .5·s_new)"""
     assert repeated(0.5, 0.6) == pytest.approx(0.65)
     assert repeated(0.9, 0.9) == pytest.approx(0.945)
+
+
+def test_strengths() -> None:
+    """In so many words .9, as it follows .6, together .5; each more often said: 1 − (1 − s)(1 − .5·s_new)."""
+    assert (EXPLICIT, INFERRED, TOGETHER) == (0.9, 0.6, 0.5)
+    assert repeated(EXPLICIT, EXPLICIT) == pytest.approx(0.945)
+    assert repeated(EXPLICIT, INFERRED) == pytest.approx(0.93)
+    assert repeated(INFERRED, INFERRED) == pytest.approx(0.72)
+    assert repeated(INFERRED, EXPLICIT) == pytest.approx(0.78)
+    together = 0.5
+    for memories in range(1, 6):
+        assert together_strength(memories) == pytest.approx(together)
+        together = repeated(together, TOGETHER)
+    assert [together_strength(many) for many in (2, 3)] == pytest.approx([0.625, 0.71875])
+
+
+@given(st.floats(0, 1), st.lists(st.floats(0, 1), max_size=8))
+def test_what_is_said_again_is_never_weaker_nor_more_than_certain(first: float, again: list[float]) -> None:
+    strength = first
+    for each in again:
+        more = repeated(strength, each)
+        assert strength - 1e-12 <= more <= 1.0
+        strength = more
 
 
 def row(start: str | None, end: str | None, created: str = "2026-01", expired: str | None = None) -> Relationship:
