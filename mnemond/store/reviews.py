@@ -35,11 +35,13 @@ MAX_REFUSED: Final = 5_000
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """The decision as stored. `op_id` names the operation that carried it out."""
+    """The decision as stored. `op_id` names the operation that carried it out; `reopened_by` the undo that took it
+    back, which may be undone itself."""
 
     resolution: Resolution
     by: str
     op_id: str = ""
+    reopened_by: str = ""
 
 
 _asked = msgspec.json.Decoder(OpenReview)
@@ -73,19 +75,32 @@ _REFUSED: Final = (
 """A person or a model left the two apart; one that ended because nothing answered is no refusal."""
 
 
+_BY_OPERATION: Final = (
+    "SELECT id FROM pending_reviews WHERE {} AND CASE WHEN json_valid(resolution)"
+    " THEN json_extract(resolution, '$.{}') ELSE NULL END = ?1"
+)
+
+
 def apply(connection: Connection, change_set: ChangeSet) -> None:
-    """Open and close the reviews of a write, in its transaction; an undo reopens those that the operation closed."""
+    """Open and close the reviews of a write, in its transaction; an undo reopens those that the operation closed,
+    and closes those that the operation, an undo itself, reopened."""
     for each in change_set.reviews:
         if isinstance(each, OpenReview):
             _open(connection, each, change_set.now)
         else:
             _close(connection, each.id, Settled(each.resolution, each.by, change_set.op_id), change_set.now)
     if change_set.undoes is not None:
-        connection.run(
-            "UPDATE pending_reviews SET resolved_at = NULL, resolution = NULL"
-            " WHERE resolution IS NOT NULL AND CASE WHEN json_valid(resolution)"
-            " THEN json_extract(resolution, '$.op_id') ELSE NULL END = ?",
-            (change_set.undoes,),
+        again = connection.column(_BY_OPERATION.format("resolved_at IS NULL", "reopened_by"), (change_set.undoes,))
+        taken_back = connection.column(_BY_OPERATION.format("resolved_at IS NOT NULL", "op_id"), (change_set.undoes,))
+        connection.run_many(
+            "UPDATE pending_reviews SET resolved_at = NULL, resolution = json_set(resolution, '$.reopened_by', ?)"
+            " WHERE id = ?",
+            [(change_set.op_id, number) for number in taken_back],
+        )
+        connection.run_many(
+            "UPDATE pending_reviews SET resolved_at = ?,"
+            " resolution = json_set(resolution, '$.op_id', ?, '$.reopened_by', '') WHERE id = ?",
+            [(change_set.now, change_set.op_id, number) for number in again],
         )
 
 
@@ -209,7 +224,7 @@ def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list
             review = Review(number, _asked.decode(payload), created_at, resolved_at)
         except msgspec.MsgspecError:
             continue
-        if settled is not None:
+        if settled is not None and resolved_at is not None:
             review = msgspec.structs.replace(review, resolution=settled.resolution, by=settled.by)
         found.append(review)
     return found

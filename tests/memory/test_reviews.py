@@ -344,3 +344,21 @@ def test_notes_of_other_memories_stay() -> None:
     assert without_notes(metadata, ["a"]) == '{"contradicts":[{"id":"b"}],"kind":"x"}'
     assert without_notes(metadata, ["a", "b"]) == '{"kind":"x"}'
     assert without_notes("{}", ["a"]) == "{}"
+
+
+def test_a_decision_that_is_done_again_by_a_second_undo_is_decided(world: World) -> None:
+    """Undo asks again, undoing that decides again, as often as one likes; and it may be decided otherwise meanwhile."""
+    world.say(BERLIN)
+    world.say(MUNICH)
+    last = world.resolve("COEXIST").op_id
+    for waits in (1, 0, 1, 0, 1):
+        undone = world.undo(last)
+        assert isinstance(undone, UndoResult)
+        last = undone.op_id
+        assert len(world.waiting()) == waits
+        decided: list[Review] = world.read(lambda it: stored.pending(it, 10, resolved=True))
+        assert [it.resolution for it in decided] == ["COEXIST"] * (1 - waits)
+    assert [it.resolution for it in world.waiting()] == [None]
+    world.resolve("SUPERSEDE")
+    decided = world.read(lambda it: stored.pending(it, 10, resolved=True))
+    assert [it.resolution for it in decided] == ["SUPERSEDE"]
