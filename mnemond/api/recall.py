@@ -250,11 +250,11 @@ def _context(
     core: str,
     facts: Sequence[EntityBrief],
 ) -> ContextResult:
-    doubt = NOTHING_FITS if found.meta.nothing_fits else ""
+    doubt = NOTHING_FITS if found.meta.nothing_fits and not facts else ""
     frame = frame._replace(budget=max(1, frame.budget - token_count(quarters(doubt))))
     among = relations_among(snapshot, [hit.insight for hit in found.hits])
     made = linearise(found.hits, frame, among, core, list(lines_of(facts)))
-    text = f"{doubt}{made.text}" if found.hits or core or facts or not doubt else doubt
+    text = f"{doubt}{made.text}" if found.hits or core or not doubt else doubt
     return ContextResult(
         text=text, shown=len(made.shown), omitted=made.omitted, tokens=token_count(quarters(text)), nonce=frame.nonce,
         ids=list(made.shown), meta=meta(),
