@@ -64,7 +64,7 @@ def facts_about(connection: Connection, question: str, when: When, now: str, sco
     briefs = []
     for root in list(dict.fromkeys(found.of(row) for row in rows))[:MAX_NAMED]:
         members = found.members(root)
-        memories = len(relations.memories_naming(connection, members, when.known_at, scope))
+        memories = relations.count_naming(connection, members, when.known_at, scope)
         current = entity_pages.rows_at(connection, members, when, at, scope).now
         if not memories and not current:
             continue
