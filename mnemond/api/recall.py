@@ -560,7 +560,7 @@ def _wants_facts(query: Query, form: Form) -> bool:
     alone."""
     if form.basic:
         return False
-    return form.budget is not None or (query.intent or intent_of(query.text[:MAX_ANALYSED])) == "ENTITY"
+    return form.budget is not None or (query.intent or intent_of(query.text)) == "ENTITY"
 
 
 async def _facts(warm: OpenStore, query: Query) -> list[EntityBrief]:
