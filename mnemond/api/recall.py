@@ -57,7 +57,7 @@ from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.core_text import beside
-from mnemond.recall.entity_facts import facts_about, lines_of
+from mnemond.recall.entity_facts import facts_about, lines_of, may_name
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.question import MAX_ANALYSED
 from mnemond.recall.recall import (
@@ -367,7 +367,7 @@ class ReadHandlers:
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
-        if _wants_facts(query, form):
+        if _wants_facts(query, form, snapshot):
             job = job._replace(facts=await in_task(_facts, warm, query))
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
@@ -555,12 +555,14 @@ FACTS_S: Final = 0.1
 """Seconds that facts may take: with a store that is busy or hangs, memories answer alone."""
 
 
-def _wants_facts(query: Query, form: Form) -> bool:
-    """Return True for a context and for a question about a person or a thing; any other is answered by the index
-    alone."""
+def _wants_facts(query: Query, form: Form, snapshot: Snapshot) -> bool:
+    """Return True for a question about a person or a thing, and for a context whose question may name one; any other
+    is answered by the index alone: a read of the database takes as long as a small recall."""
     if form.basic:
         return False
-    return form.budget is not None or (query.intent or intent_of(query.text)) == "ENTITY"
+    if (query.intent or intent_of(query.text)) == "ENTITY":
+        return True
+    return form.budget is not None and may_name(query.text[:MAX_ANALYSED], snapshot.entity_spelling)
 
 
 async def _facts(warm: OpenStore, query: Query) -> list[EntityBrief]:

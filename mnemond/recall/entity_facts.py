@@ -10,7 +10,7 @@ from mnemond.model.memory import Scope
 from mnemond.model.relations import EntityBrief, When, relation_text
 from mnemond.store import relations
 from mnemond.store.connection import Connection
-from mnemond.text.entities import canonical_name
+from mnemond.text.entities import Known, canonical_name
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS
 
@@ -42,6 +42,13 @@ def names_in(question: str) -> list[str]:
             if part[0] and part[-1] and not {part[0].casefold(), part[-1].casefold()} & FUNCTION_WORDS:
                 found[canonical_name(" ".join(part))] = None
     return list(found)
+
+
+def may_name(question: str, known: Known) -> bool:
+    """Return True if a question has a capital behind its first letter, or a name that memories have."""
+    if any(char.isupper() for char in question.strip()[1:]):
+        return True
+    return any(known(each) is not None for each in names_in(question))
 
 
 def _words(question: str) -> list[str]:

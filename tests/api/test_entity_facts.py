@@ -25,7 +25,7 @@ from mnemond.api.types_relations import RelationsAddParams, RelationsCloseParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.recall.context import FACTS, FACTS_SHARE
-from mnemond.recall.entity_facts import MAX_RELATIONS, names_in
+from mnemond.recall.entity_facts import MAX_RELATIONS, may_name, names_in
 from mnemond.text.prompt_escape import quarters, token_count
 from tests.api.factories import CALL, Bench, bench
 
@@ -201,6 +201,14 @@ async def test_the_page_is_that_of_a_day(tmp_path: Path) -> None:
         assert all(it.evidence for it in (*page.before, *then.now))
         listed = await known.entities.list(CALL, EntityListParams(query="NINA"))
         assert [(it.name, it.aliases, it.relations) for it in listed.entities] == [("Ana", ["Nina"], 2)]
+
+
+def test_a_context_whose_question_names_nothing_does_not_read() -> None:
+    spellings = {"etcd": "etcd"}.get
+    assert may_name("where does Ana work", spellings)
+    assert may_name("how is etcd backed up", spellings)
+    assert not may_name("Where is the office", spellings)
+    assert not may_name("", spellings)
 
 
 def test_parts_of_a_question_that_may_be_names() -> None:
