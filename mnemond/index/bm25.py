@@ -216,6 +216,18 @@ class Postings:
             times[new : new + used] = times[start : start + used]
         return new, room
 
+    def __len__(self) -> int:
+        """Return the number of different terms."""
+        return len(self._lists)
+
+    def __contains__(self, term: str) -> bool:
+        """Return True if a row has the term, or a dead one had it."""
+        return term in self._lists
+
+    def terms(self) -> list[str]:
+        """Return all terms by now, also those of dead rows."""
+        return list(self._lists)
+
     def scores(self, terms: Sequence[str], corpus: Corpus, parameters: Bm25) -> tuple[Floats, float]:
         """Return BM25 of every row, shape (rows,), and the bound no document can reach: above 0 if there are terms.
 

@@ -677,15 +677,19 @@ def _by_frames(
     read = [place for place, it in enumerate(insights) if len(it.content) <= MAX_FRAMED and not _is_talk(it)]
     if len(read) < 2:
         return set()
-    covered = holds @ weights
-    source = snapshot.parts.columns.source[rows]
+    weighed = holds * weights
+    both = (weighed @ holds.T).tolist()
+    covered = weighed.sum(axis=1).tolist()
+    source = snapshot.parts.columns.source[rows].tolist()
+    order = rank.tolist()
     wanted: list[tuple[int, int]] = []
     for at, one in enumerate(read):
         for other in read[at + 1 :]:
-            new, old = (one, other) if rank[one] > rank[other] else (other, one)
-            both = float((holds[new] & holds[old]) @ weights)
-            shares = both > 0.0 and both >= policy.cover * covered[old]
-            if not shares and not (covered[old] > 0.0 and not terms.keys().isdisjoint(_ended(insights[new].content))):
+            new, old = (one, other) if order[one] > order[other] else (other, one)
+            if not covered[old]:
+                continue
+            shares = both[new][old] > 0.0 and both[new][old] >= policy.cover * covered[old]
+            if not shares and terms.keys().isdisjoint(_ended(insights[new].content)):
                 continue
             if source[new] == source[old] or not (_speaks(insights[new].content) or _speaks(insights[old].content)):
                 wanted.append((new, old))

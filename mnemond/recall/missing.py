@@ -105,7 +105,7 @@ def doubt(snapshot: Snapshot, text: str, rows: Rows) -> Doubt:
     read = rows[:READ]
     if not len(read):
         return Doubt()
-    asked = asked_for(text, Weigher(snapshot))
+    asked = asked_for(text, Weigher(snapshot), talk=bool(snapshot.in_conversation(read).any()))
     if asked.kind is None and not asked.names and not asked.noun:
         return Doubt()
     lacks = _lacks(snapshot, asked, read)
@@ -158,17 +158,19 @@ _NO_NOUNS: Final = words_of(
 """Words behind "what" that no memory need have."""
 
 
-def asked_for(text: str, weigher: Weigher) -> Asked:
-    """Read a question."""
+def asked_for(text: str, weigher: Weigher, *, talk: bool = True) -> Asked:
+    """Read a question; its noun only if there is talk among the results."""
     text = text[:MAX_READ]
     plain = fold(text)
+    names = _names(text)
+    noun = _noun_asked(plain, weigher) if talk else frozenset[str]()
+    return Asked(_kind_asked(plain), names, noun, weigher.weighed(tokens(text)) if names else {})
+
+
+@text_cache(maxsize=8)
+def _names(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     names = ((each.name, frozenset(index_terms(each.name))) for each in extract(text))
-    return Asked(
-        _kind_asked(plain),
-        tuple((name, terms) for name, terms in names if terms),
-        _noun_asked(plain, weigher),
-        weigher.weighed(tokens(text)),
-    )
+    return tuple((name, terms) for name, terms in names if terms)
 
 
 def _kind_asked(plain: str) -> Kind | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from typing import Final, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, is_multilingual, try_embed
 from mnemond.index.arrays import Floats, Mask, Rows
-from mnemond.index.bm25 import DATED, term_number
+from mnemond.index.bm25 import DATED, Postings, term_number
 from mnemond.index.selection import at_least_kth, in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.ranking import Question, SoftList, TermList, VectorScores
 from mnemond.text.caches import text_cache
+from mnemond.text.compounds import SHORTEST, german_words, joined, rest_of, splits
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
@@ -95,7 +96,7 @@ def build_question(
     plain = text[:MAX_ANALYSED]
     return Question(
         weights=weights,
-        exact=[each for term in found for each in term.lists],
+        exact=[each for term in found for each in term.lists] + _compounds(snapshot, plain, found),
         soft=_similar_words(snapshot, text, found, sources, embedder),
         names=np.array([bool(each) for each in sources], dtype=np.bool_),
         sources=tuple(sorted({number for numbers in sources for number in numbers})),
@@ -188,6 +189,68 @@ def _similar_words(
             alike += [(number[term], other, cosine) for other, cosine in by_word.related_terms(word)]
     lists = snapshot.rows_of([other for _, other, _ in alike])
     return [SoftList(term, rows, cosine) for (term, _, cosine), rows in zip(alike, lists, strict=True) if len(rows)]
+
+
+# German compounds: "Rechnungslauf" finds "Lauf der Rechnung", and the other way round
+#
+# Only the question is read, so the index and a write cost nothing more. Both parts must be words of the store.
+
+
+IN_PARTS: Final = 0.8
+"""How often a word counts in a row that has both of its parts, or the compound of it and another word of the question.
+Of .5, .8 and 1 the order of the small stores is the same."""
+
+AS_PART: Final = 0.5
+"""How often a word counts in a row that has a compound of it and some other word."""
+
+MAX_WORDS: Final = 8
+"""Words of a question of which compounds are looked for."""
+
+MAX_SEARCHED: Final = 20_000
+"""Terms of a store that are searched for compounds of a word that no memory has: 1 ms."""
+
+MAX_UNKNOWN: Final = 3
+"""Such words of one question."""
+
+
+def _compounds(snapshot: Snapshot, text: str, found: Sequence[_Term]) -> list[TermList]:
+    """Return rows that have the parts of a compound in the question, or a compound of its words."""
+    number = {each.text: place for place, each in enumerate(found)}
+    words = [(word, number[term]) for word in german_words(text) if (term := index_term(word)) in number][:MAX_WORDS]
+    if not words:
+        return []
+    postings = snapshot.parts.postings
+    lists: list[TermList] = []
+    for word, place in words:
+        known = [(_known(postings, each.first), _known(postings, each.last)) for each in splits(word)]
+        cut = [parts for parts in known if all(parts)]
+        if len(cut) == 1:  # of two ways to cut it, none is sure
+            first, last = (_rows_of_any(snapshot, parts) for parts in cut[0])
+            lists.append(_counted(place, np.intersect1d(first, last, assume_unique=True), IN_PARTS))
+    for one, other in product(words, repeat=2):
+        if one is not other and (compounds := _known(postings, joined(one[0], other[0]))):
+            rows = _rows_of_any(snapshot, compounds)
+            lists += [_counted(place, rows, IN_PARTS) for _, place in (one, other)]
+    unknown = [each for each in words if not found[each[1]].frequency and len(each[0]) > SHORTEST][:MAX_UNKNOWN]
+    if unknown and len(postings) <= MAX_SEARCHED:
+        vocabulary = postings.terms()
+        for word, place in unknown:
+            longer = [term for term in vocabulary if word in term and len(term) >= len(word) + SHORTEST]
+            if compounds := [term for term in longer if _known(postings, rest_of(term, word))]:
+                lists.append(_counted(place, _rows_of_any(snapshot, compounds), AS_PART))
+    return [each for each in lists if len(each.rows)]
+
+
+def _known(postings: Postings, terms: Iterable[str]) -> list[str]:
+    return [term for term in terms if term in postings]
+
+
+def _rows_of_any(snapshot: Snapshot, terms: Sequence[str]) -> Rows:
+    return np.unique(np.concatenate(snapshot.rows_of(terms)))
+
+
+def _counted(term: int, rows: Rows, times: float) -> TermList:
+    return TermList(term, rows, np.full(len(rows), times, dtype=np.float32))
 
 
 def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[_Term]) -> tuple[tuple[int, int, float], ...]:

@@ -77,14 +77,24 @@ def _is_empty_pair(token: str) -> bool:
     return not _words().particles.isdisjoint(token) or _words().others.issuperset(token)
 
 
-@text_cache(maxsize=64)
 def is_german(folded: str) -> bool:
     """Return True if a folded question has German function words, and no more English ones; or two that may be either
     ("was", "die"), and no English one."""
-    found = _WORD.findall(folded)
-    lists = _german_or_english()
-    german, english, either = (sum(word in each for word in found) for each in lists)
+    german, english, either = _counts(folded)
     return german >= english if german else not english and either >= TWO
+
+
+def function_words(folded: str) -> tuple[int, int]:
+    """Return how many function words of German and of English a folded text has."""
+    german, english, either = _counts(folded)
+    return german + (0 if english else either), english
+
+
+@text_cache(maxsize=64)
+def _counts(folded: str) -> tuple[int, int, int]:
+    found = _WORD.findall(folded)
+    german, english, either = (sum(word in each for word in found) for each in _german_or_english())
+    return german, english, either
 
 
 @on_first_use
