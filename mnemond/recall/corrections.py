@@ -528,20 +528,14 @@ def _chains(pairs: set[tuple[int, int]], rank: Rows) -> list[list[int]]:
     return [sorted(each, key=lambda place: int(rank[place])) for each in found.values()]
 
 
-_SINCE: Final = regex(
-    r"\b(?:since|as of|effective|starting|seit|ab|until|till|bis)\b[^.;,\d]{0,16}\d"
-    r"|自[^，。]{0,8}[0-9]|[0-9][^，。]{0,6}(?:起|以来|以來)"
-)
-"""A time in a text by which a state begins or ends: the statement is as old as that, not as its memory."""
-
-
 def _since_us(snapshot: Snapshot, insights: Sequence[Insight], rows: Rows) -> npt.NDArray[np.int64]:
     """Return since when each row holds, in microseconds: as its text says, as it was stored, or since its creation."""
     columns = snapshot.parts.columns
     since = columns.valid_us[rows].astype(np.int64)
     starts = columns.event_start_us[rows]
     for place in np.flatnonzero(snapshot.columns.dated[rows] != 0).tolist():
-        if _SINCE.search(fold(insights[place].content[:MAX_CUE_TEXT])) is not None:
+        text = insights[place].content
+        if len(text) <= MAX_FRAMED and _DATE_OF_STATE.search(text) is not None:
             since[place] = min(int(starts[place]), int(since[place]))
     return since
 
@@ -720,7 +714,8 @@ _DATE_OF_STATE: Final = regex(
     r"|(?:19|20)[0-9]{2})(?![\w.:-])",
     re.IGNORECASE,
 )
-"""A date since or until which a clause holds: it is not what the clause says of its subject."""
+"""A date since or until which a clause holds: it is not what the clause says of its subject. A brief memory with one is
+as old as that, not as its row."""
 
 
 def _are_states(pair: ClausePair) -> bool:

@@ -206,7 +206,8 @@ def _asked(question: Question) -> Asked | None:
     """Return which of several states is asked for; None if the question is about the past and about no state."""
     if question.former is not None:
         return Asked(by_numbers=True, former=question.former)
-    if question.until_us is not None:
+    # "what is the budget through August" names a past time, and asks for what holds now.
+    if question.until_us is not None and not question.asks_state:
         return Asked(until_us=question.until_us)
     return None if question.asks_past else Asked(by_numbers=question.asks_state)
 

@@ -46,7 +46,7 @@ _DECIDED: Final = regex(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|choose|
 """A decision holds until the next one, so a question for it is about the present."""
 
 _FIRST: Final = regex(
-    r"\b(?:original(?:ly)?|initial(?:ly)?|at first|in the beginning|to begin with|to start with|first of all)\b"
+    r"\b(?:original(?:ly)?|initially|at first|in the beginning|to begin with|to start with|first of all)\b"
     r"|最初|起初|一[开開]始|[刚剛][开開]始"
 )
 _FIRST_GERMAN: Final = regex(

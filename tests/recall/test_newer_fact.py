@@ -282,6 +282,17 @@ def test_a_past_time_has_the_state_that_had_begun_by_then_first() -> None:
     assert asked(snapshot, "owner of billing", now_us=begun[0], window=(begun[0], begun[0] + 1)) == texts[2]
 
 
+def test_a_question_of_the_present_has_the_newest_whatever_time_it_names() -> None:
+    texts = ["The budget through August is 500 euro now", "The budget through August is 700 euro now"]
+    snapshot = store(
+        [*(fact(at, text) for at, text in enumerate(texts, 1)), *FILLERS], [ALIKE, ALIKE, None, None, None]
+    )
+    until = snapshot.parts.columns.created_us.tolist()[0] + 1
+    past = (until - 1, until)
+    assert asked(snapshot, "what is the budget through August", now_us=100, window=past) == texts[1]
+    assert asked(snapshot, "budget through August", now_us=100, window=past) == texts[0]
+
+
 def test_a_time_in_the_text_says_since_when_it_holds() -> None:
     stored = 1_735_689_600_000_000  # 2025-01-01
     since = {"event_start": "2024-01-01T00:00:00Z", "event_end": "2024-12-31T00:00:00Z"}

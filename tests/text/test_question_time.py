@@ -58,6 +58,7 @@ def test_german_questions_and_words_for_now(text: str, state: bool, past: bool) 
         ("what did we do before we left", None), ("What was my best time?", None), ("who owns billing", None),
         ("When did Ana run?", None), ("Was kostet der Beitrag?", None), ("wer ist aktuell dran", None),
         ("what was my latest score", None), ("used to it by now?", None), ("", None),
+        ("what budget have I set for the initial fees", None),
     ],
 )  # fmt: skip
 def test_which_former_state_a_question_asks_for(text: str, former: str | None) -> None:
