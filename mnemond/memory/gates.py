@@ -10,6 +10,7 @@ ever removed by an answer (docs/decisions/0051).
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
@@ -18,6 +19,7 @@ import msgspec
 from mnemond.config.settings import CommitmentSettings, Config, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
 from mnemond.extract.account import stems
+from mnemond.extract.german import is_german
 from mnemond.extract.orders import is_order
 from mnemond.extract.relations import target_shapes
 from mnemond.index.snapshot import Snapshot
@@ -37,9 +39,12 @@ from mnemond.store.operations import Proposal, View
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import CueKind, causal_cue, reading
 from mnemond.text.entities import canonical_name, extract
+from mnemond.text.frame_lists import TIMES
+from mnemond.text.frames import frames
 from mnemond.text.hypothetical import TriggerType, begins_question, hypothetical_queries, trigger_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.quality import only_questions, substance
+from mnemond.text.resources import regex
 from mnemond.text.similarity import normalised
 
 COUNTS: Final = "gates"
@@ -366,13 +371,35 @@ def _entities(it: Insight, found: Found, value: object, config: Config) -> Found
         canonical = canonical_name(name)
         if canonical in had or canonical in added:
             continue
-        if why := no_name(name, plain) or (None if each.kind in kinds else "kind"):
+        if why := no_name(name, plain) or _no_entity(name, it.content) or (None if each.kind in kinds else "kind"):
             refused[why] = None
         elif len(added) < min(MAX_NAMES, MAX_ENTITIES - len(had)):
             added[canonical] = Entity(name, canonical, each.kind)  # type: ignore[arg-type]  # one of `kinds`
     return _told(
         found, "entities", _summed([each.name for each in added.values()], refused), names=tuple(added.values())
     )
+
+
+_LOWER_FIRST: Final = regex(r"[a-zà-öø-ÿ]+\s")
+_GERMAN_NOUN: Final = regex(r"[A-ZÄÖÜ][a-zäöüß]+")
+_ARTICLE: Final = (
+    r"\b(?:d(?:as|er|ie|en|em|es)|eine?[rnms]?|meine?[rnms]?|unsere?[rnms]?|jede[rnms]?|im|am|ins|vom|zum|zur|beim)\s"
+)
+"""Words before a German noun that is no name, in most texts."""
+
+
+def _no_entity(name: str, content: str) -> str | None:
+    """Return why a name of a text is no person or thing; None if it may be: it begins with a word in small letters or
+    is a time, or it is a German noun, of which each has a capital, behind an article or as the first word."""
+    if _LOWER_FIRST.match(name):
+        return "no name"
+    units = [unit for frame in frames(name) for unit in frame.units]
+    if units and all(unit.kind in TIMES for unit in units):
+        return "a time"
+    if is_german(content) and _GERMAN_NOUN.fullmatch(name):
+        common = content.startswith(name) or re.search(_ARTICLE + re.escape(name), content, re.IGNORECASE)
+        return "no name" if common and name not in names_in(content) else None
+    return None
 
 
 def _trigger(it: Insight, found: Found, value: object, config: Config) -> Found:

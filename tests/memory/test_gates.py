@@ -106,6 +106,28 @@ def test_kinds_are_those_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "kept"),
+    [
+        ("Wir nutzen jetzt Velox statt Brightwater", "Velox", True),
+        ("Velox ist unsere neue Druckerei", "Velox", False),
+        ("Das Büro in der Goethestraße wird bis Mai renoviert", "Büro", False),
+        ("Das Büro in der Goethestraße wird bis Mai renoviert", "Mai", False),
+        ("Das Büro in der Goethestraße wird bis Mai renoviert", "Goethestraße", True),
+        ("Arbeitet ab nächster Woche im Homeoffice", "ab nächster Woche", False),
+        ("Arbeitet ab nächster Woche im Homeoffice", "Arbeitet", False),
+        ("Arbeitet ab nächster Woche im Homeoffice", "im Homeoffice", False),
+        ("Deploys at Brightwater run on Tuesday", "Tuesday", False),
+        ("Deploys at Brightwater run on Tuesday", "Brightwater", True),
+        ("Redis was given up for want of experience", "Redis", True),
+    ],
+)
+def test_a_capital_alone_makes_no_name(text: str, name: str, kept: bool) -> None:
+    kind = "organization" if name in ("Velox", "Brightwater") else "location"
+    found = told("entities", {"names": [{"name": name, "kind": kind}]}, memory(text))
+    assert [each.name for each in found.names] == ([name] if kept else [])
+
+
+@pytest.mark.parametrize(
     ("answer", "source", "kind"),
     [
         ({"trigger": "learning-success"}, "user", "learning-success"),
