@@ -1,7 +1,7 @@
 """What the resolver does about pairs of sentences whose relation is known.
 
     python -m benchmarks.resolver --data DIR/pairs.jsonl [--embedder NAME …] [--half seen|unseen --misses]
-    python -m benchmarks.resolver --data DIR/pairs.jsonl --engine llm --endpoint URL [--model NAME] [--sample 300]
+    python -m benchmarks.resolver --data DIR/pairs.jsonl --engine llm --endpoint URL [--sample 300] [--asked]
     python -m benchmarks.resolver --data DIR/pairs.jsonl --engine worst
 
 By rules: for words alone and for each embedder, how many pairs of each group are resolved in which way, and how many
@@ -9,10 +9,10 @@ of those that stay are asked about; in both orders of the two sentences. `--half
 the texts is even (seen) or odd (unseen); `--misses` prints those of the seen half that are labelled neutral and whose
 older sentence is superseded.
 
-With a model, on a fixed sample: the relation that it names for every pair; and what becomes of the pairs where rules
-decide, ask the model what they leave open, and its answer has to pass the gates. `worst` is a model that says of every
-pair that the newer sentence replaces the older, on all pairs in both orders: no model can do more than the gates let
-through then.
+With a model, on a fixed sample: the relation that it names for every pair, with `--asked` only for the sixth that the
+daemon would ask it about; and what becomes of the pairs where rules decide, ask the model what they leave open, and its
+answer has to pass the gates. `worst` is a model that says of every pair that the newer sentence replaces the older, on
+all pairs in both orders: no model can do more than the gates let through then.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ LABELLED_NEUTRAL: Final = (NEUTRAL, REFINEMENT)
 """Groups of the label "neutral": neither sentence may be retired for the other, except where it holds all of it."""
 
 NO_ANSWER: Final = "no answer"
+NOT_ASKED: Final = "not asked"
 
 SAMPLE: Final = 300
 NOW_US: Final = 1_770_000_000_000_000
@@ -146,13 +147,19 @@ async def relations(reader: ModelReader, pairs: Sequence[Pair], profile: Literal
     return found
 
 
+def is_asked(result: Judged) -> bool:
+    """Return True for a pair that the rules leave open and that a model is asked about."""
+    if acted_on(result.verdict) != "COEXIST" or resolution_of(result.verdict) == "COEXIST":
+        return False
+    return result.verdict.contradicts or may_be_one(memory(1, result.pair.old), memory(2, result.pair.new))
+
+
 def decided(result: Judged, relation: str, path: DiffPath) -> Resolution:
     """Return what becomes of a pair where a model answers what the rules leave open, behind the gates."""
     by_rules = acted_on(result.verdict)
-    older, newer = memory(1, result.pair.old), memory(2, result.pair.new)
-    asked = resolution_of(result.verdict) != "COEXIST" and (result.verdict.contradicts or may_be_one(older, newer))
-    if by_rules != "COEXIST" or not asked or relation not in MEANS:
+    if not is_asked(result) or relation not in MEANS:
         return by_rules
+    older, newer = memory(1, result.pair.old), memory(2, result.pair.new)
     resolution = MEANS[relation]  # type: ignore[index]
     return "COEXIST" if refusal(resolution, older, newer, path.rules, NOW_US + 3_000_000) else resolution
 
@@ -168,7 +175,7 @@ def report_model(
 ) -> None:
     """The relations that a model named, and the confusion matrix of the resolver with it."""
     results = judged(path, pairs, sides)
-    columns = (*MEANS, NO_ANSWER)
+    columns = (*MEANS, NO_ANSWER, *([NOT_ASKED] if NOT_ASKED in named else []))
     named_by_group = [(pair.group, name) for pair, name in zip(pairs, named, strict=True)]
     say(table("relations that the model names", ("", "pairs", *columns), matrix(named_by_group, columns)))
     say(table(f"resolver by rules: {path.name}", ("", "pairs", *RESOLUTIONS, *ASKED), resolutions(results)))
@@ -209,6 +216,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--profile", choices=("small", "large"), default="small")
     parser.add_argument("--timeout-s", type=float, default=300.0)
     parser.add_argument("--sample", type=int, default=SAMPLE, help="pairs that the model reads")
+    parser.add_argument("--asked", action="store_true", help="ask only about the pairs that the daemon asks about")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     if options.engine == "llm" and options.endpoint is None:
@@ -229,7 +237,9 @@ def main(argv: list[str] | None = None) -> int:
         for order in (pairs, reversed_order(pairs)):
             report_model(path, order, sides, ["newer_replaces_older"] * len(order), misses=options.misses)
         return 0
-    named = trio.run(partial(relations, reader_of(options), pairs, options.profile))
+    wanted = [each.pair for each in judged(path, pairs, sides) if is_asked(each)] if options.asked else pairs
+    answers = dict(zip(wanted, trio.run(partial(relations, reader_of(options), wanted, options.profile)), strict=True))
+    named = [answers.get(pair, NOT_ASKED) for pair in pairs]
     report_model(path, pairs, sides, named, misses=options.misses)
     return 0
 
