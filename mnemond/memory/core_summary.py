@@ -14,8 +14,8 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.core import (
     BY_HAND,
     RULES,
+    CoreBody,
     CoreLine,
-    CoreScore,
     CoreSource,
     CoreSummary,
     PutCore,
@@ -33,16 +33,10 @@ OPERATION: Final = "core"
 """Operation of the lines in the log."""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A version that is not stored yet. `text`: of a model, None for that of the lines."""
+class Draft(CoreBody, frozen=True, kw_only=True):
+    """A version that is not stored yet, of a user. `text`: of a model, "" for that of the lines."""
 
     user: str | None
-    lines: tuple[CoreLine, ...]
-    scores: tuple[CoreScore, ...] = ()
-    text: str | None = None
-    generator: str = RULES
-    reason: str = ""
-    upto: int = 0
 
 
 def entity_of(user: str | None) -> str:
@@ -77,16 +71,16 @@ def _decide(draft: Draft, identity: WriteContext, method: str, view: View) -> Ch
     connection = view.connection
     lines = tuple(line for line in draft.lines if holds(line, view.snapshot))
     whole = len(lines) == len(draft.lines)
-    by_model = whole and draft.text is not None
+    by_model = whole and draft.text != ""
     generator = BY_HAND if draft.generator == BY_HAND else draft.generator if by_model else RULES
-    text = draft.text if by_model and draft.text is not None else joined(lines)
+    text = draft.text if by_model else joined(lines)
     user = Names(connection, draft.user)
     entity = user.of("user")
     before = core_summaries.current(connection, [entity]).get(entity)
     scored = {source for line in lines for source in (each.id for each in line.sources)}
     put = PutCore(
-        entity, text, lines, tuple(each for each in draft.scores if each.id in scored), generator, draft.reason,
-        draft.upto,
+        entity_id=entity, text=text, lines=lines, scores=tuple(each for each in draft.scores if each.id in scored),
+        generator=generator, reason=draft.reason, upto=draft.upto,
     )  # fmt: skip
     same = before is not None and (before.text, before.lines, before.generator) == (put.text, put.lines, generator)
     newest = core_summaries.versions(connection, entity, 1)

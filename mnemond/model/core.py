@@ -68,21 +68,26 @@ class CoreScore(msgspec.Struct, frozen=True):
     chosen: Literal["cluster", "score", "room"] = "room"
 
 
-class CoreSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored version. `lines` are those of the rules, also where a model wrote `text`. `generator`: "rules", "user",
-    or the model's name; `reason`: why the rules wrote it although a model is configured. `upto`: the number of the last
-    memory that it considered. It counts from `created_at` until `expired_at`, when it was taken back."""
+class CoreBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What a version says. `lines` are those of the rules, also where a model wrote `text`. `generator`: "rules",
+    "user", or the model's name; `reason`: why the rules wrote it although a model is configured. `upto`: the number of
+    the last memory that it considered."""
 
-    id: int
-    entity_id: str
-    version: int
-    text: str
+    text: str = ""
     lines: tuple[CoreLine, ...] = ()
     scores: tuple[CoreScore, ...] = ()
     generator: str = RULES
     reason: str = ""
-    op_id: str = ""
     upto: int = 0
+
+
+class CoreSummary(CoreBody, frozen=True, kw_only=True):
+    """A stored version. It counts from `created_at` until `expired_at`, when it was taken back."""
+
+    id: int
+    entity_id: str
+    version: int
+    op_id: str = ""
     created_at: str
     expired_at: str | None = None
 
@@ -117,16 +122,10 @@ def joined(lines: Sequence[CoreLine]) -> str:
 # Changes: parts of a ChangeSet.
 
 
-class PutCore(msgspec.Struct, frozen=True, tag=True):
+class PutCore(CoreBody, frozen=True, tag=True, kw_only=True):
     """Add a version. `entity_id` is the row of the user, which exists or is added by the same write."""
 
     entity_id: str
-    text: str
-    lines: tuple[CoreLine, ...] = ()
-    scores: tuple[CoreScore, ...] = ()
-    generator: str = RULES
-    reason: str = ""
-    upto: int = 0
 
 
 class ExpireCore(msgspec.Struct, frozen=True, tag=True):

@@ -152,7 +152,13 @@ def undoing(connection: Connection, op_id: str) -> tuple[list[PutCore | ExpireCo
         (op_id,),
     )
     again = [it for row in gone if (it := _readable(row)) is not None]
-    back = [PutCore(it.entity_id, it.text, it.lines, it.scores, it.generator, it.reason, it.upto) for it in again]
+    back = [
+        PutCore(
+            entity_id=it.entity_id, text=it.text, lines=it.lines, scores=it.scores, generator=it.generator,
+            reason=it.reason, upto=it.upto,
+        )
+        for it in again
+    ]  # fmt: skip
     return [*(ExpireCore(*row) for row in added), *back], since
 
 

@@ -16,10 +16,11 @@ from mnemond.api.types_core import (
     CoreUpdateParams,
 )
 from mnemond.api.types_memories import ForgetParams, RememberParams
-from mnemond.config.settings import Config
+from mnemond.config.settings import Config, config_from
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.core_summary import CoreDeps
 from tests.api.factories import CALL, Bench, bench
+from tests.jobs.test_resolve import Said
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 TEA, PORT = "The user likes green tea", "The staging server runs on port 8080"
@@ -92,6 +93,31 @@ async def test_a_text_is_set_and_replaced_by_an_update(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
+class Writer:
+    """Answers with one text after the other."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+
+    async def __call__(self, prompt: str, schema: object, *, max_tokens: int) -> Said:
+        return Said({"summary": self.texts.pop(0)})
+
+
+async def test_texts_of_a_model_are_compared_line_by_line(tmp_path: Path) -> None:
+    config = config_from({"core_summary.engine": "llm"})
+    asks = Writer("She drinks tea. She works.", "She drinks tea. She rests.")
+    async with bench(tmp_path) as over:
+        means = CoreDeps(lambda _: config, over.identities.own, asks, lambda key, *values: key)
+        core = CoreHandlers(over.open_stores, over.identities, means)
+        await remember(over, TEA)
+        assert (await core.update(CALL, CoreUpdateParams())).generator == "tiny-1b"
+        await core.update(CALL, CoreUpdateParams())
+        diff = await core.diff(CALL, CoreDiffParams())
+        assert [line.text for line in diff.added] == ["She rests."]
+        assert [line.text for line in diff.removed] == ["She works."]
+        assert (await core.show(CALL, CoreShowParams())).text == "She drinks tea.\nShe rests."
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -127,6 +153,7 @@ async def test_versions_that_there_are_not(tmp_path: Path) -> None:
             (core.diff(CALL, CoreDiffParams()), "fewer than two versions"),
             (core.diff(CALL, CoreDiffParams(user_id="bob")), "fewer than two versions"),
             (core.diff(CALL, CoreDiffParams(older=3)), "there is no version 3"),
+            (core.diff(CALL, CoreDiffParams(newer=4)), "there is no version 4"),
         ):
             with pytest.raises(MnemonError, match=why) as caught:
                 await asked

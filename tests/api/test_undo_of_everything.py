@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemond.api.core import CoreHandlers
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
@@ -18,8 +19,12 @@ from mnemond.api.types_changes import (
     UnlinkParams,
     UpdateParams,
 )
+from mnemond.api.types_core import CoreSetParams, CoreUpdateParams
 from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
+from mnemond.config.settings import Config
+from mnemond.jobs.core_summary import CoreDeps
 from mnemond.model.memory import Insight
+from mnemond.recall.core_text import shown
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -30,6 +35,11 @@ TEXTS = (
     "The gateway crashed because Redis lost its data",
     "Bob prefers tabs in the gateway",
 )
+
+
+def core(over: Bench) -> CoreHandlers:
+    return CoreHandlers(over.open_stores, over.identities, CoreDeps(lambda _: Config(), over.identities.own))
+
 
 Do = Callable[[Bench, list[str]], Awaitable[object]]
 
@@ -61,6 +71,8 @@ OPERATIONS: dict[str, Do] = {
         CALL, LinkParams(source_id=ids[0], target_id=ids[3], type="semantic", weight=0.75)
     ),
     "unlink": lambda over, ids: over.changes.unlink(CALL, UnlinkParams(source_id=ids[0], target_id=ids[1])),
+    "core.set": lambda over, ids: core(over).set(CALL, CoreSetParams(text="I like it quiet")),
+    "core.update": lambda over, ids: core(over).update(CALL, CoreUpdateParams(user_id="ana")),
     "keep": lambda over, ids: over.collecting.gc(CALL, GcParams(keep=ids[1])),
     "collect": lambda over, ids: over.collecting.gc(CALL, GcParams(threshold=99.0, apply=True)),
 }
@@ -85,7 +97,8 @@ def everything(connection: Connection) -> tuple[dict[str, Any], set[Any], set[An
 async def now(over: Bench) -> Any:
     warm = await over.warm()
     snapshot = warm.store.snapshot
-    return (*await warm.store.read(everything), snapshot.live, snapshot.embedded, snapshot.edge_counts())
+    told = {entity: shown(it, snapshot).text for entity, it in warm.store.core_summaries.items()}
+    return (*await warm.store.read(everything), snapshot.live, snapshot.embedded, snapshot.edge_counts(), told)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -96,6 +109,7 @@ async def test_there_and_back_again(tmp_path: Path, name: str) -> None:
             over.clock.us += 3_600_000_000
             result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
             ids.append(result.id)
+        await core(over).update(CALL, CoreUpdateParams())
         await over.changes.forget(CALL, ForgetParams(id=ids[4]))
         before = await now(over)
         done: Any = await OPERATIONS[name](over, ids)

@@ -12,7 +12,7 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.config.settings import Config, config_from
-from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.errors import INTERNAL, UNAVAILABLE, MnemonError
 from mnemond.jobs import core_summary
 from mnemond.jobs.core_summary import INTERVAL_S, CoreDeps, CoreSummaries
 from mnemond.memory.core_summary import Draft, entity_of, propose
@@ -214,6 +214,25 @@ async def test_without_a_usable_answer_the_rules_write_and_say_why(
         assert found is not None
         assert (found.generator, found.reason) == ("rules", reason)
         assert (await at.over.records())["core_summary"].detail == f"by the rules: {reason}"
+
+
+async def test_a_defect_of_the_model_is_no_reason(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with world(tmp_path, mock_clock, Model(MnemonError(INTERNAL, "a defect")), engine="llm") as at:
+        await at.over.remember(1)
+        with pytest.raises(MnemonError, match="a defect"):
+            await at.run()
+        assert at.summary() is None
+
+
+async def test_a_look_without_a_new_memory_counts_nothing(
+    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world(tmp_path, mock_clock) as at:
+        await at.over.remember(1)
+        await at.over.pass_time(INTERVAL_S)
+        monkeypatch.setattr(core_summaries, "count_new", None)
+        await at.over.pass_time(INTERVAL_S)
+        assert all(not isinstance(result, MnemonError) for _, result in at.over.told)
 
 
 async def test_without_a_model_the_rules_write_and_say_so(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -196,6 +196,26 @@ def test_a_purge_takes_lines_that_say_the_same(world: RevisionWorld) -> None:
     assert traces(world.path.parent) == []
 
 
+def test_a_version_that_cannot_be_read_does_not_count_and_goes_with_a_purge(world: RevisionWorld) -> None:
+    tabs, other = world.new(TABS), world.new(DEPLOY)
+    put(world, line(world, tabs))
+    put(world, line(world, other))
+    world.read(lambda it: it.run("UPDATE core_summaries SET lines = '{' WHERE version = 2"))
+    assert world.read(core_summaries.current) == {}
+    assert [each.version for each in world.read(lambda it: core_summaries.versions(it, entity_of(None), 9))] == [1]
+    world.drop(other, purge=True)
+    assert world.read(lambda it: it.column("SELECT version FROM core_summaries")) == [1]
+
+
+def test_an_unrelated_purge_leaves_a_version_as_it_was(world: RevisionWorld) -> None:
+    tabs, other = world.new(TABS), world.new(DEPLOY)
+    put(world, line(world, tabs), text="She uses tabs.", generator="qwen")
+    world.drop(other, purge=True)
+    found = current(world)
+    assert found is not None
+    assert (found.text, found.generator, found.source_ids) == ("She uses tabs.", "qwen", [tabs])
+
+
 # ------------------------------------------------------------------ values
 
 
