@@ -46,7 +46,7 @@ from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import loading as configuration
 from mnemond.config.loading import Loaded, Sources
 from mnemond.config.regular_files import read_regular
-from mnemond.config.settings import Config, LlmSettings
+from mnemond.config.settings import Config, CoreSummarySettings, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import WEIGHTS, Embedders
 from mnemond.embed.reranking import Rerankers, check_endpoint
@@ -136,7 +136,7 @@ class Daemon:
         self._rerankers = Rerankers(loaded.sources.environment, monotonic_s)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
-        self._core = self._build_core(identities)
+        self._core = self._build_core(config.core_summary, identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
@@ -217,7 +217,9 @@ class Daemon:
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
         )
 
-    def _build_core(self, identities: Identities) -> CoreDeps:
+    def _build_core(self, settings: CoreSummarySettings, identities: Identities) -> CoreDeps:
+        if sentence := settings.warning():
+            self._warn(sentence)
         if self.reader is None or self._model is None:
             return CoreDeps(self.settings.config, identities.own)
         return CoreDeps(self.settings.config, identities.own, self.reader.ask, self._model.prompt)

@@ -593,9 +593,19 @@ class CoreSummarySettings(Section, frozen=True):
     max_words: Annotated[int, Meta(ge=20, le=500, description="Maximum of words of a summary.")] = 500
     seed: Annotated[int, Meta(ge=0, le=4_294_967_295, description="Seed of the first centres of the clusters.")] = 0
 
+    def _given(self) -> tuple[float, float, float, float]:
+        return self.theta_connectivity, self.theta_boost, self.theta_recency, self.theta_entropy
+
+    def warning(self) -> str:
+        """Return a sentence if the weights are scaled, else ""."""
+        total = math.fsum(self._given())
+        if abs(total - 1.0) <= SUM_TOLERANCE:
+            return ""
+        return f"the weights core_summary.theta_… sum to {total:g}; they are scaled to a sum of 1"
+
     def weights(self) -> tuple[float, float, float, float]:
         """Return the weights of connectivity, boost, recency and information, scaled to a sum of 1."""
-        given = (self.theta_connectivity, self.theta_boost, self.theta_recency, self.theta_entropy)
+        given = self._given()
         total = math.fsum(given)
         return given if abs(total - 1.0) <= SUM_TOLERANCE else tuple(each / total for each in given)  # type: ignore[return-value]
 

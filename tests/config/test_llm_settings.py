@@ -112,7 +112,10 @@ def test_every_published_key_works_or_is_refused_with_its_place(tmp_path: Path, 
 def test_weights_of_the_core_summary_are_scaled_to_one(tmp_path: Path) -> None:
     assert Config().core_summary.weights() == (0.3, 0.3, 0.2, 0.2)
     given = "[core_summary]\ntheta_connectivity = 0.6\ntheta_boost = 0.6\ntheta_recency = 0.4\ntheta_entropy = 0.4\n"
-    assert config_of(tmp_path, given).core_summary.weights() == pytest.approx((0.3, 0.3, 0.2, 0.2))
+    scaled = config_of(tmp_path, given).core_summary
+    assert scaled.weights() == pytest.approx((0.3, 0.3, 0.2, 0.2))
+    assert scaled.warning() == "the weights core_summary.theta_… sum to 2; they are scaled to a sum of 1"
+    assert Config().core_summary.warning() == ""
 
 
 def test_a_setting_is_not_refused() -> None:

@@ -19,9 +19,11 @@ from mnemond.jobs.gates import INTERVAL_S, PORTION, REST_S, Asking, GateDeps, Re
 from mnemond.jobs.job import HOUR_S, Done
 from mnemond.llm.prompts import Prompt, Prompts, release
 from mnemond.llm.replies import unreadable
+from mnemond.memory.core_summary import Draft, propose, source_of
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.gates import COUNTS
-from mnemond.model.changes import AddInsight
+from mnemond.model.changes import AddInsight, RetireInsight
+from mnemond.model.core import CoreLine
 from mnemond.model.memory import Insight, format_us
 from mnemond.store import meta
 from tests.jobs.factories import NOW_US, Keeping, kept
@@ -342,3 +344,22 @@ async def test_given_cues_and_reasons_of_the_rules_stand(tmp_path: Path, mock_cl
         await it.remember(1, FIXED, cues=(Cue("stuck"),), trigger_type="learning-failure", trigger="x")
         await it.run()
         assert model.asked == []
+
+
+async def test_the_substance_is_judged_by_what_holds_of_the_core_summary(tmp_path: Path, mock_clock: MockClock) -> None:
+    model = Model(verdict={"verdict": "keep"})
+    async with world(tmp_path, mock_clock, model, "substance") as it:
+        await it.remember(1, "Ana drinks green tea in the morning")
+        await it.remember(2, "Ana drinks oolong in the evening")
+        await it.remember(3, "Talked it over with them once more", channel="hook")
+        lines = tuple(CoreLine(row.content, "Facts", (source_of(row),)) for row in map(it.over.insight, (1, 2, 3)))
+        identity = it.over._identities.own("default", "user")
+        await it.over.store.write(propose(Draft(user=None, lines=lines), identity, "core.update"))
+        await it.over.change(RetireInsight(insight_id(2), "forgotten"))
+        await it.remember(4, "Went through the list with them again", channel="hook")
+        await it.run()
+    new, known = sorted((prompt for _, prompt in model.asked), key=lambda prompt: "Went through" not in prompt)
+    assert "green tea" in new
+    assert "Talked it over" in new
+    assert "oolong" not in new
+    assert known.count("Talked it over") == 1, "a memory is not judged by itself"
