@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.diff_frames import ClausePair, former_terms, judged
-from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
+from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Category, Insight
 from mnemond.recall.ranking import Updating
@@ -640,7 +639,7 @@ def _by_statements(
 
 
 # By frames: the comparison of `remember`, which reads English, German and Chinese clauses. It is exact and slow, so
-# only brief memories are read that have words of the question in common.
+# only brief notes are read that have words of the question in common; in talk it found nothing but mistakes.
 
 
 MAX_JUDGED: Final = 12
@@ -668,7 +667,12 @@ def _by_frames(
     terms: Mapping[str, float],
 ) -> set[tuple[int, int]]:
     """Return positions of corrections and of what each corrects."""
-    read = [place for place, it in enumerate(insights) if len(it.content) <= MAX_FRAMED and not _is_talk(it)]
+    talk = snapshot.in_conversation(rows).tolist()
+    read = [
+        place
+        for place, it in enumerate(insights)
+        if len(it.content) <= MAX_FRAMED and not (talk[place] or _is_talk(it))
+    ]
     if len(read) < 2:
         return set()
     weighed = holds * weights
@@ -689,13 +693,11 @@ def _by_frames(
                 wanted.append((new, old))
         if len(wanted) >= MAX_JUDGED:
             break
-    talk = snapshot.in_conversation(rows)
     found: set[tuple[int, int]] = set()
     for new, old in wanted[:MAX_JUDGED]:
         pair = _judged(insights[old].content, insights[new].content)
-        against = pair.relation == CONTRADICTS and not (talk[new] or talk[old])
         if (
-            (pair.relation == REPLACES or against)
+            pair.relation in AGAINST
             and _are_states(pair)
             and _weight_in(pair.old, terms) >= policy.cover * covered[old]
         ):

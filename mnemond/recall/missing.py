@@ -10,14 +10,13 @@ halves (docs/decisions/0060-what-is-so-now-and-what-is-not-known.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from mnemond.index.arrays import Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.memory import Insight
 from mnemond.recall.ranking import nearby_turns
 from mnemond.recall.unasked import SMALLEST, Weigher
 from mnemond.text.caches import text_cache
@@ -121,10 +120,32 @@ def doubt(snapshot: Snapshot, text: str, rows: Rows) -> Doubt:
 def _lacks(snapshot: Snapshot, asked: Asked, rows: Rows) -> list[Lack]:
     talk = snapshot.in_conversation(rows)
     beside = nearby_turns(snapshot, rows)[:2] if talk.any() else np.full((2, len(rows)), -1, dtype=np.int64)
+    around = np.vstack((rows, beside))  # -1 for no neighbour
+    source = snapshot.parts.columns.source
+    of_names = np.zeros((len(asked.names), len(rows)), dtype=np.bool_)
+    for number, (_, parts) in enumerate(asked.names):
+        holders = np.concatenate(snapshot.rows_of(parts))
+        speakers = [speaker for term in parts for speaker in snapshot.speakers(term)]
+        named = np.isin(around, holders) | np.isin(source[around], speakers)
+        of_names[number] = (named & (around >= 0)).any(axis=0)
+    has_noun = (
+        np.isin(rows, np.concatenate(snapshot.rows_of(asked.noun))) if asked.noun else np.ones(len(rows), np.bool_)
+    )
+    weights = [sum(asked.weights.get(term, 0.0) for term in parts) for _, parts in asked.names]
+    total = max(sum(asked.weights.values()), SMALLEST)
     found: list[Lack] = []
     for place, row in enumerate(rows.tolist()):
-        around = [snapshot.insight(other) for other in beside[:, place].tolist() if other >= 0]
-        found.append(lack_of(asked, snapshot.insight(row), around, talk=bool(talk[place])))
+        missing = [number for number, has in enumerate(of_names[:, place].tolist()) if not has]
+        has_kind = asked.kind is None or _has_kind(asked.kind, snapshot.insight(row).content)
+        found.append(
+            Lack(
+                tuple(asked.names[number][0] for number in missing),
+                min(1.0, sum(weights[number] for number in missing) / total),
+                None if has_kind else asked.kind,
+                bool(talk[place]) and not has_noun[place],
+                bool(talk[place]),
+            )
+        )
     return found
 
 
@@ -216,30 +237,6 @@ _SOMEBODY: Final = regex(
     r"\b(?:i|we|my|our|you|your|he|she|they|team|ich|wir|mein\w{0,2}|unser\w{0,2}|er|sie|boss|manager|owner|mother|father"
     r"|sister|brother|friend|uncle|aunt|wife|husband|colleague|company)\b"
 )
-
-
-def lack_of(asked: Asked, insight: Insight, around: Sequence[Insight], *, talk: bool) -> Lack:
-    """Return what a memory lacks. `around`: its neighbours in a conversation."""
-    own = _terms(insight.content).union(*(_terms(cue.text) for cue in insight.cues))
-    terms = own.union(
-        _terms(" ".join((insight.source, *insight.entities))),
-        *(_terms(f"{other.source} {other.content[:MAX_READ]}") for other in around),
-    )
-    missing = [(name, parts) for name, parts in asked.names if parts.isdisjoint(terms)]
-    weight = sum(asked.weights.get(term, 0.0) for _, parts in missing for term in parts)
-    total = max(sum(asked.weights.values()), SMALLEST)
-    return Lack(
-        tuple(name for name, _ in missing),
-        min(1.0, weight / total),
-        None if asked.kind is None or _has_kind(asked.kind, insight.content) else asked.kind,
-        talk and bool(asked.noun) and asked.noun.isdisjoint(own),
-        talk,
-    )
-
-
-@text_cache(maxsize=1024)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(index_terms(text[:MAX_READ]))
 
 
 @text_cache(maxsize=1024)

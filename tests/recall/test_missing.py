@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.memory import Insight
-from mnemond.recall.missing import MOST_LOST, OF_KIND, OF_NOUN, READ, Doubt, asked_for, doubt, lack_of
-from mnemond.recall.unasked import Weigher
+from mnemond.model.memory import Cue, Insight
+from mnemond.recall.missing import MOST_LOST, OF_KIND, OF_NOUN, READ, Doubt, doubt
 from mnemond.text import caches
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import ask
@@ -92,12 +93,13 @@ def test_talk_without_the_noun_that_is_asked_for_loses_a_little() -> None:
     assert doubted(OFFICE, "what sheets or colours does the keys take", "keys").lost == 0.0  # a note
 
 
-def test_a_cue_and_an_entity_name_things_as_the_text_does() -> None:
-    asked = asked_for("when does the office in Lima open?", Weigher(OFFICE))
-    plain = insight("1", "opens at nine")
-    assert lack_of(asked, plain, [], talk=False).names == ("Lima",)
-    named = insight("1", "opens at 9:00", entities=("Lima",))
-    assert lack_of(asked, named, [], talk=False).names == ()
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [({}, ("Lima",)), ({"entities": ("Lima",)}, ()), ({"cues": (Cue("the office in Lima"),)}, ())],
+)
+def test_a_cue_and_an_entity_name_things_as_the_text_does(fields: dict[str, Any], missing: tuple[str, ...]) -> None:
+    snapshot = built(insight("1", "the office opens at 9:00", **fields), *NOTES[1:]).snapshot
+    assert doubted(snapshot, "when does the office in Lima open?", "1").missing == missing
 
 
 def test_an_answer_that_lacks_a_name_is_of_low_confidence() -> None:
