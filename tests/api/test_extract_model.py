@@ -33,8 +33,11 @@ from tests.llm.scripted import Bench as ReaderBench
 
 DROPPED = "We tried Redis, dropped it because the team lacks experience."
 SAID = f"{DROPPED} We use SQLite now."
-FOUND = "The team dropped Redis because it lacks experience"
-ANSWER = says(json.dumps({"facts": [{"text": FOUND, "kind": "fact", "importance": 6}]}))
+FOUND = DROPPED.rstrip(".")
+"""A fact of the model that copies a sentence is stored in the sentence's own words."""
+
+COPY = "The team dropped Redis because it lacks experience"
+ANSWER = says(json.dumps({"facts": [{"text": COPY, "kind": "fact", "importance": 6}]}))
 AUTO = Config(extraction=ExtractionSettings(engine="auto"))
 
 
