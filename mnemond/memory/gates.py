@@ -19,6 +19,7 @@ import msgspec
 from mnemond.config.settings import CommitmentSettings, Config, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
 from mnemond.extract.account import stems
+from mnemond.extract.chinese import is_chinese
 from mnemond.extract.german import is_german
 from mnemond.extract.orders import is_order
 from mnemond.extract.relations import target_shapes
@@ -381,24 +382,37 @@ def _entities(it: Insight, found: Found, value: object, config: Config) -> Found
 
 
 _LOWER_FIRST: Final = regex(r"[a-zà-öø-ÿ]+\s")
+_LOWER_REST: Final = regex(r"\S+(?:\s[a-zà-öø-ÿ'’-]+)+")
+_AMOUNT: Final = regex(r"[\d.,]+\s[a-zà-öø-ÿ]+|[一二三四五六七八九十百千万两半]+\S{1,2}")
 _GERMAN_NOUN: Final = regex(r"[A-ZÄÖÜ][a-zäöüß]+")
 _ARTICLE: Final = (
-    r"\b(?:d(?:as|er|ie|en|em|es)|eine?[rnms]?|meine?[rnms]?|unsere?[rnms]?|jede[rnms]?|im|am|ins|vom|zum|zur|beim)\s"
+    r"(?:d(?:as|er|ie|en|em|es)|eine?[rnms]?|meine?[rnms]?|unsere?[rnms]?|jede[rnms]?|im|am|ins|vom|zum|zur|beim)\s"
 )
 """Words before a German noun that is no name, in most texts."""
+_BEGINS_WITH_ARTICLE: Final = regex(rf"{_ARTICLE}|(?:the|an?|our|my)\s", re.IGNORECASE)
+_GERMAN_PRONOUN: Final = regex(r"Sie|Ihr|Ihnen|Ihre[rnms]?|Du|Wir|Ich|Er|Es")
 
 
 def _no_entity(name: str, content: str) -> str | None:
-    """Return why a name of a text is no person or thing; None if it may be: it begins with a word in small letters or
-    is a time, or it is a German noun, of which each has a capital, behind an article or as the first word."""
-    if _LOWER_FIRST.match(name):
+    """Return why a name of a text is no person or thing; None if it may be.
+
+    A capital is no mark of a name at the beginning of a text before words in small letters, nor in German, where every
+    noun has one; Chinese has none, so only names that the rules read as such, or with other characters, are taken.
+    """
+    if _LOWER_FIRST.match(name) or _BEGINS_WITH_ARTICLE.match(name) or _AMOUNT.fullmatch(name):
         return "no name"
     units = [unit for frame in frames(name) for unit in frame.units]
     if units and all(unit.kind in TIMES for unit in units):
         return "a time"
+    if name in names_in(content):
+        return None
+    if content.startswith(name) and _LOWER_REST.fullmatch(name):
+        return "no name"
+    if is_chinese(content):
+        return "no name" if is_chinese(name) else None
     if is_german(content) and _GERMAN_NOUN.fullmatch(name):
-        common = content.startswith(name) or re.search(_ARTICLE + re.escape(name), content, re.IGNORECASE)
-        return "no name" if common and name not in names_in(content) else None
+        behind = re.search(rf"\b{_ARTICLE}{re.escape(name)}\b", content, re.IGNORECASE)
+        return "no name" if behind or content.startswith(name) or _GERMAN_PRONOUN.fullmatch(name) else None
     return None
 
 

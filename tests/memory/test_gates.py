@@ -119,6 +119,14 @@ def test_kinds_are_those_of_the_settings() -> None:
         ("Deploys at Brightwater run on Tuesday", "Tuesday", False),
         ("Deploys at Brightwater run on Tuesday", "Brightwater", True),
         ("Redis was given up for want of experience", "Redis", True),
+        ("Out of memory because the image cache had no limit", "Out of memory", False),
+        ("The upstream wants 30 seconds between calls", "30 seconds", False),
+        ("The upstream wants 30 seconds between calls", "The upstream", False),
+        ("Der Import brach ab, weil die Datei in Latin-1 ist", "Der Import", False),
+        ("Der Import brach ab, weil die Datei in Latin-1 ist", "Latin-1", True),
+        ("Mit der Stadtverwaltung per Sie", "Sie", False),
+        ("备份保留三十天", "备份", False),
+        ("我们在北京用 Velox 做备份", "Velox", True),
     ],
 )
 def test_a_capital_alone_makes_no_name(text: str, name: str, kept: bool) -> None:
