@@ -31,6 +31,7 @@ from mnemond.api import (
     types_core,
     types_entities,
     types_extract,
+    types_interchange,
     types_knowledge,
     types_memories,
     types_relations,
@@ -146,6 +147,13 @@ class HookMethods(_Methods):
     preview = remote(types_sessions.HOOK_PREVIEW)
 
 
+class ExportMethods(_Methods):
+    """`export.…`: a store as lines of text."""
+
+    open = remote(types_interchange.EXPORT_OPEN)
+    read = remote(types_interchange.EXPORT_READ)
+
+
 class CuesMethods(_Methods):
     """`cues.…`: cues of memories that were stored without any."""
 
@@ -247,6 +255,7 @@ class Client:
         self.entity = EntityMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
+        self.export = ExportMethods(self)
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 

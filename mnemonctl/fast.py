@@ -51,7 +51,10 @@ COMPLETE_S = 1.0
 """Seconds that such a line may take: a person waits at a key."""
 
 SLOW_COMMANDS = frozenset(
-    {"backup", "completion", "config", "cues", "daemon", "doctor", "help", "logs", "prompts", "setup", "top", "version"}
+    {
+        "backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "logs", "prompts", "setup", "top",
+        "version",
+    }  # fmt: skip
 )
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 

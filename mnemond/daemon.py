@@ -26,6 +26,7 @@ from mnemond.api.entities import EntityHandlers
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import HistoryHandlers
+from mnemond.api.interchange import ExportHandlers
 from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
 from mnemond.api.projects import Projects
@@ -153,6 +154,7 @@ class Daemon:
             hosts=self._agents.seen.views,
             reader=self._reader_status,
         )
+        self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
@@ -263,6 +265,7 @@ class Daemon:
                 RuleHandlers(self.open_stores, identities, self._compiled_rules),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
+                self.exports,
                 self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
@@ -507,6 +510,7 @@ class _Process:
             await nursery.start(reload.on_hangup, daemon.stop)
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
+            await nursery.start(daemon.exports.run)
             await nursery.start(daemon.scheduler.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)

@@ -8,6 +8,7 @@ from mnemond.api import (
     types_core,
     types_entities,
     types_extract,
+    types_interchange,
     types_knowledge,
     types_memories,
     types_relations,
@@ -28,6 +29,7 @@ METHODS: dict[str, Method] = {
         types_entities,
         types_rules,
         types_sessions,
+        types_interchange,
         types_admin,
     )
     for declared in vars(module).values()

@@ -11,6 +11,7 @@ from mnemond.cli import (
     embed,
     entities,
     history,
+    interchange,
     knowledge,
     links,
     maintenance,
@@ -51,7 +52,7 @@ COMPLETION = Command(
 
 _MODULES = (
     remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, history, sessions,
-    admin, stores, embed, maintenance,
+    admin, stores, interchange, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

@@ -17,6 +17,7 @@ from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.history import HistoryHandlers
+from mnemond.api.interchange import ExportHandlers
 from mnemond.api.maintenance import GcHandlers
 from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
@@ -173,6 +174,7 @@ class Bench:
         self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock, self.projects)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
+        self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
         life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
 

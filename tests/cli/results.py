@@ -43,6 +43,7 @@ from tests.cli.cues_results import MISSING
 from tests.cli.embed_results import STATUS as EMBED_STATUS
 from tests.cli.entity_results import ENTITY_RESULTS
 from tests.cli.extraction_results import EXTRACTED
+from tests.cli.interchange_results import INTERCHANGE_RESULTS
 from tests.cli.job_results import JOB_RESULTS
 from tests.cli.knowledge_results import KNOWLEDGE_RESULTS
 from tests.cli.relation_results import RELATION_RESULTS
@@ -275,6 +276,7 @@ BY_METHOD: dict[str, object] = {
     **SESSION_RESULTS,
     **STORE_RESULTS,
     **JOB_RESULTS,
+    **INTERCHANGE_RESULTS,
     **KNOWLEDGE_RESULTS,
     **CORE_RESULTS,
     **RELATION_RESULTS,

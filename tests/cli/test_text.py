@@ -17,6 +17,7 @@ from tests.cli.cues_results import CUES_TRANSCRIPT
 from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.entity_results import ENTITY_TRANSCRIPTS
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT
+from tests.cli.interchange_results import INTERCHANGE_TRANSCRIPTS
 from tests.cli.job_results import JOB_TRANSCRIPTS
 from tests.cli.knowledge_results import KNOWLEDGE_TRANSCRIPTS
 from tests.cli.relation_results import RELATION_TRANSCRIPTS
@@ -37,6 +38,7 @@ TRANSCRIPTS = {
     **REVISION_TRANSCRIPTS,
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
+    **INTERCHANGE_TRANSCRIPTS,
     **KNOWLEDGE_TRANSCRIPTS,
     **CORE_TRANSCRIPTS,
     **RELATION_TRANSCRIPTS,
@@ -296,5 +298,6 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
-    named = {"backup", "cues", "embed", "hook", "useful", "misled", "entity.not-same"}  # these have names of their own
+    # These have names of their own.
+    named = {"backup", "cues", "embed", "export", "hook", "useful", "misled", "entity.not-same"}
     assert commands - named - {"rules.off", "rules.on", "rules.enforce"} <= set(METHODS)

@@ -19,6 +19,7 @@ ABOUT_NO_STORE = {
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
+    "export.read",  # an export that was begun, whose beginning says it
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/cli/test_text.py
 }  # fmt: skip
@@ -41,6 +42,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "jobs.list": lambda _: {},
     "jobs.run": lambda _: {"name": "expire", "dry_run": True},
     "verify": lambda _: {},
+    "export.open": lambda _: {},
     "stats": lambda _: {},
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
     "session.show": lambda _: {},

@@ -1,0 +1,178 @@
+"""`mnemonctl export`: reads a store from the daemon in portions, and writes a file, standard output or a directory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemonctl import fast, rpc
+from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_interchange import ExportOpenResult, ExportReadResult
+from mnemond.cli.grammar import Invocation, Output
+from mnemond.cli.output import escape_json, one_line
+from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.interchange import markdown
+from mnemond.wire.params import plural
+
+
+def run_export(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
+    """Export a store. `store` is used unless --store is given.
+
+    Raises MnemonError, also for a file that cannot be written; fast.OutputError.
+    """
+    params = {"store": store, **invocation.params} if store else dict(invocation.params)
+    name, form = invocation.options.get("file"), invocation.options.get("format") or "jsonl"
+    target = None if name is None else _target(str(name), directory)
+    begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
+    progress = _Progress(begun.expected, shown=invocation.output.tty_err and not invocation.output.style.quiet)
+    portions = _portions(directory, begun.export, deadline, progress)
+    if target is None:
+        _print(portions, invocation.output)
+        progress.end()
+        return CliRunResult(0, False, "", "")
+    try:
+        if form == "markdown":
+            written = _write_pages(target, portions, whole=begun.whole)
+        else:
+            _write_file(target, portions)
+            written = progress.lines
+    except OSError as error:
+        raise _not_writable(target, error.strerror or str(error)) from None
+    finally:
+        progress.end()
+    facts = {"path": str(target), "store": begun.store, "whole": begun.whole, "lines": written}
+    if invocation.output.form == "json":
+        return CliRunResult(0, False, invocation.output.json(facts), "")
+    noun = "file" if form == "markdown" else "line"
+    what = "" if begun.whole else " (what the filter admits)"
+    return CliRunResult(0, False, f"Wrote {plural(written, noun)}{what}: {one_line(str(target))}\n", "")
+
+
+def _target(name: str, data_dir: Path) -> Path:
+    target = Path(os.path.abspath(os.path.expanduser(name)))
+    if data_dir.resolve() in (target.resolve(), *target.resolve().parents):
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"{target} lies in the data directory, whose files are mnemond's own",
+            hint="name a file outside of it",
+            outcome="rejected",
+        )
+    return target
+
+
+def _portions(directory: Path, export: str, deadline: float, progress: _Progress) -> Iterator[str]:
+    portion = 0
+    while True:
+        params = {"export": export, "portion": portion}
+        found = rpc.call(directory, "export.read", params, ExportReadResult, deadline)
+        if not found.lines:
+            return
+        progress.add(found.lines)
+        yield found.text
+        portion += 1
+
+
+class _Progress:
+    """A line on standard error that is written anew with each portion, if it is a terminal."""
+
+    def __init__(self, expected: int, *, shown: bool) -> None:
+        self.lines = 0
+        self._expected = expected
+        self._shown = shown
+
+    def add(self, lines: int) -> None:
+        self.lines += lines
+        if self._shown:
+            share = min(self.lines / max(self._expected, 1), 1.0)
+            bar = "#" * round(share * 20)
+            fast.write(2, f"\r[{bar:<20}] {self.lines:,} lines".encode())
+
+    def end(self) -> None:
+        """Erase the line."""
+        if self._shown and self.lines:
+            fast.write(2, b"\r\x1b[K")
+            self._shown = False
+
+
+def _print(portions: Iterator[str], output: Output) -> None:
+    """Print; stop quietly when the reader leaves. Raises fast.OutputError."""
+    for text in portions:
+        view = memoryview((escape_json(text) if output.tty else text).encode())
+        try:
+            while view:
+                view = view[os.write(1, view) :]
+        except BrokenPipeError:
+            return
+        except OSError as error:
+            raise fast.OutputError(error.strerror) from None
+
+
+def _write_file(target: Path, portions: Iterator[str], *, flush: bool = True) -> None:
+    """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there. Raises
+    OSError."""
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines(text.encode() for text in portions)
+            file.flush()
+            if flush:
+                os.fsync(file.fileno())
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _not_writable(target: Path, why: str) -> MnemonError:
+    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint="name another file", outcome="rejected")
+
+
+# ------------------------------------------------------------------ markdown
+
+_line = msgspec.json.Decoder(dict[str, Any])
+
+
+def _write_pages(target: Path, portions: Iterator[str], *, whole: bool) -> int:
+    """Write one file for each active memory and return their number; with `whole`, remove files of memories that are
+    not there any more. Files that mnemond did not write are left alone. Raises OSError.
+
+    A page is complete when the links of its memory are known, which come after all memories: until then it waits in a
+    directory of its own, so that no texts are held in memory.
+    """
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    names, links = dict[str, str](), dict[str, list[tuple[str, str]]]()
+    with tempfile.TemporaryDirectory(prefix=".mnemond-", dir=target) as drafts:
+        for text in portions:
+            for line in map(_line.decode, text.split("\n")[:-1]):
+                match line["kind"]:
+                    case "memory" if line["status"] == "active":
+                        name = names[line["id"]] = markdown.name_of(line)
+                        Path(drafts, name).write_text(markdown.page(line), encoding="utf-8")
+                    case "edge" if line["source_id"] in names and line["target_id"] in names:
+                        other = names[line["target_id"]]
+                        links.setdefault(names[line["source_id"]], []).append((line["edge_type"], other))
+                    case _:
+                        pass
+        for name in names.values():
+            page = Path(drafts, name).read_text(encoding="utf-8") + markdown.links_of(links.get(name, ()))
+            path = target / f"{name}.md"
+            if not path.is_file() or path.is_symlink() or path.read_bytes() != page.encode():
+                _write_file(path, iter([page]), flush=False)
+    if whole:
+        _remove_stale(target, {f"{name}.md" for name in names.values()})
+    return len(names)
+
+
+def _remove_stale(target: Path, written: set[str]) -> None:
+    for path in target.glob("*.md"):
+        if path.name in written or path.is_symlink() or not path.is_file():
+            continue
+        with open(path, "rb") as file:
+            head = file.read(markdown.MAX_HEAD)
+        if markdown.is_own(head):
+            path.unlink()
