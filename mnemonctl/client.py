@@ -154,6 +154,15 @@ class ExportMethods(_Methods):
     read = remote(types_interchange.EXPORT_READ)
 
 
+class ImportMethods(_Methods):
+    """`import.…`: memories from lines."""
+
+    open = remote(types_interchange.IMPORT_OPEN)
+    send = remote(types_interchange.IMPORT_SEND)
+    finish = remote(types_interchange.IMPORT_FINISH)
+    accept = remote(types_interchange.IMPORT_ACCEPT)
+
+
 class CuesMethods(_Methods):
     """`cues.…`: cues of memories that were stored without any."""
 
@@ -256,6 +265,7 @@ class Client:
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
         self.export = ExportMethods(self)
+        self.imports = ImportMethods(self)
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 

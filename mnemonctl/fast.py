@@ -52,8 +52,8 @@ COMPLETE_S = 1.0
 
 SLOW_COMMANDS = frozenset(
     {
-        "backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "logs", "prompts", "setup", "top",
-        "version",
+        "backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import", "logs", "prompts",
+        "setup", "top", "version",
     }  # fmt: skip
 )
 """Commands that the client runs itself, in part at least; the daemon runs all others."""

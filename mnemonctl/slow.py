@@ -19,8 +19,8 @@ from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 
-_TRANSFERS = frozenset({"export"})
-"""Commands that the client always has a part in: it reads or writes the files."""
+_TRANSFERS = frozenset({"export.open", "import.open"})
+"""Methods that the client always has a part in: it reads or writes the files."""
 
 RETRY_S = 0.02
 """Pause before connecting again to a daemon with a full backlog."""
@@ -32,7 +32,7 @@ def run(argv: list[str], deadline: float) -> int:
         parsed = parse(terminal_params(argv))
         if isinstance(parsed, CliRunResult):
             return show(parsed)
-        if parsed.method is not None and "file" not in parsed.options and parsed.command.name not in _TRANSFERS:
+        if parsed.method is not None and "file" not in parsed.options and parsed.method not in _TRANSFERS:
             return fast.forward(argv, deadline)
         return _run_here(argv, parsed, deadline)
     except fast.InvalidInputError as error:
@@ -65,6 +65,12 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
             return show(transfer.run_export(invocation, directory, deadline, store))
+        case "import":
+            from mnemonctl import transfer
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            store = os.environ.get("MNEMON_STORE", "")
+            return show(transfer.run_import(invocation, directory, deadline, store))
         case "cues":
             from mnemonctl import commands
 

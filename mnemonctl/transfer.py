@@ -1,22 +1,36 @@
-"""`mnemonctl export`: reads a store from the daemon in portions, and writes a file, standard output or a directory."""
+"""`mnemonctl export` and `import`: the part of them that reads and writes files. The daemon is sent no path."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import io
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from mnemonctl import fast, rpc
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_interchange import ExportOpenResult, ExportReadResult
-from mnemond.cli.grammar import Invocation, Output
+from mnemond.api.types_interchange import (
+    MAX_PORTION,
+    ExportOpenResult,
+    ExportReadResult,
+    ImportFinishResult,
+    ImportOpenResult,
+    ImportSendResult,
+)
+from mnemond.cli.grammar import Invocation, Output, success
+from mnemond.cli.interchange import imported
 from mnemond.cli.output import escape_json, one_line
+from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import markdown
+from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
 
 
@@ -29,7 +43,10 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
     name, form = invocation.options.get("file"), invocation.options.get("format") or "jsonl"
     target = None if name is None else _target(str(name), directory)
     begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
-    progress = _Progress(begun.expected, shown=invocation.output.tty_err and not invocation.output.style.quiet)
+    progress = _Progress(
+        begun.expected,
+        shown=begun.expected >= _MANY_LINES and invocation.output.tty_err and not invocation.output.style.quiet,
+    )
     portions = _portions(directory, begun.export, deadline, progress)
     if target is None:
         _print(portions, invocation.output)
@@ -77,11 +94,17 @@ def _portions(directory: Path, export: str, deadline: float, progress: _Progress
         portion += 1
 
 
+_MANY_LINES: Final = 2_000
+_MANY_BYTES: Final = 1 << 20
+"""What takes long enough for a progress bar: about a tenth of a second."""
+
+
 class _Progress:
     """A line on standard error that is written anew with each portion, if it is a terminal."""
 
-    def __init__(self, expected: int, *, shown: bool) -> None:
+    def __init__(self, expected: int, *, shown: bool, noun: str = "lines") -> None:
         self.lines = 0
+        self._noun = noun
         self._expected = expected
         self._shown = shown
 
@@ -90,7 +113,7 @@ class _Progress:
         if self._shown:
             share = min(self.lines / max(self._expected, 1), 1.0)
             bar = "#" * round(share * 20)
-            fast.write(2, f"\r[{bar:<20}] {self.lines:,} lines".encode())
+            fast.write(2, f"\r[{bar:<20}] {self.lines:,} {self._noun}".encode())
 
     def end(self) -> None:
         """Erase the line."""
@@ -176,3 +199,110 @@ def _remove_stale(target: Path, written: set[str]) -> None:
             head = file.read(markdown.MAX_HEAD)
         if markdown.is_own(head):
             path.unlink()
+
+
+# ------------------------------------------------------------------ import
+
+
+def run_import(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
+    """Send a file to the daemon. `store` is used unless --store is given.
+
+    Without --yes a terminal is asked after it was shown what would be imported. Raises MnemonError, and for a file that
+    cannot be read or is of no known kind.
+    """
+    path = Path(os.path.abspath(os.path.expanduser(invocation.words[0])))
+    content = _Content(path, invocation.options.get("kind"))
+    params = {"store": store, **invocation.params} if store else dict(invocation.params)
+    output = invocation.output
+    sure = invocation.options.get("yes") or invocation.options.get("dry_run")
+    if not sure:
+        if not (output.tty and output.tty_err and os.isatty(0)):
+            raise MnemonError(
+                INVALID_PARAMS, "import writes into a store; without a terminal it needs --yes",
+                hint="--dry-run shows what would be imported", outcome="rejected",
+            )  # fmt: skip
+        looked = _imported(directory, {**params, "dry_run": True}, content, deadline, output)
+        fast.write(1, imported(looked, output.style).encode())
+        if not looked.added or not _is_confirmed():
+            return CliRunResult(0, False, "", "")
+    result = _imported(directory, params, content, deadline, output)
+    return success(invocation.command, result, output)
+
+
+def _is_confirmed() -> bool:
+    fast.write(2, b"Import it? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _imported(
+    directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
+) -> ImportFinishResult:
+    opening = {**params, "kind": content.kind, "digest": content.digest}
+    begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
+    progress = _Progress(
+        content.size, shown=content.size >= _MANY_BYTES and output.tty_err and not output.style.quiet, noun="bytes"
+    )
+    try:
+        for text in content.portions():
+            sending = {"import_id": begun.import_id, "text": text}
+            rpc.call(directory, "import.send", sending, ImportSendResult, deadline)
+            progress.add(len(text.encode()))
+    finally:
+        progress.end()
+    finishing = {"import_id": begun.import_id}
+    return rpc.call(directory, "import.finish", finishing, ImportFinishResult, fast.LONG_DEADLINE_S)
+
+
+class _Content:
+    """A file to import: its kind, and its text in portions. It is read twice: its hash tells imports of it apart.
+
+    Raises MnemonError(INVALID_PARAMS) for a file that cannot be read or is of no known kind.
+    """
+
+    def __init__(self, path: Path, kind: object) -> None:
+        self._path = path
+        try:
+            with self._opened() as file:
+                head = file.read(_HEAD)
+                self.size = os.fstat(file.fileno()).st_size
+                file.seek(0)
+                self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise _unreadable(path, "it is a symbolic link", "name the file itself") from None
+            raise _unreadable(path, error.strerror or str(error)) from None
+        self.kind = str(kind) if kind else kind_of(head)
+        if self.kind != OWN:
+            raise _unreadable(path, "it is nothing that can be imported")
+
+    def _opened(self) -> io.BufferedReader:
+        """Open a regular file, and no symbolic link. Raises OSError."""
+        return open(open_regular(self._path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+    def portions(self) -> Iterator[str]:
+        try:
+            with io.TextIOWrapper(self._opened(), encoding="utf-8", newline="") as file:
+                while text := file.read(MAX_PORTION):
+                    yield text
+        except OSError as error:
+            raise _unreadable(self._path, error.strerror or str(error)) from None
+        except UnicodeDecodeError:
+            raise _unreadable(self._path, "it is no UTF-8") from None
+
+
+_HEAD: Final = 4096
+"""Bytes of a file by which its kind is recognised."""
+
+
+def kind_of(head: bytes) -> str | None:
+    """Return the kind of a file that begins like this; None if it is not known."""
+    if head.startswith(b'{"mnemond":'):
+        return OWN
+    return None
+
+
+def _unreadable(path: Path, why: str, hint: str = "see: mnemonctl import --help") -> MnemonError:
+    return MnemonError(
+        INVALID_PARAMS, f"{path} cannot be imported: {why}; nothing was imported",
+        hint=hint, outcome="rejected",
+    )  # fmt: skip

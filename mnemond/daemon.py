@@ -26,6 +26,7 @@ from mnemond.api.entities import EntityHandlers
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import HistoryHandlers
+from mnemond.api.imports import ImportHandlers
 from mnemond.api.interchange import ExportHandlers
 from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
@@ -155,6 +156,7 @@ class Daemon:
             reader=self._reader_status,
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
+        self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
@@ -266,6 +268,7 @@ class Daemon:
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
                 self.exports,
+                self.imports,
                 self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
@@ -511,6 +514,7 @@ class _Process:
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.exports.run)
+            await nursery.start(daemon.imports.run)
             await nursery.start(daemon.scheduler.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)

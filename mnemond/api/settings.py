@@ -14,7 +14,8 @@ from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, SettingV
 from mnemond.config import loading
 from mnemond.config.loading import FILE, SETTINGS, Configuration, Layers, Loaded, Sources
 from mnemond.config.settings import Config
-from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.errors import CONFIG, INVALID_PARAMS, MnemonError
+from mnemond.store.files import replace_file
 from mnemond.store.registry import StoreRegistry
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import nearest
@@ -63,6 +64,28 @@ class StoreSettings:
     def opening(self, name: str) -> None:
         """Read the settings of a store that is being opened (blocking). Raises MnemonError(CONFIG)."""
         self._in_force[name] = self.read(name)
+
+    def write(self, name: str, path: str, value: int) -> None:
+        """Set a number in the file of an open store, keeping all else that it says, and read it again (blocking).
+
+        Raises MnemonError(CONFIG) if it is invalid, or if the setting does not come from it; OSError.
+        """
+        import tomlkit  # used by this alone
+
+        file = self.file_of(name)
+        document = tomlkit.parse(file.read_text("utf-8")) if file.exists() else tomlkit.document()
+        table, _, setting = path.rpartition(".")
+        if table not in document:
+            document[table] = tomlkit.table()
+        document[table][setting] = value
+        replace_file(file, tomlkit.dumps(document).encode())
+        self._in_force[name] = found = self.read(name)
+        if found.value(path) != value:
+            raise MnemonError(
+                CONFIG,
+                f"{path} is {found.value(path)}, as {found.origin(path)} has it, whatever the file of the store says",
+                hint="change it there",
+            )
 
     def config(self, name: str) -> Config:
         """Return `in_force` without the origins."""

@@ -1,12 +1,16 @@
-"""Export: parameters and results of the methods that read a store as lines of text (docs/export.md)."""
+"""Export and import: parameters and results of the methods that read a store as lines of text (docs/export.md), and
+that write memories from lines."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
 
 from mnemond.api.types_memories import FilterParams
-from mnemond.model.outcomes import Result
-from mnemond.wire.params import Access, Name, Params, about, method
+from mnemond.model.outcomes import Result, WriteResult
+from mnemond.wire.params import Access, Name, Params, StoreParams, about, method
 
 
 class ExportOpenParams(FilterParams, frozen=True, kw_only=True):
@@ -50,3 +54,111 @@ class ExportReadResult(Result, frozen=True, kw_only=True):
 EXPORT_READ = method(
     "export.read", ExportReadParams, ExportReadResult, Access.READ, "Read the next portion of an export."
 )
+
+
+# import.
+
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+ImportId = Annotated[Name, about("the import, as `import.open` named it")]
+
+MAX_PORTION: Final = 128 << 10
+"""Characters of a portion of lines: with four bytes each they fit into a message of the wire."""
+
+
+class ImportOpenParams(StoreParams, frozen=True, kw_only=True):
+    """`kind` is "mnemond" for lines of an export, else the name of the program whose memories they are. `digest`: the
+    SHA-256 of the whole content, by which an import that was interrupted is recognised."""
+
+    kind: Annotated[str, Meta(pattern="^[a-z0-9-]{1,32}$"), about("what the lines are from")]
+    digest: Annotated[Digest, about("SHA-256 of the content, in hex")]
+    dry_run: Annotated[bool, about("write nothing; say what would be imported")] = False
+    raise_cap: Annotated[
+        bool, about("raise lifecycle.max_insights of the store if it is too low for what is imported")
+    ] = False
+
+
+class ImportOpenResult(Result, frozen=True, kw_only=True):
+    """An import that was begun, or (`continued`) is continued. `op_id` names it for undo and `import accept`."""
+
+    import_id: str
+    op_id: str
+    store: str
+    continued: bool
+
+
+IMPORT_OPEN = method(
+    "import.open", ImportOpenParams, ImportOpenResult, Access.WRITE, "Begin to import memories into a store."
+)
+
+
+class ImportSendParams(Params, frozen=True, kw_only=True):
+    """A part of the lines, in their order; one may be cut anywhere."""
+
+    import_id: ImportId
+    text: Annotated[str, Meta(max_length=MAX_PORTION)]
+
+
+class ImportSendResult(Result, frozen=True, kw_only=True):
+    """The number of characters received so far."""
+
+    received: int
+
+
+IMPORT_SEND = method(
+    "import.send", ImportSendParams, ImportSendResult, Access.WRITE, "Send the next lines of an import."
+)
+
+
+class ImportFinishParams(Params, frozen=True, kw_only=True):
+    import_id: ImportId
+
+
+class ImportConflict(msgspec.Struct, frozen=True):
+    """What is not imported as it is, and why. `id`: the memory, or the place in the file."""
+
+    id: str
+    why: str
+
+
+class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
+    """What was imported, or would be (`dry_run`). `added` and `known`: by kind of line. `memories`: how many more are
+    in recall; `over_cap`: by how many the store would exceed its maximum. `conflicts`: the first of `conflicts_found`;
+    `secrets`: texts with a key or password; `samples`: the beginnings of a few. Until `waits_until` they stay out of
+    what sessions begin with, unless they are accepted. `raised_cap`: the store's new maximum."""
+
+    kind: str
+    store: str
+    dry_run: bool
+    memories: int
+    added: dict[str, int]
+    known: dict[str, int]
+    ignored: int
+    conflicts: list[ImportConflict]
+    conflicts_found: int
+    secrets: int
+    samples: list[str]
+    over_cap: int = 0
+    raised_cap: int | None = None
+    waits_until: str | None = None
+
+
+IMPORT_FINISH = method("import.finish", ImportFinishParams, ImportFinishResult, Access.WRITE, "Complete an import.")
+
+
+class ImportAcceptParams(StoreParams, frozen=True, kw_only=True):
+    operation: Annotated[
+        Name | None, about("the op_id of the import or the beginning of it; all that wait unless given")
+    ] = None
+
+
+class ImportAcceptResult(Result, frozen=True, kw_only=True):
+    """The imports that were accepted now, and the number of their memories."""
+
+    accepted: list[str]
+    memories: int
+
+
+IMPORT_ACCEPT = method(
+    "import.accept", ImportAcceptParams, ImportAcceptResult, Access.WRITE,
+    "Let sessions begin with imported memories before a day is over.", positional=("operation",),
+)  # fmt: skip

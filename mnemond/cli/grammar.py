@@ -95,8 +95,8 @@ _SHORT = {"-V": "--version", "-v": "--version", "-?": "--help", "-s": "--store",
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """A command line that was understood. `options` holds everything typed. `method` is None if the client runs the
-    command by itself (`daemon …`, `config check`), with the `words`."""
+    """A command line that was understood. `options` and `words` hold everything typed. `method` is None if the client
+    runs the command by itself (`daemon …`, `config check`)."""
 
     command: Command
     method: str | None
@@ -154,7 +154,7 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     request = arguments.request() if command.request is None else command.request(arguments)
     if readonly:
         request = _reading(request)
-    return Invocation(command, request.method, _params(request, run), options, output)
+    return Invocation(command, request.method, _params(request, run), options, output, words)
 
 
 def _params(request: Request, run: CliRunParams) -> dict[str, object]:

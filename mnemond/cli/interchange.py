@@ -1,4 +1,4 @@
-"""`mnemonctl export`."""
+"""`mnemonctl export` and `import`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
-from mnemond.cli.output import Style, lines, one_line
-from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError
-from mnemond.wire.params import about, plural
+from mnemond.api.types_interchange import (
+    EXPORT_OPEN,
+    IMPORT_ACCEPT,
+    IMPORT_OPEN,
+    ExportOpenResult,
+    ImportAcceptResult,
+    ImportFinishResult,
+    ImportOpenResult,
+)
+from mnemond.cli.output import MIN_CONTENT, Style, lines, one_line, short_id, shorten, undo_line
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.wire.params import StoreParams, about, plural
 
 ExportFormat = Literal["jsonl", "markdown"]
 
@@ -62,4 +70,95 @@ EXPORT = Command(
     options=ExportOptions,
     request=_request,
     render=_begun,
+)
+
+
+# import.
+
+
+class ImportOptions(StoreParams, frozen=True, kw_only=True):
+    kind: Annotated[str | None, about("what it is, if that is not recognised", option="--from", metavar="KIND")] = None
+    dry_run: Annotated[bool, about("write nothing; show what would be imported")] = False
+    yes: Annotated[bool, about("yes, import it, without a question")] = False
+    raise_cap: Annotated[bool, about("raise the store's maximum of memories if it is too low")] = False
+
+
+def _import_request(arguments: Arguments) -> Request:
+    words, options = arguments.words, arguments.options
+    store = {"store": options["store"]} if options.get("store") else {}
+    if words[:1] == ["accept"]:
+        if len(words) > 2:
+            raise UsageError("import accept takes one op_id", "See: mnemonctl log")
+        return Request(IMPORT_ACCEPT.name, store | ({"operation": words[1]} if len(words) == 2 else {}))
+    arguments.single("a file or a directory")
+    if options.get("dry_run") and options.get("yes"):
+        raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl import --help")
+    chosen = {name: options[name] for name in ("dry_run", "raise_cap") if options.get(name)}
+    return Request(IMPORT_OPEN.name, store | chosen)
+
+
+def _import_begun(result: ImportOpenResult, style: Style) -> str:
+    """For a program that sends the lines itself; `mnemonctl import` sends a file."""
+    name, store = one_line(result.import_id), one_line(result.store)
+    return lines(name if style.quiet else f'Import {name} into store "{store}"')
+
+
+def _accepted(result: ImportAcceptResult, style: Style) -> str:
+    if style.quiet:
+        return lines(*map(one_line, result.accepted))
+    if not result.accepted:
+        return lines("no import waits")
+    return lines(f"Accepted {plural(result.memories, 'memory')}: sessions may begin with them now")
+
+
+def imported(result: ImportFinishResult, style: Style) -> str:
+    """What was imported, or would be."""
+    if style.quiet:
+        return lines(one_line(result.op_id))
+    verb = "Would import" if result.dry_run else "Imported"
+    added = {name: count for name, count in result.added.items() if name != "memory"}
+    retired = result.added.get("memory", 0) - result.memories
+    if not result.added and not result.conflicts_found:
+        return lines(f'Nothing is new: store "{one_line(result.store)}" has all of it')
+    return lines(
+        f'{verb} {plural(result.memories, "memory")} into store "{one_line(result.store)}"',
+        f"  out of recall: {retired:,}" if retired > 0 else None,
+        f"  with {', '.join(f'{plural(count, one_line(name))}' for name, count in added.items())}" if added else None,
+        f"  known already: {result.known['memory']:,}" if result.known.get("memory") else None,
+        f"  with a key or password: {result.secrets:,}" if result.secrets else None,
+        *(f"  left as it is: {short_id(each.id)}: {one_line(each.why)}" for each in result.conflicts),
+        f"  and {result.conflicts_found - len(result.conflicts):,} more"
+        if result.conflicts_found > len(result.conflicts)
+        else None,
+        f"  lines of a later version, passed over: {result.ignored:,}" if result.ignored else None,
+        *(f"  {shorten(each, max(style.columns - 2, MIN_CONTENT))}" for each in result.samples),
+        f"  {plural(result.over_cap, 'memory')} more than the store's maximum: --raise-cap raises it"
+        if result.over_cap
+        else None,
+        f"  the store's maximum is {result.raised_cap:,} memories now" if result.raised_cap else None,
+        f"  not at the beginning of sessions before {one_line(result.waits_until[:16])}, or: mnemonctl import accept"
+        if result.waits_until
+        else None,
+        None if result.dry_run else undo_line(result.op_id),
+    )
+
+
+IMPORT = Command(
+    "import",
+    Group.STORES,
+    (
+        "mnemonctl import memories.jsonl --dry-run",
+        "mnemonctl import memories.jsonl --yes",
+        "mnemonctl import accept",
+    ),
+    summary="Take in memories: an export of mnemond's.",
+    words=Words("FILE | accept [OP]"),
+    details=(
+        "An export restores memories as they were: with their history, links, times and counts.",
+        "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
+        "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
+    ),
+    options=ImportOptions,
+    request=_import_request,
+    render=by_type({ImportOpenResult: _import_begun, ImportAcceptResult: _accepted, ImportFinishResult: imported}),
 )

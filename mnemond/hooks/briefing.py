@@ -48,13 +48,14 @@ class Briefs:
 
     async def select(self, store: str | None, project: str | None = None) -> Selection:
         """Return the memories of a store (None: the active one) for a session in a project, by its id: those of the
-        project and general ones; None: of all projects, "": general ones.
+        project and general ones; None: of all projects, "": general ones. Imported ones that wait are left out.
 
         Raises MnemonError if the store cannot be opened.
         """
         warm = await self._open_stores.use(store)
         wanted = self._wanted(project)
-        return await in_thread(select, warm.store.snapshot, wanted, wanted.now_us, limiter=self._threads)
+        without = warm.store.imports.at(self._clock.now_us())
+        return await in_thread(select, warm.store.snapshot, wanted, wanted.now_us, without, limiter=self._threads)
 
     async def core(self, store: str | None, project: str | None = None) -> Core:
         """Return the memories that matter most; the newest if none is worth telling; with `project` as in `select`.
@@ -69,7 +70,10 @@ class Briefs:
         if found := selected.all():
             best = _by_importance([it for it in found if it.id not in told], selected.against)[:CORE]
             return Core([insight_view(it, project) for it in best], selected.against, summary)
-        newest = [it for it in warm.store.snapshot.newest(self._wanted(project), CORE) if it.id not in told]
+        wanted = self._wanted(project)
+        told |= warm.store.imports.at(self._clock.now_us())
+        newest = warm.store.snapshot.newest(wanted, CORE + len(told))
+        newest = [it for it in newest if it.id not in told][:CORE]
         return Core([insight_view(it, project) for it in _by_importance(newest, {})], {}, summary)
 
     @staticmethod

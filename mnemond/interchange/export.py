@@ -30,6 +30,9 @@ from mnemond.interchange.tables import (
     Part,
 )
 from mnemond.store.connection import Connection, Value
+from mnemond.store.history import IMPORTED
+from mnemond.store.meta import LINKS_KEY, LinksRecord, read_record
+from mnemond.store.relations import STALE, last_read
 from mnemond.text.secrets import redact
 
 ROWS_AT_ONCE: Final = 100
@@ -62,9 +65,24 @@ def lines(connection: Connection, selection: Selection) -> Iterator[bytes]:
     Raises SqliteError, and UnicodeDecodeError for a row whose text is no UTF-8.
     """
     encode = _encoded_redacted if selection.redacted else _json.encode
-    yield encode({"mnemond": FORMAT, "kind": META, "whole": selection.is_whole, "redacted": selection.redacted})
+    yield encode(_meta(connection, selection))
     for each in _lines(connection, selection):
         yield encode(each)
+
+
+def _meta(connection: Connection, selection: Selection) -> Line:
+    """Return the first line: what the lines are, and how much of them jobs have read, so that nothing is read twice."""
+    line: Line = {"mnemond": FORMAT, "kind": META, "whole": selection.is_whole, "redacted": selection.redacted}
+    if (last := last_read(connection)) is not None:
+        sql = f"SELECT memory_id FROM memory_operations WHERE id <= ?{_OWN_RECORDS[OPERATIONS.table]}"  # noqa: S608
+        read = connection.column(sql, (last,))
+        chosen = selection.memories
+        line["relations_read"] = sum(chosen is None or each in chosen for each in read)
+        line["relations_stale"] = connection.value("SELECT value FROM meta WHERE key = ?", (STALE,)) == "1"
+    links = read_record(connection, LINKS_KEY, LinksRecord)
+    unread = "SELECT count(*) FROM insights WHERE number > ? AND deleted_at IS NULL"
+    line["links_read"] = links is not None and not connection.count(unread, (links.after,))
+    return line
 
 
 def portions(connection: Connection, selection: Selection) -> Iterator[tuple[str, int]]:
@@ -190,11 +208,16 @@ def _rows(connection: Connection, table: Exported, wanted: Wanted | None = None)
             yield line
 
 
+_OWN_RECORDS: Final = {"memory_operations": f" AND operation_type <> '{IMPORTED}'"}
+"""Conditions of rows that are no record of an import of an export, by table: another store knows nothing of it."""
+
+
 def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]:
     names = ", ".join(table.columns)
     if table.order in ("id", "number"):
-        last = 0
-        sql = f"SELECT {names}, {table.order} FROM {table.table} WHERE {table.order} > ? ORDER BY {table.order} LIMIT ?"  # noqa: S608
+        last, own = 0, _OWN_RECORDS.get(table.table, "")
+        where = f"{table.order} > ?{own} ORDER BY {table.order} LIMIT ?"
+        sql = f"SELECT {names}, {table.order} FROM {table.table} WHERE {where}"  # noqa: S608
         while rows := connection.rows(sql, (last, ROWS_AT_ONCE)):
             for row in rows:
                 yield row[:-1]
@@ -277,7 +300,8 @@ def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Li
 def _ranked(connection: Connection, table: Exported, column: str, counted: Exported) -> Iterator[Line]:
     """Yield lines in which a column with the id of a row of `counted` is the number of its lines up to that row."""
     passed, rank = 0, 0
-    between = f"SELECT count(*) FROM {counted.table} WHERE id > ? AND id <= ?"  # noqa: S608 - a constant
+    own = _OWN_RECORDS.get(counted.table, "")
+    between = f"SELECT count(*) FROM {counted.table} WHERE id > ? AND id <= ?{own}"  # noqa: S608 - constants
     for line in _rows(connection, table):
         row = line[column]
         if row < passed:

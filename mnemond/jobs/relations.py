@@ -19,12 +19,9 @@ from mnemond.model.outcomes import Maintained
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
-from mnemond.store.relations import STALE
+from mnemond.store.relations import READ_KEY, STALE, last_read
 
 NAME: Final = "relations"
-READ_KEY: Final = "relations_read"
-"""Key in `meta` of the last row of the history that was read."""
-
 PORTION: Final = 100
 """Rows of the history that are read at once: some five milliseconds of the writer."""
 
@@ -67,10 +64,13 @@ class _Part(NamedTuple):
 
 def next_part(connection: Connection) -> _Part | None:
     """Return what is to be read next, None if nothing is."""
-    start = _start(connection)
+    start = last_read(connection)
     memories = [] if start is not None else _without_history(connection)
     last, seen = start or 0, set[str]()
     for row in history.rows_after(connection, last, PORTION):
+        if row.operation_type == history.IMPORTED:  # restored with its statements
+            last = row.id
+            continue
         if row.memory_id in seen:
             break
         seen.add(row.memory_id)
@@ -96,14 +96,8 @@ def _without_history(connection: Connection) -> list[tuple[Insight, str]]:
     return [(it, it.created_at) for it in found if it is not None]
 
 
-def _start(connection: Connection) -> int | None:
-    """Return the last row that was read, None before the first run."""
-    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
-
-
 def _waiting(connection: Connection) -> int:
-    return connection.count("SELECT count(*) FROM memory_operations WHERE id > ?", (_start(connection) or 0,))
+    return connection.count("SELECT count(*) FROM memory_operations WHERE id > ?", (last_read(connection) or 0,))
 
 
 def _is_stale(connection: Connection) -> bool:
@@ -121,4 +115,4 @@ def read_part(memories: list[tuple[Insight, str]]) -> list[Reading]:
 
 def is_behind(connection: Connection) -> bool:
     """Return True if memories changed since the last run."""
-    return _start(connection) is None or _waiting(connection) > 0 or _is_stale(connection)
+    return last_read(connection) is None or _waiting(connection) > 0 or _is_stale(connection)

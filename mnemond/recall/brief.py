@@ -7,7 +7,7 @@ contradict each other are beside each other, the newer first, where the first of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,10 +61,13 @@ class Selection(NamedTuple):
         return [*self.instructions, *self.decisions, *self.others]
 
 
-def select(snapshot: Snapshot, wanted: Filter, now_us: int) -> Selection:
+def select(snapshot: Snapshot, wanted: Filter, now_us: int, without: Collection[str] = ()) -> Selection:
     """Return what is worth telling of the memories that `wanted` admits at `now_us` (microseconds), without summaries,
-    which repeat others."""
+    which repeat others, and without the memories `without`."""
     mask = snapshot.visible(wanted)
+    if without:
+        others = ~snapshot.marked(without)
+        mask = others if mask is None else mask & others
     rows = np.arange(snapshot.rows) if mask is None else np.flatnonzero(mask)
     if snapshot.has_channel(SUMMARIZED):
         rows = rows[~snapshot.of_channel(SUMMARIZED)[rows]]

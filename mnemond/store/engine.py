@@ -33,7 +33,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, operations, purge, reviews
+from mnemond.store import core_summaries, held_texts, imports, operations, purge, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -96,6 +96,7 @@ class Engine:
         self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
         self.pending_reviews = self.held_texts = 0
+        self.imports = imports.Waiting()
         self.core_summaries: Mapping[str, CoreSummary] = {}
         self._read_derived(opened.connection)
 
@@ -281,8 +282,9 @@ class Engine:
             self.health.note_failure(error)
             raise
 
-    def rewrite(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a transaction of its own, between two batches; it may replace the embedder and every vector.
+    def rewrite(self, work: Callable[[Connection], T], *, rows: bool = False) -> T:
+        """Run `work` in a transaction of its own, between two batches; it may replace the embedder and every vector,
+        and with `rows` any memory and link.
 
         Raises MnemonError: what `work` raises, or why its transaction was not committed. Raises SqliteError when the
         store cannot be reopened after an earlier failure.
@@ -306,7 +308,7 @@ class Engine:
         if (failure := self._end_transaction(connection)) is not None:
             raise failure
         try:
-            if made_by(embedder) != self.index.made_by:
+            if rows or made_by(embedder) != self.index.made_by:
                 self.embedder = embedder
                 self._load(connection)
             self.embedder = embedder
@@ -419,10 +421,12 @@ class Engine:
             self.core_summaries = kept | found
 
     def _count_reviews(self, connection: Connection) -> None:
-        """Count the reviews that wait, for readers that must not wait for the writer."""
+        """Count the reviews that wait, and read which imported memories do, for readers that must not wait for the
+        writer."""
         try:
             self.pending_reviews = reviews.count_pending(connection)
             self.held_texts = held_texts.count(connection)
+            self.imports = imports.waiting(connection)
         except SqliteError as error:
             self.health.note_failure(error)
 

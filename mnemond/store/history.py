@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -79,6 +79,16 @@ def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entr
                 for each in entries
             ],
         )  # fmt: skip
+
+
+IMPORTED: Final = "IMPORT"
+"""`operation_type` of the row that an import of an export adds to the history that it restores."""
+
+
+def note_imported(connection: Connection, memories: Iterable[Insight], op_id: str, triggered_by: str, now: str) -> None:
+    """Write the rows of an import of an export, which restored these memories with their history: it can be undone."""
+    rows = [(IMPORTED, it.id, None, _encoded(State(it)), triggered_by, op_id, now, None) for it in memories]
+    connection.add(_ADDED, rows)
 
 
 # Reading. Functions that return records raise MnemonError(STORAGE) for a damaged row.

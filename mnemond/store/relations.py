@@ -835,6 +835,19 @@ def _from(
     return f"SELECT {columns} FROM {table} WHERE {where}", tuple(values)  # noqa: S608 - constants
 
 
+# Progress of reading them from memories.
+
+
+READ_KEY: Final = "relations_read"
+"""Key in `meta` of the last row of the history that was read."""
+
+
+def last_read(connection: Connection) -> int | None:
+    """Return the last row of the history that was read, None before the first run."""
+    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
 # Purging.
 
 

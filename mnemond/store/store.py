@@ -30,6 +30,7 @@ from mnemond.store.database import ChooseEmbedder, Opened, open_database
 from mnemond.store.engine import Engine, OnDefect, Result
 from mnemond.store.exchanges import Backlog, backlog
 from mnemond.store.health import DAMAGE_HINT, Ballast
+from mnemond.store.imports import Waiting
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Write
 
@@ -283,6 +284,11 @@ class Store:
         return self._engine.core_summaries
 
     @property
+    def imports(self) -> Waiting:
+        """Imported memories that are not accepted, as of the last write."""
+        return self._engine.imports
+
+    @property
     def embedder(self) -> EmbedderRecord | None:
         return self._engine.embedder
 
@@ -341,13 +347,17 @@ class Store:
         """Run a query on the database, between two batches of writes. Raises MnemonError."""
         return cast("T", await _answer(lambda done: self._writer.run_job(lambda: self._engine.read(query), done)))
 
-    async def rewrite(self, work: Callable[[Connection], T]) -> T:
+    async def rewrite(self, work: Callable[[Connection], T], *, rows: bool = False) -> T:
         """Run `work` in a transaction of its own, between two batches of writes; the index has its changes to embedder
-        and vectors when this returns. Raises MnemonError.
+        and vectors when this returns, with `rows` also those to memories and links. Raises MnemonError.
 
         It is completed even when the caller is cancelled meanwhile.
         """
-        return cast("T", await _answer(lambda done: self._writer.run_job(lambda: self._engine.rewrite(work), done)))
+
+        def job() -> T:
+            return self._engine.rewrite(work, rows=rows)
+
+        return cast("T", await _answer(lambda done: self._writer.run_job(job, done)))
 
     async def counts(self) -> tuple[dict[str, int], int, Backlog]:
         """Count the insights in each state, the lines of the log, and the queued exchanges. Raises MnemonError."""

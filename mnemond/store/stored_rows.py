@@ -23,7 +23,7 @@ BY_NUMBER: Final = {
     "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "knowledge_operations": "id",
     "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
-    "showings": "id",
+    "showings": "id", "imports": "rowid",
 }  # fmt: skip
 """Tables whose rows are ordered by an integer column, and that column. Referenced tables come first."""
 
@@ -31,6 +31,7 @@ BY_KEY: Final = {
     "cues": ("memory", "ord"), "triggers": ("memory", "ord"), "trigger_counts": ("memory", "pattern"),
     "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
     "rolling_summaries": ("conversation_id", "user_id", "session_id", "agent_id"), "meta": ("key",),
+    "imported": ("source",),
 }  # fmt: skip
 """Tables whose rows are ordered by these columns."""
 
@@ -76,6 +77,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
         "payload": reviews.read_payload, "resolution": optional(reviews.read_settled), "created_at": read_time,
         "resolved_at": optional(read_time),
     },
+    "imports": {"created_at": read_time, "accepted_at": optional(read_time)},
     "jobs": {"payload": insights.read_object, "run_after": read_time},
     "exchanges": {
         "facts": optional(_list.decode), "queued_at": read_time, "said_at": read_time,

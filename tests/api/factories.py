@@ -17,6 +17,7 @@ from mnemond.api.cues import CuesHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.history import HistoryHandlers
+from mnemond.api.imports import ImportHandlers
 from mnemond.api.interchange import ExportHandlers
 from mnemond.api.maintenance import GcHandlers
 from mnemond.api.projects import Projects
@@ -175,6 +176,7 @@ class Bench:
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
+        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings)
         life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
 

@@ -1,13 +1,41 @@
-"""Results of `mnemonctl export`, and what people read of them."""
+"""Results of `mnemonctl export` and `import`, and what people read of them."""
 
 from __future__ import annotations
 
-from mnemond.api.types_interchange import ExportOpenResult
+from mnemond.api.types_interchange import ExportOpenResult, ImportConflict, ImportFinishResult
 
 INTERCHANGE_RESULTS: dict[str, object] = {
     "export": ExportOpenResult(export="0123456789abcdef", store="default", whole=True, expected=1_200),
+    "import": ImportFinishResult(
+        op_id="1a2b3c4d-0000-4000-8000-000000000001",
+        replayed=False,
+        kind="mnemond",
+        store="default",
+        dry_run=True,
+        memories=1_198,
+        added={"memory": 1_200, "edge": 2_400, "operation": 1},
+        known={"memory": 2},
+        ignored=1,
+        conflicts=[ImportConflict("9f8e7d6c-0000-4000-8000-000000000002", "it has another text here")],
+        conflicts_found=3,
+        secrets=1,
+        samples=["Every change to main goes through a merge request"],
+        over_cap=198,
+    ),
 }
 
 INTERCHANGE_TRANSCRIPTS = {
     "export": 'Export 0123456789abcdef of store "default", all of it: about 1,200 lines\n',
+    "import": """\
+Would import 1,198 memories into store "default"
+  out of recall: 2
+  with 2,400 edges, 1 operation
+  known already: 2
+  with a key or password: 1
+  left as it is: 9f8e7d6c: it has another text here
+  and 2 more
+  lines of a later version, passed over: 1
+  Every change to main goes through a merge request
+  198 memories more than the store's maximum: --raise-cap raises it
+""",
 }

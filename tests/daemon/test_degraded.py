@@ -19,6 +19,7 @@ ABOUT_NO_STORE = {
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
+    "import.send", "import.finish",  # an import that was begun; tests/interchange/test_import.py
     "export.read",  # an export that was begun, whose beginning says it
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/cli/test_text.py
@@ -43,6 +44,8 @@ MORE: dict[str, Callable[[World], Params]] = {
     "jobs.run": lambda _: {"name": "expire", "dry_run": True},
     "verify": lambda _: {},
     "export.open": lambda _: {},
+    "import.open": lambda _: {"kind": "mnemond", "digest": "0" * 64},
+    "import.accept": lambda _: {},
     "stats": lambda _: {},
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
     "session.show": lambda _: {},

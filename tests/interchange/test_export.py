@@ -60,7 +60,7 @@ async def test_a_store_as_lines(tmp_path: Path) -> None:
         text = await exported(over)
         assert text == await exported(over), "the same store gives the same bytes"
     found = decoded(text)
-    assert found[0] == {"mnemond": 1, "kind": "meta", "whole": True, "redacted": False}
+    assert found[0] == {"mnemond": 1, "kind": "meta", "whole": True, "redacted": False, "links_read": False}
     kinds = [line["kind"] for line in found]
     assert kinds == sorted(kinds, key=[*dict.fromkeys(kinds)].index), "lines of one kind are together"
     memories = {line["id"]: line for line in of_kind(text, "memory")}

@@ -10,7 +10,7 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
-from mnemond.jobs.relations import READ_KEY, next_part, read_part
+from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import undo
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.relations import (
@@ -103,7 +103,7 @@ class RelationWorld:
         """Read what memories say, as the job does."""
         while (part := self.ask(next_part)) is not None:
             context = self.context("system:relations")
-            facts = ((READ_KEY, str(part.last)),)
+            facts = ((relations.READ_KEY, str(part.last)),)
             self.write(propose_reading(read_part(part.memories), context, facts, refresh=part.is_first))
 
     def add(self, source: str, kind: str, target: str, *, since: str | None = None, until: str | None = None) -> str:

@@ -27,7 +27,7 @@ from tests.mnemonctl.daemons import fake_daemon
 NOT_FOR_PROGRAMS = {"cli.run", "subscribe", "unsubscribe"}
 """What only the command line sends, and what `Client.events` does on a connection of its own."""
 
-GROUPS = {"store": "stores", "backup": "backups"}
+GROUPS = {"store": "stores", "backup": "backups", "import": "imports"}
 """Words that stand for another attribute."""
 
 

@@ -126,6 +126,8 @@ def test_every_row_is_kept(old: Path) -> None:
         "cues": [],
         "triggers": [],
         "trigger_counts": [],
+        "imports": [],
+        "imported": [],
     }
     assert db.rows("PRAGMA foreign_key_check") == []
     assert db.rows("PRAGMA integrity_check") == [("ok",)]

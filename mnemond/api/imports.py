@@ -1,0 +1,323 @@
+"""Methods that write memories from lines: import.open, import.send, import.finish and import.accept.
+
+The client reads the file and sends its lines in portions: no path ever comes from a client. Lines of an export wait in
+a file without a name until all are there, and are restored in one transaction.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+import trio
+
+from mnemond.api.requests import Identities
+from mnemond.api.settings import StoreSettings
+from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.types_interchange import (
+    ImportAcceptParams,
+    ImportAcceptResult,
+    ImportConflict,
+    ImportFinishParams,
+    ImportFinishResult,
+    ImportOpenParams,
+    ImportOpenResult,
+    ImportSendParams,
+    ImportSendResult,
+)
+from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
+from mnemond.interchange.restore import Record, Report, restore
+from mnemond.memory.draft import WriteContext
+from mnemond.model.memory import format_us
+from mnemond.store import imports, operations
+from mnemond.store.connection import Connection
+from mnemond.store.imports import Import
+from mnemond.store.registry import StoreRegistry
+from mnemond.wire.dispatch import Call, handles
+from mnemond.wire.params import plural
+
+IDLE_S: Final = 60.0
+"""Seconds without a message after which an import ends."""
+
+MAX_IMPORTS: Final = 2
+"""Imports at the same time, of all stores."""
+
+MAX_CHARACTERS: Final = 1 << 31
+"""Characters of one import: they wait on the disk until all are there."""
+
+MAX_LINE: Final = 32 << 20
+"""Bytes of a line: an operation that moved every link of a well-connected memory has some megabytes."""
+
+SHORTEST: Final = 6
+"""Characters of an op_id that name an import."""
+
+
+class _DryRunError(MnemonError):
+    """A dry run has its report: the transaction is rolled back."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(INVALID_PARAMS, "a dry run writes nothing", outcome="rejected")
+        self.report = report
+
+
+class _Receiving:
+    """One import between two of its messages."""
+
+    def __init__(self, store: str, directory: Path, params: ImportOpenParams, context: WriteContext) -> None:
+        self.store = store
+        self.params = params
+        self.context = context
+        self._directory = directory
+        self._spool: IO[bytes] | None = None
+        self.lock = trio.Lock()
+        self.heard_at = trio.current_time()
+        self.received = 0
+
+    def take(self, text: str) -> None:
+        """Append a part of the lines (blocking)."""
+        if self._spool is None:
+            self._spool = tempfile.TemporaryFile(dir=self._directory)  # noqa: SIM115 - closed by `close`
+        self._spool.write(text.encode())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines, without their line breaks. Raises MnemonError(TOO_LARGE) for an endless one."""
+        if self._spool is None:
+            return
+        self._spool.seek(0)
+        number = 0
+        while line := self._spool.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE:
+                sentence = f"line {number:,} has more than {MAX_LINE:,} bytes; nothing was imported"
+                raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
+            yield line.rstrip(b"\n")
+
+    def close(self) -> None:
+        """Let go of what was received."""
+        if self._spool is not None:
+            self._spool.close()
+
+
+class ImportHandlers:
+    """import.open, import.send, import.finish and import.accept. `run` ends imports that are left."""
+
+    def __init__(
+        self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities, settings: StoreSettings
+    ) -> None:
+        self._open_stores = open_stores
+        self._identities = identities
+        self._settings = settings
+        self._receiving: dict[str, _Receiving] = {}
+        registry.on_closed.append(self._closed)
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """End imports whose client is silent, until cancelled; then all."""
+        task_status.started()
+        try:
+            while True:
+                await trio.sleep(IDLE_S / 2)
+                late = trio.current_time() - IDLE_S
+                for name, each in list(self._receiving.items()):
+                    if each.heard_at < late and not each.lock.locked():
+                        self._end(name)
+        finally:
+            for name in list(self._receiving):
+                self._end(name)
+
+    def _closed(self, store: str) -> None:
+        for name, each in list(self._receiving.items()):
+            if each.store == store:
+                self._end(name)
+
+    def _end(self, name: str) -> None:
+        if (each := self._receiving.pop(name, None)) is not None:
+            each.close()
+
+    @handles("import.open", in_task=True)
+    async def open(self, call: Call, params: ImportOpenParams) -> ImportOpenResult:
+        """Begin an import. Raises MnemonError: INVALID_PARAMS for an unknown kind, BUSY, NOT_FOUND, STORAGE."""
+        if params.kind != imports.OWN:
+            raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint="see: mnemonctl import -h")
+        warm = await self._open_stores.use(params.store)
+        if len(self._receiving) >= MAX_IMPORTS:
+            raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
+        context = self._identities.of(warm, params, call=call)
+        name = self._identities.nonce()
+        self._receiving[name] = _Receiving(warm.store.name, warm.store.path.parent, params, context)
+        return warm.marked(
+            ImportOpenResult(import_id=name, op_id=context.op_id, store=warm.store.name, continued=False)
+        )
+
+    def _of(self, name: str) -> _Receiving:
+        found = self._receiving.get(name)
+        if found is None:
+            raise MnemonError(
+                NOT_FOUND, "there is no such import any more: its client was silent for a minute, or the daemon was"
+                " restarted; nothing was written", hint="begin again: mnemonctl import", outcome="rejected",
+            )  # fmt: skip
+        found.heard_at = trio.current_time()
+        return found
+
+    @handles("import.send", in_task=True)
+    async def send(self, call: Call, params: ImportSendParams) -> ImportSendResult:
+        """Take the next part. Raises MnemonError: NOT_FOUND, TOO_LARGE."""
+        receiving = self._of(params.import_id)
+        async with receiving.lock:
+            if receiving.received + len(params.text) > MAX_CHARACTERS:
+                self._end(params.import_id)
+                sentence = f"an import has at most {MAX_CHARACTERS:,} characters; nothing was written"
+                raise MnemonError(TOO_LARGE, sentence, hint="import it in several parts", outcome="rejected")
+            await trio.to_thread.run_sync(receiving.take, params.text)
+            receiving.received += len(params.text)
+        return ImportSendResult(received=receiving.received)
+
+    @handles("import.finish", in_task=True)
+    async def finish(self, call: Call, params: ImportFinishParams) -> ImportFinishResult:
+        """Complete an import. Raises MnemonError: NOT_FOUND, INVALID_PARAMS for a line that does not fit, STORAGE."""
+        receiving = self._of(params.import_id)
+        async with receiving.lock:
+            try:
+                warm = await self._open_stores.open(receiving.store)
+                return await self._restore(warm, receiving)
+            finally:
+                self._end(params.import_id)
+
+    async def _restore(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
+        params, raised = receiving.params, None
+        if params.dry_run:
+            report = await self._look(warm, receiving)
+            over = _room(warm).over(report.active)
+            return warm.marked(_result(receiving, report, over, None))
+        if params.raise_cap:
+            wanted = (await self._look(warm, receiving)).active
+            if _room(warm).over(wanted):
+                raised = await self._raise_cap(warm.store.name, _room(warm).wanted(wanted))
+                warm = await self._open_stores.open(receiving.store)
+        report = await warm.store.rewrite(partial(_restored, receiving=receiving, room=_room(warm)), rows=True)
+        if warm.on_missing_vector is not None and report.active:
+            warm.on_missing_vector(warm.store.name)
+        return warm.marked(_result(receiving, report, 0, raised))
+
+    @staticmethod
+    async def _look(warm: OpenStore, receiving: _Receiving) -> Report:
+        """Return what would be restored: it is, in a transaction that is rolled back."""
+
+        def work(connection: Connection) -> None:
+            raise _DryRunError(_restored(connection, receiving, None))
+
+        try:
+            await warm.store.rewrite(work)
+        except _DryRunError as looked:
+            return looked.report
+        raise AssertionError("a dry run ends with its report")
+
+    async def _raise_cap(self, store: str, cap: int) -> int:
+        await trio.to_thread.run_sync(self._settings.write, store, "lifecycle.max_insights", cap)
+        self._open_stores.apply_settings()
+        return cap
+
+    @handles("import.accept", in_task=True)
+    async def accept(self, call: Call, params: ImportAcceptParams) -> ImportAcceptResult:
+        """Accept one import, or all. Raises MnemonError: NOT_FOUND, AMBIGUOUS."""
+        warm, now = await self._open_stores.use(params.store), format_us(self._identities.now_us())
+
+        def work(connection: Connection) -> list[Import]:
+            chosen = _named(connection, params.operation)
+            accepted = [each for each in chosen if each.accepted_at is None]
+            imports.accept(connection, (each.op_id for each in accepted), now)
+            for each in accepted:
+                operations.log(connection, "import:accept", None, f"import={each.op_id}", now)
+            return accepted
+
+        accepted = await warm.store.rewrite(work)
+        memories = sum(each.memories for each in accepted)
+        return warm.marked(ImportAcceptResult(accepted=[each.op_id for each in accepted], memories=memories))
+
+
+def _restored(connection: Connection, receiving: _Receiving, room: _Room | None) -> Report:
+    """Restore what was received. Raises MnemonError for a line that does not fit, and if there is no `room`."""
+    context = receiving.context
+    record = Record(
+        context.op_id, receiving.params.digest, context.now, context.triggered_by, context.by_person, look=room is None
+    )
+    report = restore(connection, receiving.lines(), record)
+    if room is not None:
+        room.refuse(report.active)
+        operations.log(connection, "import", None, f"memories={report.active}", record.now)
+    return report
+
+
+def _room(warm: OpenStore) -> _Room:
+    return _Room(warm.config.lifecycle.max_insights, warm.store.snapshot.live)
+
+
+class _Room(msgspec.Struct, frozen=True):
+    """The most active memories that a store keeps (0: any number), and those that it has."""
+
+    cap: int
+    live: int
+
+    def over(self, more: int) -> int:
+        """Return by how many the maximum would be exceeded."""
+        return max(0, self.live + more - self.cap) if self.cap else 0
+
+    def wanted(self, more: int) -> int:
+        """Return a maximum with room for as many, and for what follows: the next thousand above a tenth more."""
+        return -(-(self.live + more) * 11 // 10_000) * 1000
+
+    def refuse(self, more: int) -> None:
+        """Raise MnemonError(INVALID_PARAMS) if there is no room for so many."""
+        if self.over(more):
+            total = plural(self.live + more, "active memory")
+            raise MnemonError(
+                INVALID_PARAMS,
+                f"the store would have {total}; its maximum is {self.cap:,} (lifecycle.max_insights), so that the least"
+                " important ones would be pruned; nothing was imported",
+                hint="--raise-cap raises the maximum of this store",
+                outcome="rejected",
+            )
+
+
+def _named(connection: Connection, named: str | None) -> list[Import]:
+    """Return the import with an op_id that begins like this, or (None) all."""
+    found = imports.find(connection, named or "")
+    if named is None:
+        return found
+    if not found or len(named) < SHORTEST:
+        raise MnemonError(
+            NOT_FOUND, f"no import {named[:64]!a} in this store", hint="`mnemonctl log` shows what was done lately",
+            outcome="rejected",
+        )  # fmt: skip
+    if len(found) > 1:
+        sentence = f"{named[:64]!a} is the beginning of {len(found)} imports"
+        raise MnemonError(AMBIGUOUS, sentence, hint="write more of the op_id", outcome="rejected")
+    return found
+
+
+def _result(receiving: _Receiving, report: Report, over_cap: int, raised: int | None) -> ImportFinishResult:
+    context, params = receiving.context, receiving.params
+    waits = None
+    if report.active and not params.dry_run:
+        waits = format_us(context.now_us + imports.WAITS_US)
+    return ImportFinishResult(
+        op_id=context.op_id,
+        replayed=False,
+        kind=params.kind,
+        store=receiving.store,
+        dry_run=params.dry_run,
+        memories=report.active,
+        added=report.added,
+        known=report.known,
+        ignored=report.ignored,
+        conflicts=[ImportConflict(each.id, each.why) for each in report.conflicts],
+        conflicts_found=report.conflicts_found,
+        secrets=report.secrets,
+        samples=report.samples,
+        over_cap=over_cap,
+        raised_cap=raised,
+        waits_until=waits,
+    )

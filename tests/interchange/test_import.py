@@ -1,0 +1,195 @@
+"""Imports over the handlers: in portions, looked at first, taken back as one, out of briefs for a day."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from mnemond.api.imports import IDLE_S, MAX_IMPORTS
+from mnemond.api.types_changes import UndoParams
+from mnemond.api.types_interchange import (
+    ImportAcceptParams,
+    ImportFinishParams,
+    ImportFinishResult,
+    ImportOpenParams,
+    ImportSendParams,
+)
+from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.hooks.briefing import Briefs
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.interchange.test_export import exported, remember
+
+DAY_US = 86_400_000_000
+
+
+async def opened(over: Bench, text: str, **fields: Any) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    params = ImportOpenParams(**{"kind": "mnemond", "digest": digest, **fields})
+    return (await over.imports.open(CALL, params)).import_id
+
+
+async def imported(over: Bench, text: str, size: int = 1000, **fields: Any) -> ImportFinishResult:
+    name = await opened(over, text, **fields)
+    for start in range(0, len(text), size):
+        await over.imports.send(CALL, ImportSendParams(import_id=name, text=text[start : start + size]))
+    return await over.imports.finish(CALL, ImportFinishParams(import_id=name))
+
+
+def made(path: Path) -> Path:
+    """A data directory."""
+    path.mkdir(exist_ok=True)
+    return path
+
+
+async def source(path: Path, count: int = 3) -> str:
+    """An export of a store with a few memories, one of them forgotten."""
+    async with bench(made(path)) as over:
+        for number in range(count):
+            await remember(over, f"The rule number {number} is to greet guest {number} kindly", category="preference")
+        gone = await remember(over, "This one was not for long")
+        await over.changes.forget(CALL, ForgetParams(id=gone))
+        return await exported(over)
+
+
+async def test_it_comes_back_byte_for_byte_whatever_the_portions(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    for number, size in enumerate((1, 7, 100_000)):
+        async with bench(made(tmp_path / f"b{number}"), ToyEmbedder()) as over:
+            result = await imported(over, text, size)
+            assert (result.memories, result.added["memory"], result.dry_run) == (3, 4, False)
+            assert await exported(over) == text
+            again = await imported(over, text, 100_000)
+            assert (again.memories, again.added, again.known["memory"]) == (0, {}, 4)
+            assert await exported(over) == text
+
+
+async def test_a_dry_run_says_what_would_be_and_writes_nothing(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    async with bench(made(tmp_path / "b")) as over:
+        await over.warm()
+        before = await exported(over)
+        looked = await imported(over, text, dry_run=True)
+        assert looked.dry_run
+        assert (looked.memories, looked.added["memory"]) == (3, 4)
+        assert looked.samples[0].startswith("The rule number 0")
+        assert looked.waits_until is None
+        assert await exported(over) == before
+        assert (await imported(over, text)).added == looked.added
+
+
+async def test_one_undo_takes_it_back_and_another_brings_it_again(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    async with bench(made(tmp_path / "b")) as over:
+        over.ids.made = 1000
+        own = await remember(over, "Mine was here before")
+        result = await imported(over, text)
+        undone = await over.history.undo(CALL, UndoParams(operation=result.op_id))
+        assert len(undone.memories) == 3
+        snapshot = (await over.warm()).store.snapshot
+        assert [snapshot.insight(row).id for row in snapshot.alive().nonzero()[0].tolist()] == [own]
+        await over.history.undo(CALL, UndoParams(operation=undone.op_id))
+        assert (await over.warm()).store.snapshot.live == 4
+
+
+async def brief(over: Bench) -> set[str]:
+    selected = await Briefs(over.open_stores, over.clock).select(None)
+    return {it.content for it in selected.all()}
+
+
+async def test_sessions_do_not_begin_with_it_for_a_day_or_until_it_is_accepted(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a", 1)
+    rule = "The rule number 0 is to greet guest 0 kindly"
+    for accepts in (False, True):
+        async with bench(made(tmp_path / f"b{accepts}")) as over:
+            over.ids.made = 1000
+            await remember(over, "Always write tests first", category="preference")
+            result = await imported(over, text)
+            assert await brief(over) == {"Always write tests first"}
+            if accepts:
+                done = await over.imports.accept(CALL, ImportAcceptParams(operation=result.op_id))
+                assert (done.accepted, done.memories) == ([result.op_id], 2)
+                assert (await over.imports.accept(CALL, ImportAcceptParams())).accepted == []
+            else:
+                over.clock.us += DAY_US - 1
+                assert rule not in await brief(over)
+                over.clock.us += 2
+            assert rule in await brief(over)
+
+
+async def test_what_waits_is_known_after_a_restart(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a", 1)
+    async with bench(made(tmp_path / "b")) as over:
+        await imported(over, text)
+    async with bench(made(tmp_path / "b")) as over:
+        assert await brief(over) == set()
+
+
+async def test_an_unknown_import_cannot_be_accepted(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match="no import 'nothing' in this store") as caught:
+            await over.imports.accept(CALL, ImportAcceptParams(operation="nothing"))
+        assert caught.value.kind is NOT_FOUND
+
+
+SMALL = Config(lifecycle=LifecycleSettings(max_insights=2))
+
+
+async def test_a_store_that_is_too_small_says_so_and_may_be_made_larger(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    async with bench(made(tmp_path / "b"), config=SMALL) as over:
+        looked = await imported(over, text, dry_run=True)
+        assert looked.over_cap == 1
+        with pytest.raises(MnemonError, match=r"3 active memories; its maximum is 2 \(lifecycle.max_insights\)") as no:
+            await imported(over, text)
+        assert no.value.kind is INVALID_PARAMS
+        assert (await over.warm()).store.snapshot.live == 0
+        result = await imported(over, text, raise_cap=True)
+        assert (result.memories, result.raised_cap) == (3, 1000)
+        assert (await over.warm()).config.lifecycle.max_insights == 1000
+        await over.remembering.remember(CALL, RememberParams(content="Room for one more"))
+        assert (await over.warm()).store.snapshot.live == 4
+
+
+async def test_a_broken_line_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    async with bench(made(tmp_path / "b")) as over:
+        await remember(over, "Mine")
+        before = await exported(over)
+        for broken in (text[:-20], text.replace('"memory"', '"memory', 1), "x", "", "[]\n"):
+            if broken:
+                with pytest.raises(MnemonError, match=r"^line \d+ ") as caught:
+                    await imported(over, broken)
+                assert caught.value.kind is INVALID_PARAMS
+            else:
+                assert (await imported(over, broken)).added == {}
+        assert await exported(over) == before
+
+
+async def test_only_so_many_at_once_and_none_that_is_silent(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with bench(tmp_path) as over, trio.open_nursery() as nursery:
+        await nursery.start(over.imports.run)
+        names = [await opened(over, str(number)) for number in range(MAX_IMPORTS)]
+        with pytest.raises(MnemonError, match="imports are running already") as caught:
+            await opened(over, "one more")
+        assert caught.value.kind is BUSY
+        for _ in range(4):
+            mock_clock.jump(IDLE_S / 2)
+            await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(MnemonError, match="no such import any more") as caught:
+            await over.imports.send(CALL, ImportSendParams(import_id=names[0], text="x"))
+        assert caught.value.kind is NOT_FOUND
+        await opened(over, "now")
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match="there is no import of 'floppy'"):
+            await opened(over, "x", kind="floppy")
