@@ -30,6 +30,8 @@ from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import markdown
+from mnemond.interchange.items import Item, NotReadableError
+from mnemond.interchange.recognise import HEAD, KINDS, is_own, items_of
 from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
 
@@ -237,7 +239,7 @@ def _is_confirmed() -> bool:
 def _imported(
     directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
 ) -> ImportFinishResult:
-    opening = {**params, "kind": content.kind, "digest": content.digest}
+    opening = {**params, "kind": content.kind, "digest": content.digest, "memories": content.memories}
     begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
     progress = _Progress(
         content.size, shown=content.size >= _MANY_BYTES and output.tty_err and not output.style.quiet, noun="bytes"
@@ -254,34 +256,67 @@ def _imported(
 
 
 class _Content:
-    """A file to import: its kind, and its text in portions. It is read twice: its hash tells imports of it apart.
+    """What is imported: its kind, its size, a hash of it, how many memories it has, and its lines in portions.
 
-    Raises MnemonError(INVALID_PARAMS) for a file that cannot be read or is of no known kind.
+    An export is read twice, in portions. Other files are read whole and parsed before anything is sent, so that nothing
+    is imported of what cannot be read. Raises MnemonError(INVALID_PARAMS) for what cannot be imported.
     """
 
     def __init__(self, path: Path, kind: object) -> None:
         self._path = path
+        self._items: list[Item] | None = None
+        self.memories = 0
+        named = None if kind is None else str(kind)
+        if named is not None and named not in KINDS:
+            raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
         try:
-            with self._opened() as file:
-                head = file.read(_HEAD)
-                self.size = os.fstat(file.fileno()).st_size
-                file.seek(0)
-                self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if not path.is_dir() or path.is_symlink():
+                with _opened(path) as file:
+                    head = file.read(HEAD)
+                    self.size = os.fstat(file.fileno()).st_size
+                    file.seek(0)
+                    self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+                if named == OWN or (named is None and is_own(head)):
+                    self.kind = OWN
+                    return
+            self._read(named)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise _unreadable(path, "it is a symbolic link", "name the file itself") from None
             raise _unreadable(path, error.strerror or str(error)) from None
-        self.kind = str(kind) if kind else kind_of(head)
-        if self.kind != OWN:
-            raise _unreadable(path, "it is nothing that can be imported")
 
-    def _opened(self) -> io.BufferedReader:
-        """Open a regular file, and no symbolic link. Raises OSError."""
-        return open(open_regular(self._path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    def _read(self, named: str | None) -> None:
+        """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
+        kinds: dict[str, None] = {}
+        items: list[Item] = []
+        whole = hashlib.sha256()
+        self.size = 0
+        for path in _files_of(self._path):
+            with _opened(path) as file:
+                content = file.read(MAX_DOCUMENT + 1)
+            if len(content) > MAX_DOCUMENT:
+                raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
+            try:
+                kind, found = items_of(str(path), content, named)
+            except NotReadableError as error:
+                raise _unreadable(path, str(error)) from None
+            kinds[kind] = None
+            items += found
+            whole.update(content)
+            self.size += len(content)
+        if len(kinds) > 1:
+            raise _unreadable(self._path, f"it has files of several kinds: {', '.join(kinds)}", "name one with --from")
+        if not kinds:
+            raise _unreadable(self._path, "there is no file in it that can be imported")
+        self.kind, self.digest = next(iter(kinds)), whole.hexdigest()
+        self._items, self.memories = items, len(items)
 
     def portions(self) -> Iterator[str]:
+        if self._items is not None:
+            yield from _in_portions(self._items)
+            return
         try:
-            with io.TextIOWrapper(self._opened(), encoding="utf-8", newline="") as file:
+            with io.TextIOWrapper(_opened(self._path), encoding="utf-8", newline="") as file:
                 while text := file.read(MAX_PORTION):
                     yield text
         except OSError as error:
@@ -290,15 +325,48 @@ class _Content:
             raise _unreadable(self._path, "it is no UTF-8") from None
 
 
-_HEAD: Final = 4096
-"""Bytes of a file by which its kind is recognised."""
+MAX_DOCUMENT: Final = 64 << 20
+"""Bytes of one file of another program: it is read and parsed whole."""
+
+MAX_FILES: Final = 20_000
+"""Files of a directory."""
+
+ITEMS_AT_ONCE: Final = 50
+"""Memories in one message: some tens of milliseconds of writing."""
 
 
-def kind_of(head: bytes) -> str | None:
-    """Return the kind of a file that begins like this; None if it is not known."""
-    if head.startswith(b'{"mnemond":'):
-        return OWN
-    return None
+def _opened(path: Path) -> io.BufferedReader:
+    """Open a regular file, and no symbolic link. Raises OSError."""
+    return open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the file, or the markdown and JSON files of a directory and those below it, without links and hidden ones,
+    in the order of their names. Raises OSError."""
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
+    for directory, below, names in os.walk(path):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        files = (Path(directory, name) for name in sorted(names) if not name.startswith("."))
+        found += [each for each in files if each.suffix in (".md", ".json", ".jsonl") and not each.is_symlink()]
+        if len(found) > MAX_FILES:
+            raise OSError(errno.EFBIG, f"it has more than {MAX_FILES:,} files")
+    return found
+
+
+def _in_portions(items: list[Item]) -> Iterator[str]:
+    """Yield the lines of memories, so many at once, and no more than a message takes."""
+    waiting, size = list[str](), 0
+    for item in items:
+        line = msgspec.json.encode(item).decode() + "\n"
+        if waiting and (len(waiting) == ITEMS_AT_ONCE or size + len(line) > MAX_PORTION):
+            yield "".join(waiting)
+            waiting, size = [], 0
+        waiting.append(line)
+        size += len(line)
+    if waiting:
+        yield "".join(waiting)
 
 
 def _unreadable(path: Path, why: str, hint: str = "see: mnemonctl import --help") -> MnemonError:

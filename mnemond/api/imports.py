@@ -10,12 +10,13 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
 
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities
+from mnemond.api.remember import prepared_draft
+from mnemond.api.requests import Identities, submit
 from mnemond.api.settings import StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_interchange import (
@@ -30,13 +31,19 @@ from mnemond.api.types_interchange import (
     ImportSendResult,
 )
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
-from mnemond.interchange.restore import Record, Report, restore
-from mnemond.memory.draft import WriteContext
-from mnemond.model.memory import format_us
+from mnemond.interchange.items import CHANNEL, Item
+from mnemond.interchange.recognise import KINDS
+from mnemond.interchange.restore import MAX_NAMED, Conflict, Record, Report, restore
+from mnemond.memory.draft import Draft, WriteContext, problems_of
+from mnemond.memory.importing import propose_import
+from mnemond.memory.remember import Prepared
+from mnemond.model.memory import Scope, format_us
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import imports, operations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
 from mnemond.store.registry import StoreRegistry
+from mnemond.text.secrets import find_secrets
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
 
@@ -56,6 +63,34 @@ SHORTEST: Final = 6
 """Characters of an op_id that name an import."""
 
 
+MAX_ITEM: Final = 1 << 18
+"""Characters of the line of one memory: the longest text and the largest metadata have a tenth of that."""
+
+SAMPLES: Final = 3
+"""Texts of which a report shows the beginning."""
+
+_item = msgspec.json.Decoder(Item)
+
+
+def _no_item(why: str) -> MnemonError:
+    sentence = f"this is no line of a memory to import: {why}"
+    return MnemonError(INVALID_PARAMS, sentence, hint="what was sent before is imported", outcome="rejected")
+
+
+def _draft(item: Item) -> Draft:
+    return Draft(
+        content=item.content, category=item.category, importance=item.importance, weighed=False, tags=item.tags,
+        entities=item.entities, source=item.origin, channel=CHANNEL, scope=Scope(item.user_id, None, item.agent_id),
+        created_at=item.created_at, metadata=item.metadata,
+    )  # fmt: skip
+
+
+def _note_conflict(report: Report, item: Item, why: str) -> None:
+    report.conflicts_found += 1
+    if len(report.conflicts) < MAX_NAMED:
+        report.conflicts.append(Conflict(item.source.split("\n")[0][:80], why))
+
+
 class _DryRunError(MnemonError):
     """A dry run has its report: the transaction is rolled back."""
 
@@ -73,6 +108,11 @@ class _Receiving:
         self.context = context
         self._directory = directory
         self._spool: IO[bytes] | None = None
+        self._rest = ""
+        self.report = Report(added={}, known={}, conflicts=[], samples=[])
+        self.seen: set[str] = set()
+        """Sources of this import so far."""
+        self.raised: int | None = None
         self.lock = trio.Lock()
         self.heard_at = trio.current_time()
         self.received = 0
@@ -95,6 +135,21 @@ class _Receiving:
                 sentence = f"line {number:,} has more than {MAX_LINE:,} bytes; nothing was imported"
                 raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
             yield line.rstrip(b"\n")
+
+    def items(self, text: str) -> list[Item]:
+        """Return the memories in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
+        complete, _, self._rest = (self._rest + text).rpartition("\n")
+        if len(self._rest) > MAX_ITEM:
+            raise _no_item(f"a line has more than {MAX_ITEM:,} characters")
+        try:
+            return [_item.decode(line) for line in complete.split("\n") if line]
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise _no_item(str(error)) from None
+
+    def refuse_rest(self) -> None:
+        """Raise MnemonError(INVALID_PARAMS) if the last line has no end."""
+        if self._rest:
+            raise _no_item("the last line has no end")
 
     def close(self) -> None:
         """Let go of what was received."""
@@ -140,17 +195,40 @@ class ImportHandlers:
     @handles("import.open", in_task=True)
     async def open(self, call: Call, params: ImportOpenParams) -> ImportOpenResult:
         """Begin an import. Raises MnemonError: INVALID_PARAMS for an unknown kind, BUSY, NOT_FOUND, STORAGE."""
-        if params.kind != imports.OWN:
-            raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint="see: mnemonctl import -h")
+        if params.kind not in KINDS:
+            kinds = f"it imports: {', '.join(KINDS)}"
+            raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint=kinds, outcome="rejected")
         warm = await self._open_stores.use(params.store)
         if len(self._receiving) >= MAX_IMPORTS:
             raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
-        context = self._identities.of(warm, params, call=call)
+        context, continued, raised = self._identities.of(warm, params, call=call), False, None
+        if params.kind != imports.OWN:
+            raised = await self._make_room(warm, params)
+            before = await warm.store.read(partial(imports.interrupted, kind=params.kind, digest=params.digest))
+            if before is not None:
+                context, continued = msgspec.structs.replace(context, op_id=before.op_id), True
+            elif not params.dry_run:
+                named = (context.op_id, params.kind, params.digest, context.now)
+                await warm.store.rewrite(lambda connection: imports.begin(connection, *named))
         name = self._identities.nonce()
-        self._receiving[name] = _Receiving(warm.store.name, warm.store.path.parent, params, context)
+        receiving = _Receiving(warm.store.name, warm.store.path.parent, params, context)
+        receiving.raised = raised
+        self._receiving[name] = receiving
         return warm.marked(
-            ImportOpenResult(import_id=name, op_id=context.op_id, store=warm.store.name, continued=False)
+            ImportOpenResult(import_id=name, op_id=context.op_id, store=warm.store.name, continued=continued)
         )
+
+    async def _make_room(self, warm: OpenStore, params: ImportOpenParams) -> int | None:
+        """Raise the maximum of a store if it is too low for as many memories as a request says, and may be raised;
+        return it then. Raises MnemonError(INVALID_PARAMS) if it may not."""
+        known = await warm.store.read(partial(imports.count_of, kind=params.kind))
+        more = max(0, params.memories - known)
+        if params.dry_run:
+            return None
+        if not params.raise_cap:
+            _room(warm).refuse(more)
+            return None
+        return await self._raise_cap(warm.store.name, _room(warm).wanted(more)) if _room(warm).over(more) else None
 
     def _of(self, name: str) -> _Receiving:
         found = self._receiving.get(name)
@@ -171,8 +249,11 @@ class ImportHandlers:
                 self._end(params.import_id)
                 sentence = f"an import has at most {MAX_CHARACTERS:,} characters; nothing was written"
                 raise MnemonError(TOO_LARGE, sentence, hint="import it in several parts", outcome="rejected")
-            await trio.to_thread.run_sync(receiving.take, params.text)
             receiving.received += len(params.text)
+            if receiving.params.kind == imports.OWN:
+                await trio.to_thread.run_sync(receiving.take, params.text)
+            else:
+                await self._import(await self._open_stores.open(receiving.store), receiving, params.text)
         return ImportSendResult(received=receiving.received)
 
     @handles("import.finish", in_task=True)
@@ -182,9 +263,80 @@ class ImportHandlers:
         async with receiving.lock:
             try:
                 warm = await self._open_stores.open(receiving.store)
-                return await self._restore(warm, receiving)
+                if receiving.params.kind == imports.OWN:
+                    return await self._restore(warm, receiving)
+                return await self._complete(warm, receiving)
             finally:
                 self._end(params.import_id)
+
+    # ------------------------------------------------------------ memories of other programs
+
+    async def _import(self, warm: OpenStore, receiving: _Receiving, text: str) -> None:
+        """Remember the memories in a part of the lines. Raises MnemonError(INVALID_PARAMS) for a line that is none."""
+        report, kind = receiving.report, receiving.params.kind
+        items = {item.key(kind): item for item in receiving.items(text)}
+        known = await warm.store.read(partial(imports.known, sources=list(items)))
+        new: dict[str, Draft] = {}
+        for key, item in items.items():
+            if key in known or key in receiving.seen:
+                report.known["memory"] = report.known.get("memory", 0) + 1
+                continue
+            receiving.seen.add(key)
+            draft = _draft(item)
+            if problems := problems_of(msgspec.structs.asdict(draft)):
+                _note_conflict(report, item, problems[0].message)
+                continue
+            new[key] = draft
+            report.added["memory"] = report.added.get("memory", 0) + 1
+            report.secrets += bool(find_secrets(item.content))
+            if len(report.samples) < SAMPLES:
+                report.samples.append(item.content[:200])
+        if receiving.params.dry_run:
+            report.active += len(new)
+        elif new:
+            await self._remember(warm, receiving, new)
+
+    async def _remember(self, warm: OpenStore, receiving: _Receiving, new: dict[str, Draft]) -> None:
+        now_us, report = self._identities.now_us(), receiving.report
+
+        def read() -> list[Prepared]:
+            return [prepared_draft(warm, draft, now_us) for draft in new.values()]
+
+        prepared = await trio.to_thread.run_sync(read, limiter=warm.threads)
+        waiting = []
+        for key, each in zip(new, prepared, strict=True):
+            identity = msgspec.structs.replace(
+                self._identities.own(warm.store.name, receiving.context.triggered_by), op_id=receiving.context.op_id
+            )
+            waiting.append(submit(warm, propose_import(each, identity, warm.rules, key)))
+        results = [cast("RememberResult", await each) for each in waiting]
+        made = [each.id for each in results if each.action == "added" and each.id is not None]
+        report.active += len(made)
+        report.known["memory"] = report.known.get("memory", 0) + len(results) - len(made)
+        warm.store.imports.add(made, receiving.context.now_us)
+
+    async def _complete(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
+        params, context, report = receiving.params, receiving.context, receiving.report
+        receiving.refuse_rest()
+        over = 0
+        if params.dry_run:
+            over = _room(warm).over(report.active)
+        else:
+            report.added = {"memory": report.active} if report.active else {}
+            now = format_us(self._identities.now_us())
+
+            def work(connection: Connection) -> None:
+                if not imports.find(connection, context.op_id)[0].memories:
+                    imports.drop(connection, context.op_id)
+                    return
+                imports.finish(connection, context.op_id)
+                detail = f"kind={params.kind} memories={report.active}"
+                operations.log(connection, "import", None, detail, now)
+
+            await warm.store.rewrite(work)
+        return warm.marked(_result(receiving, report, over, receiving.raised))
+
+    # ------------------------------------------------------------ exports
 
     async def _restore(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
         params, raised = receiving.params, None

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from mnemond.api.types_memories import FilterParams
 from mnemond.model.outcomes import Result, WriteResult
-from mnemond.wire.params import Access, Name, Params, StoreParams, about, method
+from mnemond.wire.params import MAX_EXACT, Access, Name, Params, StoreParams, about, method
 
 
 class ExportOpenParams(FilterParams, frozen=True, kw_only=True):
@@ -71,6 +71,10 @@ class ImportOpenParams(StoreParams, frozen=True, kw_only=True):
 
     kind: Annotated[str, Meta(pattern="^[a-z0-9-]{1,32}$"), about("what the lines are from")]
     digest: Annotated[Digest, about("SHA-256 of the content, in hex")]
+    memories: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_EXACT)],
+        about("how many there are; lines of an export are counted by themselves"),
+    ] = 0
     dry_run: Annotated[bool, about("write nothing; say what would be imported")] = False
     raise_cap: Annotated[
         bool, about("raise lifecycle.max_insights of the store if it is too low for what is imported")

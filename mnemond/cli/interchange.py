@@ -17,6 +17,7 @@ from mnemond.api.types_interchange import (
 )
 from mnemond.cli.output import MIN_CONTENT, Style, lines, one_line, short_id, shorten, undo_line
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.interchange.recognise import KINDS
 from mnemond.wire.params import StoreParams, about, plural
 
 ExportFormat = Literal["jsonl", "markdown"]
@@ -77,7 +78,9 @@ EXPORT = Command(
 
 
 class ImportOptions(StoreParams, frozen=True, kw_only=True):
-    kind: Annotated[str | None, about("what it is, if that is not recognised", option="--from", metavar="KIND")] = None
+    kind: Annotated[
+        str | None, about("what it is, if that is not recognised", option="--from", metavar="KIND", choices=KINDS)
+    ] = None
     dry_run: Annotated[bool, about("write nothing; show what would be imported")] = False
     yes: Annotated[bool, about("yes, import it, without a question")] = False
     raise_cap: Annotated[bool, about("raise the store's maximum of memories if it is too low")] = False
@@ -149,12 +152,16 @@ IMPORT = Command(
     (
         "mnemonctl import memories.jsonl --dry-run",
         "mnemonctl import memories.jsonl --yes",
+        "mnemonctl import ~/.claude/projects/-home-me-shop/memory",
+        "mnemonctl import CLAUDE.md --raise-cap",
         "mnemonctl import accept",
     ),
-    summary="Take in memories: an export of mnemond's.",
-    words=Words("FILE | accept [OP]"),
+    summary="Take in memories: an export of mnemond's, or what another program keeps.",
+    words=Words("FILE | DIR | accept [OP]"),
     details=(
         "An export restores memories as they were: with their history, links, times and counts.",
+        "Other kinds: Claude Code's memory folder, CLAUDE.md, notes of Obsidian and basic-memory, mem0, server-memory,",
+        "mcp-memory-service, claude-mem; and what exports of ChatGPT and Claude.ai say about memory.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
         "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
     ),

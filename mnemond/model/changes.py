@@ -308,7 +308,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
     that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
-    that it asks or answers, `knowledge` changes to relations and to the names of entities.
+    that it asks or answers, `knowledge` changes to relations and to the names of entities. `imported`: the sources of
+    memories that it imports (a hash), each with the memory or None.
     """
 
     op_id: str
@@ -331,3 +332,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     trigger_counts: tuple[TriggerCount, ...] = ()
     reviews: tuple[OpenReview | CloseReview, ...] = ()
     knowledge: tuple[KnowledgeChange, ...] = ()
+    imported: tuple[tuple[str, str | None], ...] = ()

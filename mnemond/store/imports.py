@@ -52,6 +52,18 @@ def finish(connection: Connection, op_id: str) -> None:
     connection.run("UPDATE imports SET state = 'done' WHERE op_id = ?", (op_id,))
 
 
+def drop(connection: Connection, op_id: str) -> None:
+    """Delete the record of an import that brought nothing."""
+    connection.run("DELETE FROM imported WHERE op_id = ?", (op_id,))
+    connection.run("DELETE FROM imports WHERE op_id = ?", (op_id,))
+
+
+def count_of(connection: Connection, kind: str) -> int:
+    """Return how many memories there are of earlier imports of a kind."""
+    sql = "SELECT count(*) FROM imported WHERE op_id IN (SELECT op_id FROM imports WHERE kind = ?)"
+    return connection.count(sql, (kind,))
+
+
 def interrupted(connection: Connection, kind: str, digest: str) -> Import | None:
     """Return the import of the same content that was begun and not finished, unless it was taken back."""
     sql = f"{_IMPORTS} WHERE kind = ? AND digest = ? AND state = 'open' ORDER BY created_at DESC LIMIT 1"

@@ -58,6 +58,7 @@ from mnemond.store import (
     edges,
     exchanges,
     history,
+    imports,
     insights,
     meta,
     operations,
@@ -173,6 +174,8 @@ def run(
         showings.add(connection, change_set.showings)
     if change_set.trigger_counts:
         insights.count_triggers(connection, change_set.trigger_counts)
+    if change_set.imported:
+        imports.note(connection, change_set.op_id, change_set.imported)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     asked = bool(change_set.reviews) or change_set.undoes is not None

@@ -1,0 +1,232 @@
+"""Memories in JSON files: mem0, the MCP servers `server-memory` and mcp-memory-service, claude-mem, and what exports of
+ChatGPT and Claude.ai say about memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from mnemond.interchange.items import Item, NotReadableError, category_of, labels, moment, pieces, plain
+
+Object = Mapping[str, Any]
+
+_any = msgspec.json.Decoder()
+
+
+def _objects(value: object) -> list[Object]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _items(text: str, source: str, origin: str, **fields: Any) -> Iterator[Item]:  # noqa: ANN401 - fields of Item
+    for number, piece in enumerate(pieces(text)):
+        yield Item(source=source if not number else f"{source}#{number}", content=piece, origin=origin, **fields)
+
+
+# mem0: get_all() of the open-source version.
+
+
+def mem0(document: object) -> Iterator[Item]:
+    """`{"results": [{id, memory, metadata, created_at, user_id, agent_id, …}]}`, or the list alone."""
+    found = document.get("results", document.get("memories")) if isinstance(document, Mapping) else document
+    for each in _objects(found):
+        metadata = each.get("metadata")
+        more = dict(metadata) if isinstance(metadata, Mapping) else {}
+        tags = labels(each.get("categories") or more.pop("categories", None))
+        yield from _items(
+            _text(each.get("memory") or each.get("text")), f"mem0:{each.get('id')}", "mem0", tags=tags,
+            created_at=moment(each.get("created_at")), metadata=plain(more),
+            user_id=_text(each.get("user_id")) or None, agent_id=_text(each.get("agent_id")) or None,
+        )  # fmt: skip
+
+
+# server-memory: one object a line.
+
+
+def server_memory(objects: Iterable[Object]) -> Iterator[Item]:
+    """`{"type": "entity", name, entityType, observations}` and `{"type": "relation", from, to, relationType}`, also in
+    the spellings of its variants."""
+    for each in objects:
+        kind = each.get("type")
+        if kind == "entity":
+            name = _text(each.get("name") or each.get("entityName") or each.get("id"))
+            for observation in each.get("observations") or []:
+                if name and _text(observation):
+                    content = observation if name.casefold() in observation.casefold() else f"{name}: {observation}"
+                    tags = labels([each.get("entityType")])
+                    yield from _items(content, f"{name}\n{observation}", "server-memory", entities=[name], tags=tags)
+        elif kind == "relation":
+            start, end = (
+                _text(each.get(one) or each.get(other)) for one, other in (("from", "from_id"), ("to", "to_id"))
+            )
+            verb = _text(each.get("relationType") or each.get("relation_type")).replace("_", " ")
+            if start and end and verb:
+                content = f"{start} {verb} {end}"
+                yield from _items(content, f"{start}\n{verb}\n{end}", "server-memory", entities=[start, end])
+
+
+# mcp-memory-service.
+
+_SERVICE_TYPES: Final = {"note": "general", "reference": "fact", "decision": "decision", "preference": "preference"}
+
+
+def memory_service(document: object) -> Iterator[Item]:
+    """`{"export_metadata": …, "memories": [{content, content_hash, tags, created_at, memory_type, metadata}]}`."""
+    found = document.get("memories") if isinstance(document, Mapping) else None
+    for each in _objects(found):
+        yield from _items(
+            _text(each.get("content")), f"{each.get('content_hash')}", "mcp-memory-service",
+            category=category_of(each.get("memory_type"), _SERVICE_TYPES), tags=labels(each.get("tags")),
+            created_at=moment(each.get("created_at")), metadata=plain(each.get("metadata")),
+        )  # fmt: skip
+
+
+# claude-mem: export-memories.ts.
+
+_OBSERVED: Final = {"decision": "decision", "bugfix": "insight", "discovery": "insight"}
+
+
+def claude_mem(document: object) -> Iterator[Item]:
+    """`{"observations": [{title, subtitle, narrative, facts, concepts, type, project, created_at}], …}`: each fact is a
+    memory, else the title with the narrative."""
+    found = document.get("observations") if isinstance(document, Mapping) else None
+    for each in _objects(found):
+        facts = _decoded_list(each.get("facts"))
+        title, narrative = _text(each.get("title")), _text(each.get("narrative") or each.get("text"))
+        texts = facts or [". ".join(filter(None, (title.rstrip("."), narrative)))]
+        more = {"project": each.get("project"), "title": title if facts else ""}
+        for text in texts:
+            yield from _items(
+                text, f"{each.get('id')}\n{text}", "claude-mem", category=category_of(each.get("type"), _OBSERVED),
+                tags=labels(_decoded_list(each.get("concepts"))),
+                created_at=moment(each.get("created_at_epoch") or each.get("created_at")), metadata=plain(more),
+            )  # fmt: skip
+
+
+def _decoded_list(value: object) -> list[str]:
+    if isinstance(value, str):
+        try:
+            value = _any.decode(value)
+        except (msgspec.MsgspecError, RecursionError):
+            return []
+    return [each.strip() for each in value if isinstance(each, str) and each.strip()] if isinstance(value, list) else []
+
+
+# ChatGPT: memories are in messages to the tool that keeps them; the conversations are not read.
+
+_NUMBERED: Final = re.compile(r"^\s*\d+\.\s*(?:\[(\d{4}-\d{2}-\d{2})\]\.?)?\s*(.+)$", re.MULTILINE)
+
+
+def chatgpt(document: object) -> Iterator[Item]:
+    """`conversations.json`: the memories that ChatGPT keeps of its user. The newest `model_set_context` has all,
+    numbered, with a day; a `bio` call adds one; `user_editable_context` has what the user wrote."""
+    newest: tuple[float, str] = (-1.0, "")
+    for conversation in _objects(document):
+        for message in branch(conversation):
+            content = message.get("content")
+            if not isinstance(content, Mapping):
+                continue
+            at = message.get("create_time") or conversation.get("create_time")
+            since = float(at) if isinstance(at, int | float) else 0.0
+            if content.get("content_type") == "model_editable_context" and since >= newest[0]:
+                newest = (since, _text(content.get("model_set_context")))
+            elif content.get("content_type") == "user_editable_context":
+                yield from _instructions(content, at)
+            elif message.get("recipient") == "bio":
+                for part in content.get("parts") or []:
+                    yield from _items(_text(part), f"bio\n{part}", "chatgpt", created_at=moment(at))
+    for day, text in _NUMBERED.findall(newest[1]):
+        yield from _items(text.strip(), f"bio\n{text.strip()}", "chatgpt", created_at=moment(f"{day}T00:00:00Z"))
+
+
+def _instructions(content: Object, at: object) -> Iterator[Item]:
+    for field in ("user_profile", "user_instructions"):
+        if text := _text(content.get(field)):
+            yield from _items(text, f"{field}\n{text}", "chatgpt", category="preference", created_at=moment(at))
+
+
+def branch(conversation: Object) -> list[Object]:
+    """Return the messages of a ChatGPT conversation from its beginning to `current_node`, without what was edited."""
+    mapping = conversation.get("mapping")
+    nodes: Mapping[str, Any] = mapping if isinstance(mapping, Mapping) else {}
+    found: list[Object] = []
+    seen: set[str] = set()
+    here = conversation.get("current_node")
+    while isinstance(here, str) and here not in seen and isinstance(node := nodes.get(here), Mapping):
+        seen.add(here)
+        if isinstance(message := node.get("message"), Mapping):
+            found.append(message)
+        here = node.get("parent")
+    return found[::-1]
+
+
+# Claude.ai: memories.json.
+
+
+def claude_ai(document: object) -> Iterator[Item]:
+    """`memories.json`: `[{conversations_memory: markdown, project_memories: {id: markdown}, account_uuid}]`: each
+    paragraph or bullet is a memory."""
+    from mnemond.interchange.notes import paragraphs  # notes are parsed there
+
+    for account in _objects(document):
+        memories = {"": account.get("conversations_memory")}
+        if isinstance(more := account.get("project_memories"), Mapping):
+            memories |= more
+        for project, text in memories.items():
+            for heading, part in paragraphs(_text(text)):
+                metadata = plain({"heading": heading, "claude_project": project})
+                yield from _items(part, f"{project}\n{part}", "claude.ai", metadata=metadata)
+
+
+# Recognition.
+
+Parser = Callable[[object], Iterator[Item]]
+
+PARSERS: Final[dict[str, Parser]] = {
+    "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem, "chatgpt": chatgpt,
+    "claude-ai": claude_ai,
+}  # fmt: skip
+"""Parsers of whole documents, by kind."""
+
+
+def kind_of(document: object) -> str | None:
+    """Return the kind of a JSON document; None if it is not known."""
+    first: Object = next(iter(_objects(document)), {})
+    if isinstance(document, Mapping):
+        if "export_metadata" in document or _has(document.get("memories"), "content_hash"):
+            return "mcp-memory-service"
+        if isinstance(document.get("observations"), list):
+            return "claude-mem"
+        if _has(document.get("results"), "memory"):
+            return "mem0"
+    if "mapping" in first and "current_node" in first:
+        return "chatgpt"
+    if "conversations_memory" in first or "project_memories" in first:
+        return "claude-ai"
+    if "memory" in first and "id" in first:
+        return "mem0"
+    return None
+
+
+def _has(value: object, field: str) -> bool:
+    return any(field in each for each in _objects(value)[:1])
+
+
+def of_lines(lines: Sequence[bytes]) -> Iterator[Object]:
+    """Yield the objects of a file with one a line. Raises NotReadableError, which names the line."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = _any.decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            raise NotReadableError(f"line {number:,} is no JSON") from None
+        if not isinstance(found, Mapping):
+            raise NotReadableError(f"line {number:,} is no JSON object")
+        yield found

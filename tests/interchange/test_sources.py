@@ -1,0 +1,311 @@
+"""Files of other programs, made from their documented shapes: what becomes a memory, and a sentence for the rest."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.api.types_changes import UndoParams
+from mnemond.api.types_interchange import ImportFinishParams, ImportFinishResult, ImportOpenParams, ImportSendParams
+from mnemond.api.types_memories import RememberParams
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.interchange import json_files, markdown, notes
+from mnemond.interchange.items import Item, NotReadableError, moment, pieces, plain
+from mnemond.interchange.recognise import KINDS, items_of
+from mnemond.memory.draft import problems_of
+from mnemond.model.memory import MAX_CONTENT
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.examples import examples
+from tests.interchange.test_import import SMALL, brief
+from tests.interchange.test_restore import JSON
+
+
+def chat(*messages: dict[str, Any], aside: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A conversation of ChatGPT: a chain of messages up to `current_node`, and a branch that was edited away."""
+    nodes: dict[str, Any] = {"root": {"id": "root", "parent": None, "children": ["0"], "message": None}}
+    for number, message in enumerate(messages):
+        parent = str(number - 1) if number else "root"
+        nodes[str(number)] = {"id": str(number), "parent": parent, "children": [], "message": message}
+    if aside is not None:
+        nodes["aside"] = {"id": "aside", "parent": "root", "children": [], "message": aside}
+    return {"title": "t", "create_time": 1.7e9, "mapping": nodes, "current_node": str(len(messages) - 1)}
+
+
+def context(text: str, at: float = 1.7e9) -> dict[str, Any]:
+    content = {"content_type": "model_editable_context", "model_set_context": text}
+    return {"author": {"role": "system"}, "create_time": at, "content": content}
+
+
+OLD, NEW = "1. [2024-05-01]. Likes tea.", "1. [2024-05-01]. Likes tea.\n2. [2024-06-02]. Lives in Lisbon."
+
+DOCUMENTS: dict[str, tuple[object, list[tuple[str, str | None]]]] = {
+    "mem0": (
+        {"results": [{"id": "m1", "memory": "Prefers tea", "created_at": "2025-01-02T03:04:05-08:00", "metadata": None},
+                     {"id": "m2", "memory": "Plays the cello", "categories": ["music"], "user_id": "ada"}]},
+        [("Prefers tea", "2025-01-02T11:04:05.000000Z"), ("Plays the cello", None)],
+    ),
+    "mcp-memory-service": (
+        {"export_metadata": {"total_memories": 1},
+         "memories": [{"content": "Backups run at noon", "content_hash": "h", "tags": ["ops"], "created_at": 1.7e9,
+                       "memory_type": "note", "metadata": {"host": "a"}}]},
+        [("Backups run at noon", "2023-11-14T22:13:20.000000Z")],
+    ),
+    "claude-mem": (
+        {"observations": [
+            {"id": 1, "type": "decision", "title": "Use SQLite", "narrative": "It is enough.", "facts": "[]",
+             "concepts": '["storage"]', "created_at_epoch": 1_700_000_000_000},
+            {"id": 2, "type": "bugfix", "title": "T", "facts": '["The lock was held too long"]', "concepts": "[]"}],
+         "sessions": [], "summaries": [], "prompts": []},
+        [("Use SQLite. It is enough.", "2023-11-14T22:13:20.000000Z"), ("The lock was held too long", None)],
+    ),
+    "chatgpt": (
+        [chat(context(OLD)), chat(context(NEW, 1.8e9), aside=context("1. Was taken back.", 1.9e9)),
+         chat({"recipient": "bio", "create_time": 1.7e9, "content": {"parts": ["Has a dog", 7]}},
+              {"author": {"role": "user"}, "content": {"content_type": "multimodal_text", "parts": [{"x": 1}]}})],
+        [("Has a dog", "2023-11-14T22:13:20.000000Z"), ("Likes tea.", "2024-05-01T00:00:00.000000Z"),
+         ("Lives in Lisbon.", "2024-06-02T00:00:00.000000Z")],
+    ),
+    "claude-ai": (
+        [{"conversations_memory": "## Work\n- Builds a daemon\n- Likes short answers", "account_uuid": "u",
+          "project_memories": {"p": "The launch is in May."}}],
+        [("Builds a daemon", None), ("Likes short answers", None), ("The launch is in May.", None)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_document_is_recognised_and_read(kind: str) -> None:
+    document, expected = DOCUMENTS[kind]
+    found, items = items_of("/x/export.json", msgspec.json.encode(document), None)
+    assert found == kind
+    assert [(each.content, each.created_at) for each in items] == expected
+    assert len({each.key(kind) for each in items}) == len(items)
+
+
+def test_lines_of_server_memory() -> None:
+    lines = [
+        {
+            "type": "entity",
+            "name": "Ada",
+            "entityType": "person",
+            "observations": ["Speaks Portuguese", "Ada sings", ""],
+        },
+        {"type": "entity", "entityName": "Acme", "observations": ["Is in Lisbon"]},
+        {"type": "relation", "from": "Ada", "to": "Acme", "relationType": "works_at"},
+        {"type": "relation", "from_id": "Acme", "to_id": "Ada", "relation_type": "employs"},
+    ]
+    kind, items = items_of("/x/memory.jsonl", b"\n".join(map(msgspec.json.encode, lines)) + b"\n", None)
+    assert kind == "server-memory"
+    assert [each.content for each in items] == [
+        "Ada: Speaks Portuguese", "Ada sings", "Acme: Is in Lisbon", "Ada works at Acme", "Acme employs Ada",
+    ]  # fmt: skip
+    assert items[3].entities == ["Ada", "Acme"]
+
+
+def test_claude_codes_memory_folder() -> None:
+    head = "---\nname: run-the-tests\ndescription: x\nmetadata:\n  type: feedback\n---\n"
+    text = f"{head}\nRun the tests.\n\n**Why:** March.\n"
+    [item] = notes.claude_memory("/h/.claude/projects/-x/memory/a.md", text)
+    assert (item.content, item.category, item.importance) == ("Run the tests.\n\n**Why:** March.", "preference", 4)
+    assert item.metadata["name"] == "run-the-tests"
+    assert list(notes.claude_memory("/h/memory/MEMORY.md", "- [a](a.md)")) == []
+    assert items_of("/h/memory/a.md", text.encode(), None)[0] == "claude-code"
+
+
+def test_claude_md_by_bullets_and_paragraphs() -> None:
+    rules = "# Rules\n\n- Use uv,\n  never pip\n- Write tests\n\n@docs/other.md\n\n<!-- a note -->\n"
+    text = f"{rules}## Build\nRun this:\n```\nmake\n\nmake x\n```\n"
+    items = list(notes.claude_md("/p/CLAUDE.md", text))
+    assert [(each.content, each.metadata["heading"]) for each in items] == [
+        ("Use uv,\nnever pip", "Rules"), ("Write tests", "Rules"),
+        ("Run this:\n```\nmake\n\nmake x\n```", "Rules / Build"),
+    ]  # fmt: skip
+
+
+def test_a_note_by_its_observations_or_as_a_whole() -> None:
+    text = (
+        "---\ntitle: Coffee\ntags: [drink]\ncreated: 2025-03-01\n---\n- [method] Pour over #brew\n- [ ] buy\n- [a](b)\n"
+    )
+    [item] = notes.note("/v/coffee.md", text)
+    assert (item.content, item.tags, item.created_at) == (
+        "Pour over #brew", ["drink", "brew"], "2025-03-01T00:00:00.000000Z",
+    )  # fmt: skip
+    [whole] = notes.note("/v/b.md", "---\ntags:\n- a\n- b\n---\nJust text about #tea\n")
+    assert (whole.content, whole.tags) == ("Just text about #tea", ["a", "b", "tea"])
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=200)
+
+
+@given(TEXTS, st.sampled_from(["fact", "decision"]), st.integers(1, 5))
+def test_mnemonds_own_markdown_comes_back(content: str, category: str, importance: int) -> None:
+    memory = {
+        "id": "1a2b3c4d-0000", "content": content, "category": category, "importance": importance, "tags": ["x"],
+        "created_at": "2026-02-18T09:30:00.000000Z", "updated_at": "2026-02-18T09:30:00.000000Z", "source": "user",
+    }  # fmt: skip
+    page = markdown.page(memory) + markdown.links_of([("causal", "other")])
+    [item] = notes.note("/v/x.md", page)
+    assert (item.content, item.category, item.importance, item.created_at) == (
+        content, category, importance, memory["created_at"],
+    )  # fmt: skip
+
+
+@given(st.text(max_size=3 * MAX_CONTENT), st.integers(0, 3))
+def test_pieces_fit_and_lose_no_word(text: str, lines: int) -> None:
+    text = text + "\n\n" * lines + text
+    found = pieces(text)
+    assert all(0 < len(each) <= MAX_CONTENT for each in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+def test_times() -> None:
+    assert moment("2025-03-01") == "2025-03-01T00:00:00.000000Z"
+    assert moment("2025-03-01 10:00:00") == "2025-03-01T10:00:00.000000Z"
+    assert moment(1_700_000_000_000) == moment(1.7e9) == "2023-11-14T22:13:20.000000Z"
+    odd: list[object] = [None, True, "soon", 1e300, [], "0000-00-00"]
+    for bad in odd:
+        assert moment(bad) is None
+    assert plain({"a": 1, "b": {"x": 1}, "c": [1, {}], "d": "", "dates": [1], "e": 1 << 70}) == {"a": 1}
+
+
+@examples(200, least=30)
+@given(st.sampled_from(["/x/a.json", "/x/a.md", "/x/memory/a.md", "/x/CLAUDE.md"]), st.sampled_from([None, *KINDS]),
+       JSON | st.text(max_size=80), st.sampled_from([*json_files.PARSERS]), st.data())  # fmt: skip
+def test_garbage_is_refused_with_a_sentence_or_is_memories(
+    path: str, kind: str | None, garbage: Any, shape: str, data: st.DataObject
+) -> None:
+    document = garbage
+    if data.draw(st.booleans()):  # a real document in which one value is something else
+        document = msgspec.json.decode(msgspec.json.encode(DOCUMENTS[shape][0]))
+        spoil(document, garbage, data)
+    content = msgspec.json.encode(document) if path.endswith(".json") else str(garbage).encode("utf-8", "replace")
+    items: list[Item] = []
+    with suppress(NotReadableError):
+        _, items = items_of(path, content, kind)
+    for each in items:
+        assert msgspec.json.decode(msgspec.json.encode(each), type=Item) == each
+
+
+def spoil(document: Any, garbage: Any, data: st.DataObject) -> None:
+    here = document
+    while isinstance(here, dict | list) and here:
+        key = data.draw(st.sampled_from(sorted(here, key=str) if isinstance(here, dict) else range(len(here))))
+        if not isinstance(here[key], dict | list) or data.draw(st.booleans()):
+            here[key] = garbage
+            return
+        here = here[key]
+
+
+# Over the handlers.
+
+
+async def imported(over: Bench, items: list[Item], kind: str = "notes", **fields: Any) -> ImportFinishResult:
+    lines = [msgspec.json.encode(each).decode() + "\n" for each in items]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    begun = await over.imports.open(CALL, ImportOpenParams(kind=kind, digest=digest, memories=len(items), **fields))
+    for start in range(0, len(lines), 2):
+        text = "".join(lines[start : start + 2])
+        await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=text))
+    return await over.imports.finish(CALL, ImportFinishParams(import_id=begun.import_id))
+
+
+TEXT = ("The staging database listens on 5433", "Invoices are sent on the first of a month", "Ada maintains the parser")
+ITEMS = [
+    Item(source=f"s{number}", content=each, origin="note", created_at="2025-01-02T00:00:00.000000Z", tags=["t"])
+    for number, each in enumerate(TEXT)
+]
+
+
+async def test_it_is_imported_once_and_taken_back_as_one(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as over:
+        looked = await imported(over, ITEMS, dry_run=True)
+        assert (looked.memories, looked.added, (await over.warm()).store.snapshot.live) == (3, {"memory": 3}, 0)
+        first = await imported(over, ITEMS)
+        assert (first.memories, first.added) == (3, {"memory": 3})
+        snapshot = (await over.warm()).store.snapshot
+        its = [snapshot.insight(row) for row in range(snapshot.rows)]
+        assert {(it.channel, it.created_at, it.source) for it in its} == {
+            ("import", "2025-01-02T00:00:00.000000Z", "note")
+        }
+        assert await brief(over) == set()
+        again = await imported(over, ITEMS)
+        assert (again.memories, again.added, again.known) == (0, {}, {"memory": 3})
+        undone = await over.history.undo(CALL, UndoParams(operation=first.op_id))
+        assert len(undone.memories) == 3
+        assert (await over.warm()).store.snapshot.live == 0
+        assert (await imported(over, ITEMS)).memories == 3, "what was taken back can be imported again"
+
+
+async def test_an_interrupted_import_goes_on_as_the_same_operation(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        lines = [msgspec.json.encode(each).decode() + "\n" for each in ITEMS]
+        digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+        params = ImportOpenParams(kind="notes", digest=digest, memories=3)
+        begun = await over.imports.open(CALL, params)
+        await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=lines[0]))
+    async with bench(tmp_path) as over:
+        over.ids.made = 1000
+        again = await over.imports.open(CALL, params)
+        assert (again.continued, again.op_id) == (True, begun.op_id)
+        await over.imports.send(CALL, ImportSendParams(import_id=again.import_id, text="".join(lines)))
+        result = await over.imports.finish(CALL, ImportFinishParams(import_id=again.import_id))
+        assert (result.memories, result.known["memory"]) == (2, 1)
+        assert len((await over.history.undo(CALL, UndoParams(operation=begun.op_id))).memories) == 3
+
+
+async def test_nothing_here_is_replaced_and_what_is_known_is_none(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        own = await over.remembering.remember(CALL, RememberParams(content="The staging database listens on 5432"))
+        over.ids.made = 1000
+        same = Item(source="z", content="The staging database listens on 5432", origin="note")
+        result = await imported(over, [*ITEMS, same])
+        assert (result.memories, result.known["memory"]) == (3, 1)
+        snapshot = (await over.warm()).store.snapshot
+        assert snapshot.row_of(own.id or "") is not None
+        assert snapshot.live == 4
+
+
+async def test_what_does_not_fit_is_named_and_the_rest_is_imported(tmp_path: Path) -> None:
+    secret = "AKIA" + "PIX6EA6QOM66ZJOJ"
+    odd = [Item(source="long", content="x" * (MAX_CONTENT + 1), origin="note"),
+           Item(source="odd", content="An odd one", origin="note", category="floppy"),
+           Item(source="key", content=f"The key is {secret} for now", origin="note")]  # fmt: skip
+    async with bench(tmp_path) as over:
+        result = await imported(over, [*odd, *ITEMS])
+        assert (result.memories, result.conflicts_found, result.secrets) == (4, 2, 1)
+        assert [each.id for each in result.conflicts] == ["long", "odd"]
+        snapshot = (await over.warm()).store.snapshot
+        assert not any(secret in snapshot.insight(row).content for row in range(snapshot.rows))
+
+
+async def test_a_store_that_is_too_small_says_so_before_anything_is_written(tmp_path: Path) -> None:
+    async with bench(tmp_path, config=SMALL) as over:
+        assert (await imported(over, ITEMS, dry_run=True)).over_cap == 1
+        with pytest.raises(MnemonError, match="its maximum is 2") as caught:
+            await imported(over, ITEMS)
+        assert caught.value.kind is INVALID_PARAMS
+        assert (await over.warm()).store.snapshot.live == 0
+        result = await imported(over, ITEMS, raise_cap=True)
+        assert (result.memories, result.raised_cap) == (3, 1000)
+
+
+@pytest.mark.parametrize("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
+async def test_a_line_that_is_no_memory_is_refused(tmp_path: Path, line: str) -> None:
+    async with bench(tmp_path) as over:
+        begun = await over.imports.open(CALL, ImportOpenParams(kind="notes", digest="0" * 64))
+        with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
+            await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=line))
+        assert caught.value.kind is INVALID_PARAMS
+
+
+def test_what_a_parser_gives_can_be_remembered() -> None:
+    for document, _ in DOCUMENTS.values():
+        for each in items_of("/x/a.json", msgspec.json.encode(document), None)[1]:
+            assert problems_of({"content": each.content, "category": each.category, "tags": each.tags}) == []
