@@ -32,6 +32,7 @@ from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import markdown
 from mnemond.interchange.items import Item, NotReadableError
 from mnemond.interchange.recognise import HEAD, KINDS, is_own, items_of
+from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
 
@@ -297,7 +298,10 @@ class _Content:
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
             try:
-                kind, found = items_of(str(path), content, named)
+                if content.startswith(MAGIC):
+                    kind, found = items_of_database(path, named)
+                else:
+                    kind, found = items_of(str(path), content, named)
             except NotReadableError as error:
                 raise _unreadable(path, str(error)) from None
             kinds[kind] = None

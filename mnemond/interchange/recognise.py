@@ -9,6 +9,7 @@ import msgspec
 
 from mnemond.interchange import json_files, notes
 from mnemond.interchange.items import Item, NotReadableError
+from mnemond.interchange.sqlite_files import MEMMAN, MNEMON
 from mnemond.store.imports import OWN
 
 SERVER_MEMORY: Final = "server-memory"
@@ -16,7 +17,7 @@ CLAUDE_MD: Final = "claude-md"
 CLAUDE_CODE: Final = "claude-code"
 NOTES: Final = "notes"
 
-KINDS: Final = (OWN, CLAUDE_CODE, CLAUDE_MD, NOTES, SERVER_MEMORY, *json_files.PARSERS)
+KINDS: Final = (OWN, CLAUDE_CODE, CLAUDE_MD, NOTES, SERVER_MEMORY, *json_files.PARSERS, MNEMON, MEMMAN)
 """What can be imported."""
 
 HEAD: Final = 4096

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
+import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 from hypothesis import given
@@ -19,12 +21,14 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
 from mnemond.interchange.items import Item, NotReadableError, moment, pieces, plain
 from mnemond.interchange.recognise import KINDS, items_of
+from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.memory.draft import problems_of
 from mnemond.model.memory import MAX_CONTENT
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.examples import examples
 from tests.interchange.test_import import SMALL, brief
 from tests.interchange.test_restore import JSON
+from tests.store.mnemon import legacy_at
 
 
 def chat(*messages: dict[str, Any], aside: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -201,6 +205,54 @@ def spoil(document: Any, garbage: Any, data: st.DataObject) -> None:
             here[key] = garbage
             return
         here = here[key]
+
+
+def test_a_store_of_mnemons(tmp_path: Path) -> None:
+    legacy_at(tmp_path / "mnemon.db")
+    with closing(apsw.Connection(str(tmp_path / "mnemon.db"))) as db:
+        db.pragma("journal_mode", "delete")
+    before = (tmp_path / "mnemon.db").read_bytes()
+    kind, items = items_of_database(tmp_path / "mnemon.db", None)
+    assert kind == "mnemon"
+    assert {each.content for each in items} == {f"memory {number} of mnemon" for number in range(4)}
+    assert (tmp_path / "mnemon.db").read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["mnemon.db"]
+
+
+def test_databases_of_memman_and_of_the_memory_service(tmp_path: Path) -> None:
+    with closing(apsw.Connection(str(tmp_path / "memman.db"))) as db:
+        db.execute("CREATE TABLE insights(id TEXT, content TEXT, summary TEXT, created_at TEXT, updated_at TEXT,"
+                   " deleted_at TEXT, replaced_by TEXT, author TEXT, meta TEXT)")  # fmt: skip
+        rows = [("a", "It is so", None, None), ("b", "It was so", None, "a"), ("c", "It is gone", "2025-01-01", None)]
+        db.executemany(
+            "INSERT INTO insights(id, content, deleted_at, replaced_by, created_at) VALUES(?,?,?,?,'x')", rows
+        )
+    kind, items = items_of_database(tmp_path / "memman.db", None)
+    assert (kind, [(each.content, each.created_at) for each in items]) == ("memman", [("It is so", None)])
+    with closing(apsw.Connection(str(tmp_path / "service.db"))) as db:
+        db.execute("CREATE TABLE memories(id INTEGER PRIMARY KEY, content_hash TEXT, content TEXT, tags TEXT,"
+                   " memory_type TEXT, metadata TEXT, created_at REAL, deleted_at REAL)")  # fmt: skip
+        db.execute(
+            "INSERT INTO memories VALUES(1, 'h', 'Backups run at noon', 'ops,db', 'fact', '{\"a\": 1}', 1.7e9, NULL)"
+        )
+    kind, [item] = items_of_database(tmp_path / "service.db", "mcp-memory-service")
+    assert (item.content, item.tags, item.category, item.metadata) == (
+        "Backups run at noon", ["ops", "db"], "fact", {"a": 1},
+    )  # fmt: skip
+    with pytest.raises(NotReadableError, match="it is a database, but none of mnemon"):
+        items_of_database(tmp_path / "service.db", "mnemon")
+    (tmp_path / "service.db-wal").write_bytes(b"x")
+    with pytest.raises(NotReadableError, match="a program has it open"):
+        items_of_database(tmp_path / "service.db", None)
+
+
+@given(st.binary(max_size=300))
+def test_a_database_that_is_none_is_refused(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home, "a.db")
+        path.write_bytes(MAGIC + content)
+        with pytest.raises(NotReadableError, match="it is"):
+            items_of_database(path, None)
 
 
 # Over the handlers.
