@@ -51,10 +51,7 @@ COMPLETE_S = 1.0
 """Seconds that such a line may take: a person waits at a key."""
 
 SLOW_COMMANDS = frozenset(
-    {
-        "backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import", "logs", "prompts",
-        "setup", "top", "version",
-    }  # fmt: skip
+    ("backup completion config cues daemon doctor export help import logs prompts setup top version").split(" ")
 )
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
