@@ -50,9 +50,8 @@ COMPLETE = "--complete"
 COMPLETE_S = 1.0
 """Seconds that such a line may take: a person waits at a key."""
 
-SLOW_COMMANDS = frozenset(
-    ("backup completion config cues daemon doctor export help import logs prompts setup top version").split(" ")
-)
+SLOW_COMMANDS = frozenset({"backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import"})
+SLOW_COMMANDS |= {"logs", "prompts", "setup", "top", "version"}
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
 LONG_COMMANDS = frozenset({"embed", "backup"})

@@ -222,15 +222,16 @@ def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]
             for row in rows:
                 yield row[:-1]
             last = rows[-1][-1]
-    elif table in (ALIASES, CONVERSATIONS):  # without row ids, by a key of one column
-        after = ""
-        sql = f"SELECT {names} FROM {table.table} WHERE {table.order} > ? ORDER BY {table.order} LIMIT ?"  # noqa: S608
-        at = table.columns.index(table.order)
-        rows = connection.rows(f"SELECT {names} FROM {table.table} WHERE {table.order} = ''")  # noqa: S608
-        yield from rows
-        while rows := connection.rows(sql, (after, ROWS_AT_ONCE)):
+    elif table in (ALIASES, CONVERSATIONS):  # without row ids, by their keys
+        key = table.order.split(", ")
+        ordered = f"ORDER BY {table.order} LIMIT ?"
+        marks = ", ".join("?" * len(key))
+        sql = f"SELECT {names} FROM {table.table} WHERE ({table.order}) > ({marks}) {ordered}"  # noqa: S608
+        rows = connection.rows(f"SELECT {names} FROM {table.table} {ordered}", (ROWS_AT_ONCE,))  # noqa: S608
+        while rows:
             yield from rows
-            after = rows[-1][at]
+            last_key = [rows[-1][table.columns.index(each)] for each in key]
+            rows = connection.rows(sql, (*last_key, ROWS_AT_ONCE))
     else:
         numbers = connection.column(f"SELECT rowid FROM {table.table} ORDER BY {table.order}")  # noqa: S608
         for start in range(0, len(numbers), ROWS_AT_ONCE):

@@ -157,7 +157,7 @@ class _Restoring:
         self._read = last_read(connection)
         self._last_number = connection.count("SELECT max(number) FROM insights")
         self._conversations: list[tuple[int, Row]] = []
-        self._conversed: dict[str, bool] = {}
+        self._conversed: dict[tuple[str, ...], bool] = {}
         self._handlers: dict[str, tuple[Exported, Callable[[Row], bool]]] = {
             ENTITIES.kind: (ENTITIES, self._entity),
             ALIASES.kind: (ALIASES, self._alias),
@@ -494,6 +494,7 @@ class _Restoring:
         return self._unless_known(KNOWLEDGE, row, "op_id")
 
     def _summary(self, row: Row) -> bool:
+        row["upto"] = self._connection.count("SELECT coalesce(max(number), 0) FROM insights")
         return self._unless_known(SUMMARIES, self._mapped(row, "entity_id"), "entity_id", "version")
 
     def _reply(self, row: Row) -> bool:
@@ -501,23 +502,24 @@ class _Restoring:
 
     # ------------------------------------------------------------ conversations
 
-    def _is_conversed(self, conversation: str) -> bool:
+    def _is_conversed(self, conversation: tuple[str, ...]) -> bool:
         """Return True if this store has a part of a conversation from before the import."""
         if conversation not in self._conversed:
-            values = {"conversation_id": conversation}
-            self._conversed[conversation] = self._exists(MESSAGES.table, values, "conversation_id") or self._exists(
-                CONVERSATIONS.table, values, "conversation_id"
+            same = " AND ".join(f"coalesce({each}, '') = ?" for each in _CONVERSATION)
+            self._conversed[conversation] = any(
+                self._connection.row(f"SELECT 1 FROM {table.table} WHERE {same}", conversation)  # noqa: S608
+                for table in (MESSAGES, CONVERSATIONS)
             )
         return self._conversed[conversation]
 
     def _message(self, row: Row) -> bool:
-        known = self._is_conversed(str(row.get("conversation_id")))
+        known = self._is_conversed(_conversation_in(row))
         return self._numbered(MESSAGES.table, None if known else row)
 
     def _conversation(self, row: Row) -> bool:
-        if self._exists(CONVERSATIONS.table, row, "conversation_id") or self._conversed.get(
-            str(row.get("conversation_id")), False
-        ):
+        conversation = _conversation_in(row)
+        row |= dict(zip(_CONVERSATION, conversation, strict=True))
+        if self._exists(CONVERSATIONS.table, row, *_CONVERSATION) or self._conversed.get(conversation, False):
             return False
         row["upto_message_id"] = self._counted(MESSAGES.table, row.get("upto_message_id"))
         self._insert(CONVERSATIONS.table, row)
@@ -529,7 +531,15 @@ class _Restoring:
         return self._unless_known(EXCHANGES, row, "dedupe_key")
 
     def _review(self, row: Row) -> bool:
-        return self._unless_known(REVIEWS, row, "kind", "payload")
+        return self._unless_known(REVIEWS, row, "kind", "payload", "content")
+
+
+_CONVERSATION: Final = ("conversation_id", "user_id", "session_id", "agent_id")
+
+
+def _conversation_in(row: Row) -> tuple[str, ...]:
+    """Return the conversation of a message or a summary: its id and its readers, "" for everybody."""
+    return tuple(str(row.get(each) or "") for each in _CONVERSATION)
 
 
 def _source(insight_id: str) -> str:

@@ -162,17 +162,23 @@ KNOWLEDGE: Final = Exported(
 SUMMARIES: Final = Exported(
     "core_summaries",
     "summary",
-    ("entity_id", "version", "text", "node_ids", "scores", "generator", "created_at"),
+    (
+        "entity_id", "version", "text", "node_ids", "scores", "generator", "created_at", "lines", "reason", "op_id",
+        "expired_op", "expired_at",
+    ),
     "entity_id, version",
-    frozenset({"node_ids", "scores"}),
-    {"id": ROW_NUMBER},
-)
+    frozenset({"node_ids", "scores", "lines"}),
+    {"id": ROW_NUMBER, "upto": "the number of a memory; a store that reads the lines has considered all of them"},
+)  # fmt: skip
 CONVERSATIONS: Final = Exported(
     "rolling_summaries",
     "conversation",
-    ("conversation_id", "summary", "upto_message_id", "updated_at", "project", "generator", "reason"),
-    "conversation_id",
-)
+    (
+        "conversation_id", "user_id", "session_id", "agent_id", "summary", "upto_message_id", "updated_at", "project",
+        "generator", "reason",
+    ),
+    "conversation_id, user_id, session_id, agent_id",
+)  # fmt: skip
 """`upto_message_id` is the number of `message` lines that the summary covers."""
 
 MESSAGES: Final = Exported(
@@ -197,7 +203,7 @@ EXCHANGES: Final = Exported(
 REVIEWS: Final = Exported(
     "pending_reviews",
     "review",
-    ("kind", "payload", "created_at", "resolved_at", "resolution"),
+    ("kind", "payload", "content", "created_at", "resolved_at", "resolution"),
     "id",
     frozenset({"payload", "resolution"}),
     {"id": ROW_NUMBER},

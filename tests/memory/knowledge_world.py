@@ -11,7 +11,7 @@ import msgspec
 from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.extract.prose import sentences as split
-from mnemond.jobs.relations import READ_KEY, next_part, read_part
+from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.draft import as_text, write_rules
@@ -45,6 +45,7 @@ from mnemond.model.reviews import OpenReview, Resolution, Review
 from mnemond.store import conversations, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import Conversation, RollingSummary, Spoken
+from mnemond.store.relations import READ_KEY
 from mnemond.text.entities import canonical_name
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
