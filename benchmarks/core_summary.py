@@ -48,6 +48,9 @@ CORRECTED: Final = 8
 HOUR_US: Final = 3_600_000_000
 LEAST_HELD: Final = 0.9
 MOST_COST: Final = 2.0
+CLOSE_S: Final = 30.0
+"""Seconds that closing a store may take."""
+
 CHUNK: Final = 500
 USERS: Final = 5
 
@@ -274,7 +277,8 @@ async def cost_of(memories: int, rounds: int, embedder: Embedder | None, seed: i
         try:
             return await _measured(store, rounds)
         finally:
-            await store.close()
+            with trio.move_on_after(CLOSE_S, shield=True):
+                await store.close()
 
 
 async def _fill(store: Store, memories: int, embedder: Embedder | None, seed: int) -> None:

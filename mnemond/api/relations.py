@@ -215,11 +215,11 @@ def _timeline(connection: Connection, params: TimelineParams, when: When) -> Tim
 def events_of(
     connection: Connection, rows: list[Relationship], memories: Sequence[Naming], when: When
 ) -> list[TimelineEvent]:
-    """Return what happened until `when.as_of`, in the order of time."""
+    """Return what happened until `when.as_of`, in the order of time; of one time in that of the texts."""
     events = [event for view in relations.views(connection, rows) for event in _events(view)]
     events += [TimelineEvent(it.created_at, "exact", "memory", it.id, it.content) for it in memories]
     events = [it for it in events if when.as_of is None or it.at is None or it.at <= when.as_of]
-    return sorted(events, key=lambda it: (it.at or "", it.what, it.id))
+    return sorted(events, key=lambda it: (it.at or "", it.what, it.text, it.id))
 
 
 def _events(view: RelationshipView) -> list[TimelineEvent]:

@@ -160,8 +160,8 @@ now
   d4d8fe57  Ana uses Emacs
     given by host
 timeline
-  before      began: Ana uses Vim
   before      began: Ana uses Emacs
+  before      began: Ana uses Vim
 $ mnemonctl undo -q
 e34b1bb9-81b8-42d9-91b5-ea74079139d6
 $ mnemonctl reviews
