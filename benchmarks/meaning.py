@@ -96,14 +96,15 @@ TIMED: Final = 50
 
 def embedder_of(choice: Choice, cache: Path) -> Embedder | None:
     """Build the embedder of a row; slow models read from `cache` what they have embedded before."""
-    found = [_cached(name, cache) for name in choice.models]
+    found = [cached(name, cache) for name in choice.models]
     if len(found) < 2:
         return found[0] if found else None
     static, other = StaticModel(registry.MODELS / TABLE), found[1]
     return JoinedEmbedder(static, other, even_share(static, other) if choice.share is None else choice.share)
 
 
-def _cached(name: str, cache: Path) -> Embedder:
+def cached(name: str, cache: Path) -> Embedder:
+    """Load a built-in model; a slow one reads from `cache` what it has embedded before."""
     found = registry.create(name, cache)
     return found if found.inline else CachedEmbedder(found, cache)
 

@@ -227,6 +227,10 @@ def notes(result: RecallResult) -> Iterator[str]:
         yield f"the first result lacks what the question asks for: {', '.join(map(one_line, meta.missing))}"
     if meta.rerank.reason is not None:
         yield f"no second look: {_REASONS.get(meta.rerank.reason, one_line(meta.rerank.reason))}"
+    explained = any(hit.explanation is not None for hit in result.results)
+    if explained and meta.embedding is not None and meta.known_share < 1.0:
+        known = f"{one_line(meta.embedding)} knows {fraction(meta.known_share)} of the letters of the question"
+        yield f"{known}; the rest is ranked by words alone"
     scores = [hit.score for hit in result.results]
     if meta.intent == "WHY" and scores != sorted(scores, reverse=True):
         yield "causes are listed before their effects"

@@ -275,8 +275,9 @@ class RecallMeta(msgspec.Struct, frozen=True):
     results that `min_confidence` left out. `missing`: what the question asks for and the first result of the ranking
     lacks, so that its confidence is low: names, "a time", "a number", "a person".
 
-    `trust` in the answer as a whole: low if the question names a source and the results are from others. `seed` and
-    `draws` are those of a probabilistic walk.
+    `known_share`: of the question in letters that the embedder knows, by which its cosines count; the rest is ranked by
+    words alone. `trust` in the answer as a whole: low if the question names a source and the results are from others.
+    `seed` and `draws` are those of a probabilistic walk.
     """
 
     intent: str
@@ -299,6 +300,7 @@ class RecallMeta(msgspec.Struct, frozen=True):
     nothing_fits: bool = False
     left_out: int = 0
     missing: tuple[str, ...] = ()
+    known_share: float = 1.0
 
 
 class RecallResult(Result, frozen=True, kw_only=True):

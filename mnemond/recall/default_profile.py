@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from mnemond.embed.background import UNCHANGED, Scale, scale_of
 from mnemond.index.arrays import Floats, Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep, Signals, six
@@ -20,6 +21,7 @@ from mnemond.recall import unasked
 from mnemond.recall.missing import Doubt, doubt
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.question import (
+    MAX_ANALYSED,
     build_question,
     entity_matches,
     question_entities,
@@ -30,6 +32,7 @@ from mnemond.recall.ranking import Question, Ranking, VectorScores, vector_score
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained, matching_cue
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
 from mnemond.recall.walks import Traversed, traverse
+from mnemond.text.languages import language_of
 
 SPARE = 10
 """Results beyond the limit, to replace duplicates and rows without evidence."""
@@ -85,24 +88,29 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
         visible=request.visible,
     )
     lap("terms")
-    vectors = None if request.vector is None else vector_scores(snapshot.parts.dense, request.vector, request.visible)
-    if vectors is not None and profile.settings.anchors.hypothetical and request.vector is not None:
-        vectors = scores_with_hypothetical(snapshot, vectors, request.vector, request.embedder)
+    cosines = None if request.vector is None else vector_scores(snapshot.parts.dense, request.vector, request.visible)
+    if cosines is not None and profile.settings.anchors.hypothetical and request.vector is not None:
+        cosines = scores_with_hypothetical(snapshot, cosines, request.vector, request.embedder)
+    scale = _scale(request)
+    vectors = None if cosines is None else _on_scale(cosines, scale)
     lap("vector")
     mode = query.mode or profile.settings.traversal.mode
     extras = _extras(snapshot, request, used, profile)
     most = query.limit + SPARE if mode == "none" and not extras else EVERY
-    ranked = _ranked(snapshot, request, question, vectors, profile, most)
+    ranked = _ranked(snapshot, request, question, vectors, _with_thresholds(profile, scale), most)
     lap("rank")
     extras += _fitness(snapshot, request, ranked)
     count = len(ranked.rows)
     ranked = _add_extras(snapshot, ranked, extras, vectors)
     considered = ranked.considered + len(ranked.rows) - count
-    doubted = doubt(snapshot, query.text, ranked.rows)
     if mode == "none" or not len(ranked.rows):
+        doubted = doubt(snapshot, query.text, ranked.rows)
         hits = _hits(snapshot, request, profile, question, ranked, extras, None, doubted)
-        return RankingResult(hits, _weights(ranked, extras), considered, trust=ranked.trust, missing=doubted.missing)
-    reached = _reached(snapshot, request, profile, mode, ranked, vectors)
+        return RankingResult(
+            hits, _weights(ranked, extras), considered, trust=ranked.trust, missing=doubted.missing,
+            known_share=question.latin,
+        )  # fmt: skip
+    reached = _reached(snapshot, request, profile, mode, ranked, cosines)
     links = Extra("links", profile.graph, reached.rows, reached.scores.astype(np.float32))
     ranked, extras = _add_extras(snapshot, ranked, [links], vectors), [*extras, links]
     lap("graph")
@@ -110,8 +118,29 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     hits = _hits(snapshot, request, profile, question, ranked, extras, reached, doubted)
     return RankingResult(
         hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust,
-        doubted.missing,
+        doubted.missing, question.latin,
     )  # fmt: skip
+
+
+def _scale(request: RankingRequest) -> Scale:
+    """Return the scale of the cosines of a question (mnemond/embed/background.py)."""
+    name = None if request.embedder is None else request.embedder.name
+    return scale_of(name, language_of(request.query.text[:MAX_ANALYSED]))
+
+
+def _on_scale(cosines: VectorScores, scale: Scale) -> VectorScores:
+    if scale == UNCHANGED:
+        return cosines
+    return cosines._replace(first=scale.of(cosines.first), of=lambda rows: scale.of(cosines.of(rows)))
+
+
+def _with_thresholds(profile: Profile, scale: Scale) -> Profile:
+    """Return a profile whose threshold for the cosine of two memories is one of the embedder."""
+    if scale == UNCHANGED:
+        return profile
+    updating = profile.ranking.updating
+    updating = msgspec.structs.replace(updating, cosine=scale.threshold(updating.cosine))
+    return msgspec.structs.replace(profile, ranking=msgspec.structs.replace(profile.ranking, updating=updating))
 
 
 def _extras(snapshot: Snapshot, request: RankingRequest, used: frozenset[str], profile: Profile) -> list[Extra]:
@@ -165,7 +194,8 @@ def _with_rare_word_cosines(snapshot: Snapshot, request: RankingRequest, ranked:
     vector = None if request.vector is None else rare_word_vector(snapshot, request.query.text, request.embedder)
     if vector is None or not len(ranked.rows):
         return ranked
-    return ranked._replace(similarity=np.maximum(snapshot.parts.dense.searched_of(vector, ranked.rows), 0.0))
+    cosines = _scale(request).of(snapshot.parts.dense.searched_of(vector, ranked.rows))
+    return ranked._replace(similarity=np.maximum(cosines, 0.0))
 
 
 def _wider(ranking: Ranking, rows: int) -> Ranking:

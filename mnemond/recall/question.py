@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise, product
 from typing import Final, NamedTuple, cast
@@ -25,7 +25,8 @@ from mnemond.text.compounds import SHORTEST, german_words, joined, rest_of, spli
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
-from mnemond.text.prompt_words import empty_terms
+from mnemond.text.languages import language_of, latin_share
+from mnemond.text.prompt_words import empty_terms, german_function_words
 from mnemond.text.question_time import asks_former, asks_past, asks_state
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
@@ -60,8 +61,6 @@ _WHEN: Final = regex(
     r"|[什甚][么麼][时時]候|何[时時]|[几幾][号號月年点點]|哪[天年]"
 )
 _LATIN_WORD: Final = regex(r"[a-z]{3,40}")
-_LAST_LATIN: Final = "\u1100"
-"""Start of the scripts without spaces and of Hangul, which the built-in model does not know."""
 
 
 # Terms
@@ -105,7 +104,7 @@ def build_question(
         asks_state=asks_state(plain),
         asks_past=asks_past(plain),
         former=asks_former(plain),
-        latin=1.0 if embedder is not None and is_multilingual(embedder.name) else _latin(plain),
+        latin=1.0 if embedder is not None and is_multilingual(embedder.name) else latin_share(plain),
         window=window,
         until_us=window[1] if window is not None and now_us is not None and window[1] <= now_us else None,
         terms=tuple(each.text for each in found),
@@ -263,14 +262,6 @@ def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[_Term]) -
     )
 
 
-def _latin(text: str) -> float:
-    """Return the share of letters in scripts the built-in model may know."""
-    letters = "".join(text.split())
-    if letters.isascii():
-        return 1.0
-    return sum(letter < _LAST_LATIN for letter in letters) / len(letters)
-
-
 def rarity(snapshot: Snapshot, frequency: float, assumed: float = 0.0) -> float:
     """Return the inverse document frequency as in BM25; a word without rows counts as in one row. `assumed`: so many
     rows beside those of the store, of which `ASSUMED_SHARE` have the word."""
@@ -290,7 +281,8 @@ def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[
         # In talk, which is mostly idle, a word counts by its rarity; in notes, written to be short, all count alike
         # (docs/decisions/0015).
         text = text[:MAX_ANALYSED]
-        vector, failure = by_word.embed_weighed(text, lambda it: 1.0 - talk + talk * _word_rarity(snapshot, it)), None
+        rarity_of = _rarities(snapshot, text)
+        vector, failure = by_word.embed_weighed(text, lambda it: 1.0 - talk + talk * rarity_of(it)), None
     else:  # the same as a weight of 1 for all words, and cheaper
         (vector,), failure = try_embed(embedder, [text if by_word is None else text[:MAX_ANALYSED]], "query")
     return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, failure
@@ -302,7 +294,7 @@ def rare_word_vector(snapshot: Snapshot, text: str, embedder: Embedder | None) -
     by_word = None if embedder is None else word_embedder(embedder)
     if by_word is None or _talk(snapshot) == 1.0:
         return None
-    return by_word.embed_weighed(text[:MAX_ANALYSED], lambda word: _word_rarity(snapshot, word))
+    return by_word.embed_weighed(text[:MAX_ANALYSED], _rarities(snapshot, text[:MAX_ANALYSED]))
 
 
 def word_embedder(embedder: Embedder) -> WordEmbedder | None:
@@ -320,14 +312,19 @@ def _talk(snapshot: Snapshot) -> float:
     return snapshot.parts.neighbours.talk(snapshot.rows)
 
 
-def _word_rarity(snapshot: Snapshot, word: str) -> float:
-    """Return the rarity of a word of the question; 0 for a function word."""
-    if word in FUNCTION_WORDS:
-        return 0.0
-    if not word.isalnum():
-        return rarity(snapshot, EVERYWHERE * snapshot.live)
-    term = index_term(word)
-    return rarity(snapshot, snapshot.live_frequency(term) if term else 0)
+def _rarities(snapshot: Snapshot, text: str) -> Callable[[str], float]:
+    """Return the rarity of each word of a question; 0 for a function word of its language."""
+    empty = FUNCTION_WORDS | german_function_words() if language_of(text) == "de" else FUNCTION_WORDS
+
+    def rarity_of(word: str) -> float:
+        if word in empty:
+            return 0.0
+        if not word.isalnum():
+            return rarity(snapshot, EVERYWHERE * snapshot.live)
+        term = index_term(word)
+        return rarity(snapshot, snapshot.live_frequency(term) if term else 0)
+
+    return rarity_of
 
 
 # Hypothetical questions of memories: a memory matches also by the questions it answers (docs/decisions/0018)

@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
     `names`: terms that are part of the name of a source; `sources`: the numbers of these sources. `pairs`: two adjacent
     terms and their common weight. `window`: preferred span in microseconds, the end exclusive. `latin`: share of the
-    text in scripts the embedder may know, 1 for a multilingual one. `former`: which former state it asks for;
+    text in letters the embedder may know, 1 for a multilingual one. `former`: which former state it asks for;
     `until_us`: the end of the past time whose state it asks for.
     """
 

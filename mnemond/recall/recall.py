@@ -183,6 +183,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         nothing_fits=all(hit.confidence == CONFIDENCES[0] for hit in every),
         left_out=len(every) - len(reranked.hits),
         missing=found.missing,
+        known_share=round(found.known_share, 6),
     )
     return Recalled(hits, meta, embed_error, query.here)
 

@@ -53,7 +53,8 @@ class RankingRequest(NamedTuple):
 
 class RankingResult(NamedTuple):
     """Ranking by a profile: results best first, more than the limit, and details of the ranking. `missing`: what the
-    question asks for and the first result lacks, in words."""
+    question asks for and the first result lacks, in words; `known_share`: of the question in letters that the embedder
+    knows."""
 
     hits: list[Hit]
     weights: dict[str, float]
@@ -64,6 +65,7 @@ class RankingResult(NamedTuple):
     draws: int = 0
     trust: float = 1.0
     missing: tuple[str, ...] = ()
+    known_share: float = 1.0
 
 
 class Distinct(NamedTuple):

@@ -42,7 +42,7 @@ WORDS, MEANING, STANDING, DATE, WINDOW, ADJACENCY, SPEAKER, ASKING, NEWER, OLDER
 NEUTRAL = SPEAKER
 """Number of leading parts that do not depend on the speaker."""
 
-MIN_SPREAD = 0.25
+MIN_SPREAD = 0.5
 """Lower bound of the spread of a signal, as a part of its usual spread."""
 
 

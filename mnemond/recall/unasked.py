@@ -26,9 +26,10 @@ from mnemond.model.query import Hit
 from mnemond.recall.profiles import MNEMOND
 from mnemond.recall.question import MAX_TERMS, rarity, word_embedder
 from mnemond.recall.rerank import lexical_scores
+from mnemond.text.languages import is_han
 from mnemond.text.prompt_words import says_little, says_nothing
 from mnemond.text.resources import on_first_use, read
-from mnemond.text.tokens import index_term, is_paired, tokens
+from mnemond.text.tokens import index_term, tokens
 
 JUDGED: Final = 5
 """Results of one recall that are judged, the best first: the right one of a prompt is among them or far behind."""
@@ -38,10 +39,6 @@ MAX_READ: Final = 2_000
 
 LITTLE: Final = 0.5
 """Weight of a word that any prompt about software has, as a part of its rarity; chosen by hand."""
-
-HAN_SHARE: Final = 0.15
-"""Share of Han, Kana and Hangul in a prompt from which its coefficients are those of these scripts: a Chinese prompt
-about software is full of Latin names."""
 
 TRAITS: Final[tuple[str, ...]] = (
     "ahead", "cosine", "rare_ahead", "bm25", "bm25_ahead", "share", "second_word", "shared", "wording", "wording_ahead",
@@ -104,10 +101,7 @@ def has_model(embedder: Embedder | None) -> bool:
 def script_of(text: str) -> str:
     """Return the script by which coefficients are chosen, one of SCRIPTS."""
     text = text[:MAX_READ]
-    if text.isascii():
-        return SCRIPTS[0]
-    paired = sum(map(is_paired, text))
-    return SCRIPTS[paired > HAN_SHARE * len(text)]
+    return SCRIPTS[not text.isascii() and is_han(text)]
 
 
 # Traits

@@ -58,6 +58,19 @@ def _terms_of(words: Iterable[str]) -> frozenset[str]:
     return frozenset(map(index_term, words))
 
 
+@on_first_use
+def german_words() -> frozenset[str]:
+    """Return the German words that say nothing about a subject and are no English words, folded."""
+    prompt = read("prompt_words", dict[str, frozenset[str]])
+    return prompt["german"] - prompt["german_or_english"] - prompt["english"] - FUNCTION_WORDS
+
+
+@on_first_use
+def german_function_words() -> frozenset[str]:
+    """Return all German words that say nothing about a subject, folded; some of them are English words, too."""
+    return read("prompt_words", dict[str, frozenset[str]])["german"]
+
+
 def says_nothing(word: str) -> bool:
     """Return True for a token that says nothing about the subject of a prompt."""
     if word in _words().nothing or not word.isalnum() or (len(word) == 1 and word.isascii()):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mnemond.cli.recall import DOUBTED_BELOW, notes
-from mnemond.model.answers import RecallResult, RerankMeta, WindowView
+from mnemond.model.answers import Explanation, RecallResult, RerankMeta, WindowView
 from tests.cli.results import RECALLED
 
 
@@ -50,3 +50,11 @@ def test_causes_before_effects_are_explained_only_where_they_changed_the_order()
     assert told((0.29, 0.66), intent="WHY") == ["causes are listed before their effects"]
     assert told((0.66, 0.29), intent="WHY") == []
     assert told((0.29, 0.66), intent="WHEN") == []
+
+
+def test_letters_that_the_embedder_does_not_know_are_said_with_an_explanation() -> None:
+    explained = [msgspec.structs.replace(hit, explanation=Explanation({"words": 1.0}, ())) for hit in RECALLED.results]
+    meta = msgspec.structs.replace(RECALLED.meta, known_share=0.25)
+    said = "minilm_static_256_int8 knows .25 of the letters of the question; the rest is ranked by words alone"
+    assert list(notes(RecallResult(results=explained, meta=meta))) == [said]
+    assert told(known_share=0.25) == []

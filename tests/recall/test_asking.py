@@ -173,7 +173,16 @@ def test_a_term_has_relatives_once_and_only_the_first_words_have_any() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "share"), [("redis", 1.0), ("数据库", 0.0), ("数据 ab", 0.5), ("Élan vital", 1.0), ("", 1.0), ("가a", 0.5)]
+    ("text", "share"),
+    [
+        ("redis", 1.0),
+        ("数据库", 0.0),
+        ("数据 ab", 0.5),
+        ("Élan vital", 1.0),
+        ("", 1.0),
+        ("가a", 0.5),
+        ("где логи a", 1 / 8),
+    ],
 )
 def test_how_much_of_it_the_embedder_may_know(text: str, share: float) -> None:
     assert build_question(SNAPSHOT, text, None).latin == pytest.approx(share)
