@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.meaning import cached
+from benchmarks.cached_embedder import cached
 from benchmarks.report import Cell, say, table
 from benchmarks.small_stores import DATA
 from mnemond.embed import registry

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from mnemond.embed import registry
 from mnemond.embed.calibration import SHIPPED
 from mnemond.embed.embedder import Embedder, Purpose, fingerprint, unit
 from mnemond.embed.static_model import StaticModel
@@ -56,6 +57,13 @@ class CachedEmbedder:
     def _read(self, key: bytes) -> bytes | None:
         row = self._cache.execute("SELECT vector FROM vectors WHERE text = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])
+
+
+def cached(name: str, directory: Path) -> Embedder:
+    """Load a built-in model; a slow one reads from `directory` what it has embedded before, and weights that come with
+    another package."""
+    found = registry.create(name, directory)
+    return found if found.inline else CachedEmbedder(found, directory)
 
 
 class JoinedEmbedder:

@@ -35,7 +35,7 @@ import numpy as np
 from benchmarks import unasked_fit
 from benchmarks.ablation import Filled, measure
 from benchmarks.bench_files import load
-from benchmarks.cached_embedder import CachedEmbedder, JoinedEmbedder, even_share
+from benchmarks.cached_embedder import JoinedEmbedder, cached, even_share
 from benchmarks.report import Cell, median, say, table, write_json
 from benchmarks.small_stores import DATA, HELD_OUT, SmallStore
 from benchmarks.small_stores import load as load_stores
@@ -101,12 +101,6 @@ def embedder_of(choice: Choice, cache: Path) -> Embedder | None:
         return found[0] if found else None
     static, other = StaticModel(registry.MODELS / TABLE), found[1]
     return JoinedEmbedder(static, other, even_share(static, other) if choice.share is None else choice.share)
-
-
-def cached(name: str, cache: Path) -> Embedder:
-    """Load a built-in model; a slow one reads from `cache` what it has embedded before."""
-    found = registry.create(name, cache)
-    return found if found.inline else CachedEmbedder(found, cache)
 
 
 # The small stores

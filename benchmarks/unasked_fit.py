@@ -1,11 +1,13 @@
 """Fit the coefficients by which memories are told unasked, and measure them on stores that they were not fitted on.
 
-    python -m benchmarks.unasked_fit [--data DIRECTORY] [--write] [--points] [--json FILE]
+    python -m benchmarks.unasked_fit [--data DIRECTORY] [--embedders NAME,…] [--cache DIRECTORY] [--write] [--points]
+                                     [--json FILE]
 
 Logistic regression with a quadratic penalty, by Newton's method, on every judged result of every piece of every prompt:
 1 if it is a right one. Each store counts twice, with and without its cues. The stores of HELD_OUT are measured by what
 was fitted on the six others; the figures are those of a hook that shows memories from `hooks.min_probability` on.
-`--write` puts coefficients fitted on all eight into the package. Deterministic: no number is drawn.
+`--write` puts coefficients fitted on all eight into the package; those of embedders that were not fitted stay.
+Deterministic: no number is drawn.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import math
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.cached_embedder import cached
 from benchmarks.report import Cell, say, table, write_json
 from benchmarks.small_stores import DATA, HELD_OUT, Prompt, SmallStore, load
 from benchmarks.stores_in_process import scratch_store
@@ -190,6 +194,10 @@ def newton(design: Matrix, right: Matrix, weight: Matrix, penalty: Matrix) -> Ma
     return found
 
 
+def _embedder(name: str, cache: Path | None) -> Embedder:
+    return registry.create(name) if cache is None else cached(name, cache)
+
+
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
@@ -275,6 +283,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--embedders", default=",".join((*registry.NAMES, unasked.NO_EMBEDDER)))
+    parser.add_argument("--cache", type=Path, help="directory of embedded texts and copied weights")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--points", action="store_true")
     parser.add_argument("--json", type=Path)
@@ -283,7 +292,7 @@ def main(arguments: Sequence[str]) -> int:
     models: dict[str, dict[str, dict[str, list[float]]]] = {}
     figures: dict[str, dict[str, Cell]] = {}
     for name in options.embedders.split(","):
-        data = examples(stores, None if name == unasked.NO_EMBEDDER else registry.create(name))
+        data = examples(stores, None if name == unasked.NO_EMBEDDER else _embedder(name, options.cache))
         odds = held_out(data)
         for cues in (False, True):
             title = f"{name}, {'with' if cues else 'without'} cues, held out"
@@ -294,7 +303,7 @@ def main(arguments: Sequence[str]) -> int:
             say(table("By threshold", HEADINGS, points(data, odds)))
         models[name] = fit(data, np.ones(len(data.prompt), dtype=np.bool_))
     if options.write:
-        FILE.write_text(written(models), "utf-8")
+        FILE.write_text(written(tomllib.loads(FILE.read_text("utf-8")) | models), "utf-8")
     write_json(options.json, figures)
     return 0
 

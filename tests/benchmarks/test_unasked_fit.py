@@ -69,7 +69,10 @@ def test_each_store_is_measured_by_what_was_fitted_without_it(few: Examples) -> 
 def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: Examples) -> None:
     monkeypatch.setattr(unasked_fit, "FILE", tmp_path / "unasked.toml")
     monkeypatch.setattr(unasked_fit, "examples", lambda *_: few)
+    (tmp_path / "unasked.toml").write_text("[other.han]\nintercept = [1.5]\n", "utf-8")
     arguments = ["--embedders", "words", "--write", "--points", "--json", str(tmp_path / "figures")]
     assert unasked_fit.main(arguments) == 0
-    assert "[words.han]" in (tmp_path / "unasked.toml").read_text("utf-8")
+    kept = tomllib.loads((tmp_path / "unasked.toml").read_text("utf-8"))
+    assert kept["other"] == {"han": {"intercept": [1.5]}}
+    assert kept["words"].keys() == {"alphabetic", "han"}
     assert "held out: all" in (tmp_path / "figures").read_text("utf-8")
