@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.embed.background import UNCHANGED, Scale, scale_of
+from mnemond.embed.background import Scale, scale_of
 from mnemond.index.arrays import Floats, Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep, Signals, six
@@ -60,6 +60,10 @@ FALL = 4.0
 """Units of the ranking in which a score falls to 1/e: about the distance of the first result to the tenth."""
 
 
+MAX_SEEN = 300
+"""Characters of a result by which its language is seen."""
+
+
 UNREPORTED = ("recency", unasked.FITNESS)
 """Signals that are not among the weights of an answer."""
 
@@ -97,7 +101,7 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     mode = query.mode or profile.settings.traversal.mode
     extras = _extras(snapshot, request, used, profile)
     most = query.limit + SPARE if mode == "none" and not extras else EVERY
-    ranked = _ranked(snapshot, request, question, vectors, _with_thresholds(profile, scale), most)
+    ranked = _ranked(snapshot, request, question, vectors, _with_thresholds(profile, request, scale), most)
     lap("rank")
     extras += _fitness(snapshot, request, ranked)
     count = len(ranked.rows)
@@ -122,24 +126,25 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
     )  # fmt: skip
 
 
-def _scale(request: RankingRequest) -> Scale:
-    """Return the scale of the cosines of a question (mnemond/embed/background.py)."""
+def _scale(request: RankingRequest) -> Scale | None:
+    """Return the scale of the cosines of a question (mnemond/embed/background.py); None if they stay as they are."""
     name = None if request.embedder is None else request.embedder.name
     return scale_of(name, language_of(request.query.text[:MAX_ANALYSED]))
 
 
-def _on_scale(cosines: VectorScores, scale: Scale) -> VectorScores:
-    if scale == UNCHANGED:
+def _on_scale(cosines: VectorScores, scale: Scale | None) -> VectorScores:
+    if scale is None:
         return cosines
     return cosines._replace(first=scale.of(cosines.first), of=lambda rows: scale.of(cosines.of(rows)))
 
 
-def _with_thresholds(profile: Profile, scale: Scale) -> Profile:
+def _with_thresholds(profile: Profile, request: RankingRequest, scale: Scale | None) -> Profile:
     """Return a profile whose threshold for the cosine of two memories is one of the embedder."""
-    if scale == UNCHANGED:
+    if scale is None:
         return profile
     updating = profile.ranking.updating
-    updating = msgspec.structs.replace(updating, cosine=scale.threshold(updating.cosine))
+    least = scale.threshold(updating.cosine, language_of(request.query.text[:MAX_ANALYSED]))
+    updating = msgspec.structs.replace(updating, cosine=least)
     return msgspec.structs.replace(profile, ranking=msgspec.structs.replace(profile.ranking, updating=updating))
 
 
@@ -190,12 +195,20 @@ def _ranked(
 
 
 def _with_rare_word_cosines(snapshot: Snapshot, request: RankingRequest, ranked: Ranked) -> Ranked:
-    """Replace cosines by those of the rare words, which show by themselves if a result is about the question."""
+    """Replace cosines by those of the rare words, which show by themselves if a result is about the question; and take
+    from each what is usual for its language."""
+    scale, rows = _scale(request), ranked.rows
     vector = None if request.vector is None else rare_word_vector(snapshot, request.query.text, request.embedder)
-    if vector is None or not len(ranked.rows):
+    if not len(rows) or (vector is None and (scale is None or request.vector is None)):
         return ranked
-    cosines = _scale(request).of(snapshot.parts.dense.searched_of(vector, ranked.rows))
-    return ranked._replace(similarity=np.maximum(cosines, 0.0))
+    similar = ranked.similarity
+    if vector is not None:
+        cosines = snapshot.parts.dense.searched_of(vector, rows)
+        similar = cosines if scale is None else scale.of(cosines)
+    if scale is not None:
+        texts = (snapshot.insight(row).content for row in rows.tolist())
+        similar = scale.similarity(similar, [language_of(text[:MAX_SEEN]) for text in texts])
+    return ranked._replace(similarity=np.maximum(similar, 0.0))
 
 
 def _wider(ranking: Ranking, rows: int) -> Ranking:

@@ -14,6 +14,7 @@ from tests.recall.recall_world import Compass, ticks, world
 
 GERMAN = "wer darf über die Freigabe entscheiden"
 ENGLISH = "who signs off releases"
+CHINESE = "谁负责发布"
 
 
 class E5(Compass):
@@ -27,26 +28,36 @@ def table() -> StaticModel:
     return StaticModel(MODELS / DEFAULT)
 
 
-def similarity(text: str, cosine: float, embedder: Compass) -> tuple[float, str]:
-    snapshot = world([insight("a", "zebra")], cosines={"a": cosine})
+def similarity(text: str, memory: str, cosine: float, embedder: Compass) -> tuple[float, str]:
+    snapshot = world([insight("a", memory)], cosines={"a": cosine})
     [hit] = recall(snapshot, Query(text), embedder, ticks()).hits
     return hit.signals.similarity, hit.confidence
 
 
-@pytest.mark.parametrize(("text", "unrelated"), [(GERMAN, 0.812), (ENGLISH, 0.742), ("谁负责发布", 0.840)])
-def test_what_is_unrelated_is_low_in_every_language(text: str, unrelated: float) -> None:
-    found, confidence = similarity(text, unrelated, E5())
+@pytest.mark.parametrize(
+    ("text", "memory", "unrelated"),
+    [
+        (GERMAN, "die Zebras im Zoo", 0.812), (GERMAN, "the zebras", 0.768), (ENGLISH, "the zebras", 0.742),
+        (CHINESE, "斑马吃草", 0.840), (CHINESE, "the zebras", 0.764),
+    ],
+)  # fmt: skip
+def test_what_is_unrelated_is_low_in_every_language(text: str, memory: str, unrelated: float) -> None:
+    found, confidence = similarity(text, memory, unrelated, E5())
     assert found == pytest.approx(0.186, abs=1e-3)
     assert confidence == "low"
 
 
 def test_a_cosine_that_is_high_in_english_says_nothing_in_chinese() -> None:
-    assert similarity(ENGLISH, 0.85, E5())[0] > 0.6
-    assert similarity("谁负责发布", 0.85, E5())[0] < 0.3
+    assert similarity(ENGLISH, "the zebras", 0.85, E5())[0] > 0.6
+    assert similarity(CHINESE, "斑马吃草", 0.85, E5())[0] < 0.3
+
+
+def test_a_memory_in_another_language_is_not_less_than_unrelated() -> None:
+    assert similarity(CHINESE, "the zebras", 0.80, E5())[0] > 0.4
 
 
 def test_an_embedder_that_was_not_measured_keeps_its_cosines() -> None:
-    assert similarity(GERMAN, 0.812, Compass())[0] == pytest.approx(0.812, abs=1e-3)
+    assert similarity(GERMAN, "die Zebras", 0.812, Compass())[0] == pytest.approx(0.812, abs=1e-3)
 
 
 def test_what_is_in_letters_that_the_embedder_does_not_know_is_said() -> None:
