@@ -21,7 +21,6 @@ from mnemond.recall import unasked
 from mnemond.recall.missing import Doubt, doubt
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.question import (
-    MAX_ANALYSED,
     build_question,
     entity_matches,
     question_entities,
@@ -58,10 +57,6 @@ FITTING = 4.0
 
 FALL = 4.0
 """Units of the ranking in which a score falls to 1/e: about the distance of the first result to the tenth."""
-
-
-MAX_SEEN = 300
-"""Characters of a result by which its language is seen."""
 
 
 UNREPORTED = ("recency", unasked.FITNESS)
@@ -129,7 +124,7 @@ def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile,
 def _scale(request: RankingRequest) -> Scale | None:
     """Return the scale of the cosines of a question (mnemond/embed/background.py); None if they stay as they are."""
     name = None if request.embedder is None else request.embedder.name
-    return scale_of(name, language_of(request.query.text[:MAX_ANALYSED]))
+    return scale_of(name, language_of(request.query.text))
 
 
 def _on_scale(cosines: VectorScores, scale: Scale | None) -> VectorScores:
@@ -143,7 +138,7 @@ def _with_thresholds(profile: Profile, request: RankingRequest, scale: Scale | N
     if scale is None:
         return profile
     updating = profile.ranking.updating
-    least = scale.threshold(updating.cosine, language_of(request.query.text[:MAX_ANALYSED]))
+    least = scale.threshold(updating.cosine, language_of(request.query.text))
     updating = msgspec.structs.replace(updating, cosine=least)
     return msgspec.structs.replace(profile, ranking=msgspec.structs.replace(profile.ranking, updating=updating))
 
@@ -207,7 +202,7 @@ def _with_rare_word_cosines(snapshot: Snapshot, request: RankingRequest, ranked:
         similar = cosines if scale is None else scale.of(cosines)
     if scale is not None:
         texts = (snapshot.insight(row).content for row in rows.tolist())
-        similar = scale.similarity(similar, [language_of(text[:MAX_SEEN]) for text in texts])
+        similar = scale.similarity(similar, [language_of(text) for text in texts])
     return ranked._replace(similarity=np.maximum(similar, 0.0))
 
 

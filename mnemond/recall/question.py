@@ -314,7 +314,7 @@ def _talk(snapshot: Snapshot) -> float:
 
 def _rarities(snapshot: Snapshot, text: str) -> Callable[[str], float]:
     """Return the rarity of each word of a question; 0 for a function word of its language."""
-    empty = FUNCTION_WORDS | german_function_words() if language_of(text) == "de" else FUNCTION_WORDS
+    empty = german_function_words() if language_of(text) == "de" else FUNCTION_WORDS
 
     def rarity_of(word: str) -> float:
         if word in empty:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from mnemond.text.caches import text_cache
 from mnemond.text.prompt_words import german_words
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, is_paired
@@ -14,15 +15,21 @@ HAN_SHARE: Final = 0.15
 """Share of Han, Kana and Hangul in a text from which it is taken for Chinese: a Chinese text about software is full of
 Latin names."""
 
+MAX_SEEN: Final = 300
+"""Characters of a text by which its language is seen."""
+
 _WORD: Final = regex(r"[^\W\d_]+")
 _UMLAUT: Final = regex("[äöüß]")
 _LAST_LATIN: Final = "\u0250"
 """The first code point behind the Latin letters of European languages."""
 
 
+@text_cache(maxsize=64)
 def language_of(text: str) -> Language:
     """Return German for a text that has more German function words, or words with umlauts, than English function words;
-    Chinese for one of Han; English for all others."""
+    Chinese for one of Han; English for all others. Reads the first `MAX_SEEN` characters. Cached, since one recall
+    needs it of the question several times, and of its results."""
+    text = text[:MAX_SEEN]
     if not text.isascii() and is_han(text):
         return "zh"
     german = english = 0

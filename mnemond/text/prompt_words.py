@@ -67,8 +67,8 @@ def german_words() -> frozenset[str]:
 
 @on_first_use
 def german_function_words() -> frozenset[str]:
-    """Return all German words that say nothing about a subject, folded; some of them are English words, too."""
-    return read("prompt_words", dict[str, frozenset[str]])["german"]
+    """Return the words that say nothing about the subject of a German text, folded, with those of English."""
+    return FUNCTION_WORDS | read("prompt_words", dict[str, frozenset[str]])["german"]
 
 
 def says_nothing(word: str) -> bool:
