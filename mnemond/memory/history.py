@@ -28,7 +28,7 @@ from mnemond.model.answers import (
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
-from mnemond.store import history, insights, operations
+from mnemond.store import history, insights, operations, relations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord
@@ -52,7 +52,7 @@ OF_OTHERS: Final = frozenset({"prune", "pair"})
 
 
 def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]:
-    """Return the op_id of each line; None where it changed no memory, so that nothing can be undone."""
+    """Return the op_id of each line; None where it changed nothing that can be undone."""
     if not lines:
         return []
     oldest = min(line.created_at for line in lines)
@@ -60,6 +60,8 @@ def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]
     for insight_id in {line.insight_id for line in lines if line.insight_id is not None}:
         for op_id, moment in history.operations_since(connection, insight_id, oldest, operations.MAX_LINES):
             known.setdefault((insight_id, moment), set()).add(op_id)
+    for op_id, moment in relations.operations_since(connection, oldest):  # of what is known beside memories
+        known.setdefault(("", moment), set()).add(op_id)
     return [_only(known.get((line.insight_id or "", line.created_at), ())) for line in lines]
 
 

@@ -69,7 +69,8 @@ def read(connection: Connection, number: int) -> HeldReview | None:
 def dropped_by(connection: Connection, beginning: str) -> list[str]:
     """Return the op_ids that begin like this and dropped a text that can be brought back."""
     rows = connection.rows(
-        "SELECT resolution FROM pending_reviews WHERE kind = 'order' AND content IS NOT NULL AND resolution IS NOT NULL"
+        "SELECT resolution FROM pending_reviews"
+        " WHERE kind = 'order' AND content IS NOT NULL AND resolved_at IS NOT NULL"
     )
     settled = [read_settled(resolution) for (resolution,) in rows]
     return sorted({each.op_id for each in settled if each.resolution == "DROP" and each.op_id.startswith(beginning)})
@@ -116,6 +117,6 @@ def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list
             settled = None if resolution is None else read_settled(resolution)
         except msgspec.MsgspecError:
             continue
-        decided = (None, None) if settled is None else (settled.resolution, settled.by)
+        decided = (None, None) if settled is None or resolved_at is None else (settled.resolution, settled.by)
         found.append(HeldReview(number, held, created_at, resolved_at, *decided))
     return found

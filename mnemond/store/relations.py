@@ -468,6 +468,11 @@ def newest_operations(connection: Connection, limit: int) -> list[KnowledgeOpera
     return [KnowledgeOperation(*row) for row in rows]
 
 
+def operations_since(connection: Connection, moment: str) -> list[tuple[str, str]]:
+    """Return op_id and time of the operations from a moment on."""
+    return connection.rows("SELECT op_id, created_at FROM knowledge_operations WHERE created_at >= ?", (moment,))
+
+
 def operation(connection: Connection, op_id: str) -> KnowledgeOperation | None:
     """Return the operation with an op_id, None if that changed no relation and no name."""
     row = connection.row(

@@ -21,6 +21,7 @@ from mnemond.memory.relations import (
     Point,
     RelationToAdd,
     RelationToClose,
+    contradiction,
     propose_addition,
     propose_closing,
     propose_reading,
@@ -97,7 +98,7 @@ class KnowledgeWorld(AuditWorld):
         return self.commit(msgspec.structs.replace(change_set, knowledge=changes))
 
     def name(self, kind: LinkKind, entity: str, other: str) -> Any:
-        """Decide about two names; other names are an alias."""
+        """Decide about two names, as the commands do: nothing that contradicts a decision. Other names are an alias."""
         ids = [self.entity(each) for each in (entity, other)]
         if ids[0] is None or (kind != "alias" and ids[1] is None) or ids[0] == ids[1]:
             return None
@@ -108,7 +109,10 @@ class KnowledgeWorld(AuditWorld):
                 return None
         is_alias = kind == "alias"
         target = canonical_name(other) if is_alias else str(ids[1])
-        return self.decide(AddLink(kind, str(ids[0]), target, other if is_alias else ""))
+        link = AddLink(kind, str(ids[0]), target, other if is_alias else "")
+        if self.read(lambda it: contradiction(it, [link])) is not None:
+            return None
+        return self.decide(link)
 
     def entity(self, name: str) -> str | None:
         found = self.read(lambda it: relations.entity_named(it, canonical_name(name)))
