@@ -107,7 +107,7 @@ def _reused(sentence: str) -> MnemonError:
 
 def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> None:
     """Store the outcome in the same transaction as the change."""
-    row = (change_set.op_id, change_set.method, change_set.request_digest, _encoded(outcome), change_set.now)
+    row = (change_set.op_id, change_set.method, change_set.request_digest, encode_outcome(outcome), change_set.now)
     connection.add(_RECORDED, [row])
 
 
@@ -122,7 +122,7 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
         if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
             try:
-                bare = _encoded(_without_text(decode_outcome(outcome), gone))
+                bare = encode_outcome(_without_text(decode_outcome(outcome), gone))
             except BAD_OUTCOME:
                 connection.run("DELETE FROM operations WHERE op_id = ?", (op_id,))
                 continue
@@ -158,20 +158,16 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
             return outcome
 
 
-# Outcomes are stored as JSON objects whose `type` is the name of the struct.
+# Outcomes are stored as JSON objects that begin with the name of the struct as `type`. A struct may have a field of
+# that name as well, which comes behind it.
 
 
 _KINDS: Final = {kind.__name__: kind for kind in get_args(Outcome)}
+_NAME: Final = re.compile(r'\s*\{\s*"type"\s*:\s*"(\w+)"')
 
 
-class _Named(msgspec.Struct):
-    type: str
-
-
-_name = msgspec.json.Decoder(_Named)
-
-
-def _encoded(outcome: Outcome) -> str:
+def encode_outcome(outcome: Outcome) -> str:
+    """Return the text that an outcome is stored as."""
     return f'{{"type":"{type(outcome).__name__}",{_json.encode(outcome).decode()[1:]}'
 
 
@@ -181,7 +177,10 @@ BAD_OUTCOME: Final = (msgspec.MsgspecError, TypeError, LookupError)
 
 def decode_outcome(text: str) -> Outcome:
     """Return a stored outcome. Raises one of BAD_OUTCOME."""
-    name = _name.decode(text).type
+    begin = _NAME.match(text)
+    if begin is None:
+        raise KeyError("type")
+    name = begin[1]
     if name in EARLIER:
         kind, upgraded = EARLIER[name]
         outcome: Outcome = msgspec.convert(upgraded(msgspec.json.decode(text)), kind)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
+from mnemond.model.outcomes import RelationResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
@@ -107,4 +108,16 @@ def test_a_damaged_outcome_is_a_storage_error(tmp_path: Path, row: dict[str, Any
     (result,) = engine.commit([REQUEST])
     assert isinstance(result, MnemonError)
     assert result.kind is STORAGE
+    engine.close()
+
+
+def test_an_outcome_with_a_field_of_the_name_of_the_key_is_read_as_it_was(tmp_path: Path) -> None:
+    """The name of an outcome is stored as `type`, and a relation has a type as well."""
+    engine = engine_at(tmp_path / "a.db")
+    outcome = RelationResult(
+        status="added", source="Ana", type="works_at", target="Acme", op_id="op", replayed=False
+    )  # fmt: skip
+    stored(engine, {"type": "RelationResult"})
+    engine.rewrite(lambda it: it.run("UPDATE operations SET outcome = ?", (operations.encode_outcome(outcome),)))
+    assert engine.commit([REQUEST]) == [msgspec.structs.replace(outcome, replayed=True)]
     engine.close()
