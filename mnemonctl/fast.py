@@ -50,6 +50,12 @@ COMPLETE = "--complete"
 COMPLETE_S = 1.0
 """Seconds that such a line may take: a person waits at a key."""
 
+ALIAS = "mnemon"
+"""The name by which the client takes mnemon's commands; `launcher/mnemonctl` puts it into sys.argv[0]."""
+
+SAME_COMMANDS = frozenset({"setup", "import", "viz"})
+"""Commands of mnemon that are run as if they were typed after `mnemonctl`."""
+
 SLOW_COMMANDS = frozenset({"backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import"})
 SLOW_COMMANDS |= {"logs", "prompts", "setup", "top", "version"}
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
@@ -121,12 +127,19 @@ def run(argv: list[str], deadline: float | None = None) -> int:
         return complete(argv)
     command = command_of(argv)
     deadline = deadline or (LONG_DEADLINE_S if command in LONG_COMMANDS else DEADLINE_S)
-    if command in SLOW_COMMANDS:
+    if is_alias() and command in SAME_COMMANDS:
+        sys.argv[0] = "mnemonctl"
+    if command == "help" or (command in SLOW_COMMANDS and not is_alias()):
         add_site_packages()
         from mnemonctl import slow
 
         return slow.run(argv, deadline)
     return forward(argv, deadline)
+
+
+def is_alias() -> bool:
+    """Return True if the client was called by the name of mnemon."""
+    return sys.argv[:1] == [ALIAS]
 
 
 def complete(argv: list[str]) -> int:
@@ -300,6 +313,8 @@ def encode(argv: list[str]) -> bytes:
     parts = ['{"jsonrpc":"2.0","id":1,"method":"cli.run","params":{"argv":[']
     parts.append(",".join([quote(word, number) for number, word in enumerate(argv, 1)]))
     parts.append(f'],"client_version":"{VERSION}","protocol":{PROTOCOL}')
+    if is_alias():
+        parts.append(f',"program":"{ALIAS}"')
     if posix.isatty(1):
         parts.append(f',"tty":true,"columns":{columns()},"color":{"true" if color() else "false"}')
     if posix.isatty(2):

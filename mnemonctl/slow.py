@@ -13,7 +13,7 @@ import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.api.types_admin import CliRunParams, CliRunResult
-from mnemond.cli import completion
+from mnemond.cli import completion, mnemon
 from mnemond.cli.admin import DoctorOptions, LogsOptions, TopOptions
 from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
@@ -29,7 +29,10 @@ RETRY_S = 0.02
 def run(argv: list[str], deadline: float) -> int:
     """Run a command that the client has a part in, or show help; return the exit status."""
     try:
-        parsed = parse(terminal_params(argv))
+        params = terminal_params(argv)
+        if params.program == fast.ALIAS:
+            return show(CliRunResult(0, False, mnemon.answer(params), ""))
+        parsed = parse(params)
         if isinstance(parsed, CliRunResult):
             return show(parsed)
         if parsed.method is not None and "file" not in parsed.options and parsed.method not in _TRANSFERS:
@@ -114,7 +117,7 @@ def terminal_params(argv: list[str]) -> CliRunParams:
     color = tty and fast.color()
     return CliRunParams(
         argv=argv, tty=tty, tty_err=posix.isatty(2), columns=columns, color=color, env_store=None,
-        directory=fast.working_directory() or None,
+        directory=fast.working_directory() or None, program="mnemon" if fast.is_alias() else "mnemonctl",
     )  # fmt: skip
 
 
@@ -158,6 +161,8 @@ def report_reply(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.
 
 
 def _method_and_op_id(argv: list[str]) -> tuple[str | None, str | None]:
+    if fast.is_alias():
+        return None, None
     parsed = parse(msgspec.structs.replace(terminal_params(argv), stdin="sent"))  # it was read, and is not needed here
     if isinstance(parsed, CliRunResult):
         return None, None

@@ -12,7 +12,7 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl import files as private_files
-from mnemonctl.setup import install, own_files, record, shell
+from mnemonctl.setup import alias, install, own_files, record, shell
 from mnemonctl.setup.files import OwnFile, remove_empty
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.hosts import simple
@@ -94,6 +94,7 @@ class _Command:
             own=self._own_files(),
             text=simple.text(self._environment) if self._selection.generic else None,
             sends=self._sends(),
+            notes=alias.notes(self._environment, self._link()),
         )
         if self._options.dry_run:
             return report
@@ -109,6 +110,8 @@ class _Command:
             done = [failed.get(host.name) or self._install(host, plans[host.name]) for host in hosts]
             if pending and not (self.exit or self._options.target):
                 shell.install(self._environment, self._record.shell)
+            if pending and not self.exit:
+                alias.install(self._environment, self._record.alias, wanted=self._options.mnemon_alias)
                 record.write(self._directory, self._record)
         programs = [str(file.path) for file in own_files.launcher_files(self._directory)]
         status: Status = "failed" if self.exit else "installed" if pending else "unchanged"
@@ -204,7 +207,11 @@ class _Command:
         for of_shell in [] if self._options.target else shell.planned(self._environment, self._record.shell):
             diff = diff_of_own(of_shell.own) if of_shell.is_pending and shell.is_short(of_shell.own.path) else None
             reports.append(FileReport(str(of_shell.own.path), of_shell.state, diff=diff))
-        return reports
+        link = self._link()
+        return reports if link is None else [*reports, FileReport(str(link.path), link.state)]
+
+    def _link(self) -> alias.Link | None:
+        return alias.planned(self._environment, self._record.alias, wanted=self._options.mnemon_alias)
 
     def _removed_files(self) -> list[FileReport]:
         """Return the files of ours that an eject of all hosts removes."""
@@ -217,12 +224,15 @@ class _Command:
         there = [file for file in own if file.path.exists()]
         there += [OwnFile(path, "") for path in shell.removable(self._record.shell)]
         diffs = {file: diff_of_own(file, there=False) if shell.is_short(file.path) else None for file in there}
-        return [FileReport(str(file.path), "removed", diff=diff) for file, diff in diffs.items()]
+        links = [FileReport(str(path), "removed") for path in alias.removable(self._record.alias)]
+        return [FileReport(str(file.path), "removed", diff=diff) for file, diff in diffs.items()] + links
 
     def _own_is_pending(self) -> bool:
         programs = all(file.is_there() for file in own_files.launcher_files(self._directory))
+        link = self._link()
         return (
             not programs
+            or (link is not None and link.state != "unchanged")
             or own_files.is_pending(self._directory, self._record.prompts)
             or (not self._options.target and shell.is_pending(self._environment, self._record.shell))
         )
@@ -240,7 +250,10 @@ class _Command:
             file.remove()
         remove_empty({file.path.parent for file in programs})
         texts = own_files.remove(self._directory, self._record.prompts)
+        made = [*self._record.shell.directories, *self._record.alias.directories]
         texts += shell.remove(self._record.shell)
+        texts += alias.remove(self._record.alias)
+        remove_empty(map(Path, made))  # one may have been made for the one and be used by the other
         self._record.prompts.clear()
         record.write(self._directory, self._record)
         return [FileReport(str(path), "removed") for path in (*(file.path for file in programs), *texts)]

@@ -73,7 +73,7 @@ class HostReport(msgspec.Struct, kw_only=True):
 
 class Report(msgspec.Struct, kw_only=True):
     """The whole command. `launchers` are the programs that hosts run, `own` our files in the data directory and those
-    for the user's shell, `sends` what the daemon sends to servers as it is configured."""
+    for the user's shell, `sends` what the daemon sends to servers as it is configured, `notes` what to know beside."""
 
     status: Status
     targets: list[HostReport]
@@ -81,6 +81,7 @@ class Report(msgspec.Struct, kw_only=True):
     own: list[FileReport] = []
     text: str | None = None
     sends: list[str] = []
+    notes: list[str] = []
 
 
 LENIENT = Dialect(comments=True, trailing_commas=True)
@@ -354,7 +355,7 @@ def render(report: Report, style: Style) -> str:
     parts += [line for each in report.own if each.state != "unchanged" for line in _file_lines(each)]
     if report.status == "unchanged":
         parts.append("everything is in order, nothing was changed")
-    parts += [f"note: {one_line(each)}" for each in report.sends]
+    parts += [f"note: {one_line(each)}" for each in [*report.sends, *report.notes]]
     if report.text is not None:
         parts.append(report.text.rstrip("\n"))
     return lines(*parts)

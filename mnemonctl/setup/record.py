@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from mnemonctl.files import unusable
+from mnemonctl.setup.alias import Linked
 from mnemonctl.setup.entries import Scaffold
 from mnemonctl.setup.files import OwnFile
 from mnemonctl.setup.shell import Written
@@ -45,12 +46,14 @@ class HostRecord(msgspec.Struct, kw_only=True):
 
 
 class Manifest(msgspec.Struct, kw_only=True):
-    """Records by the names of hosts, SHA-256 of the prompts as they were installed, and files for the user's shell."""
+    """Records by the names of hosts, SHA-256 of the prompts as they were installed, files for the user's shell, and the
+    link by mnemon's name."""
 
     version: int = 1
     hosts: dict[str, HostRecord] = {}
     prompts: dict[str, str] = {}
     shell: Written = msgspec.field(default_factory=Written)
+    alias: Linked = msgspec.field(default_factory=Linked)
 
 
 def read(directory: Path) -> Manifest:
@@ -75,7 +78,7 @@ def write(directory: Path, manifest: Manifest) -> None:
     hosts = {name: host for name, host in manifest.hosts.items() if host.files or host.undo or host.rewritten}
     text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(manifest, hosts=hosts)), indent=2).decode()
     file = OwnFile(directory / NAME, f"{text}\n")
-    if not hosts and not manifest.prompts and not manifest.shell.files:
+    if not (hosts or manifest.prompts or manifest.shell.files or manifest.alias.path):
         file.remove()
     elif not file.is_there():
         file.write()

@@ -216,6 +216,10 @@ MAX_ARGUMENTS = 1000
 """Words of one command line; the message limit bounds their total length."""
 
 
+Program = Literal["mnemonctl", "mnemon"]
+"""The names by which the client is called: its own, and that of the program whose commands it takes then."""
+
+
 class CliRunParams(Params, frozen=True, kw_only=True):
     argv: Annotated[list[str], Meta(max_length=MAX_ARGUMENTS), about("the command line as typed")]
     stdin: Annotated[str | None, about("standard input")] = None
@@ -227,6 +231,9 @@ class CliRunParams(Params, frozen=True, kw_only=True):
     directory: Annotated[Annotated[str, Meta(max_length=MAX_DIRECTORY)] | None, about("the working directory")] = None
     client_version: ClientVersion = None
     protocol: Protocol = None
+    program: Annotated[
+        Program, about("the name by which the client was called; as mnemon it takes the commands of that program")
+    ] = "mnemonctl"
 
 
 class CliRunResult(msgspec.Struct, frozen=True):

@@ -357,6 +357,9 @@ class SetupOptions(msgspec.Struct, frozen=True):
     yes: Annotated[bool, about("do not ask")] = False
     eject: Annotated[bool, about("take everything back")] = False
     everywhere: Annotated[bool, about("for all projects, as in any case", option="--global")] = False
+    mnemon_alias: Annotated[
+        bool, about("make the link ~/.local/bin/mnemon as well, by which mnemonctl takes the commands of mnemon")
+    ] = False
 
 
 SETUP = Command(
@@ -367,6 +370,7 @@ SETUP = Command(
         "mnemonctl setup --dry-run",
         "mnemonctl setup --target codex --yes",
         "mnemonctl setup --target generic",
+        "mnemonctl setup --mnemon-alias",
         "mnemonctl setup --eject",
     ),
     summary="Connect Claude Code, Codex, Gemini CLI, Cursor or Copilot CLI to mnemond, or disconnect them.",
@@ -376,6 +380,7 @@ SETUP = Command(
         "A backup is beside each file that was changed.",
         "--eject puts back what was there before; from a file that was changed since, it removes our entries alone.",
         "generic prints a block for AGENTS.md and an MCP entry for any other program.",
+        "--mnemon-alias: never in place of another program called mnemon. --eject without --target removes the link.",
     ),
     options=SetupOptions,
 )

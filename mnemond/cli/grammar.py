@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_admin import CliRunParams, CliRunResult, Program
 from mnemond.cli import completion
 from mnemond.cli import help as help_text
 from mnemond.cli.help import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES
@@ -38,7 +38,8 @@ Form = Literal["text", "json"]
 
 
 class Output(msgspec.Struct, frozen=True):
-    """The form of results and of errors. `tty` and `tty_err`: a terminal shows them, so that JSON is escaped, too."""
+    """The form of results and of errors. `tty` and `tty_err`: a terminal shows them, so that JSON is escaped, too.
+    Errors of the `program` mnemon read and count as that program's: "Error: …", and exit status 1 for each."""
 
     form: Form = "text"
     pretty: bool = False
@@ -46,6 +47,7 @@ class Output(msgspec.Struct, frozen=True):
     style: Style = Style()
     error_form: Form = "text"
     tty_err: bool = False
+    program: Program = "mnemonctl"
 
     def json(self, value: object) -> str:
         """One JSON document and a line break."""
@@ -74,9 +76,10 @@ def failure(error: MnemonError, output: Output, *, outdated: bool = False) -> Cl
         shown_on = msgspec.structs.replace(output, tty=output.tty_err)
         return CliRunResult(error.kind.exit, outdated, "", shown_on.json({"error": _error_object(error)}))
     sentences = [problem.message for problem in error.problems] or [error.message]
-    text = "".join(f"mnemonctl: {sentence}\n" for sentence in sentences)
+    name, status = ("Error", 1) if output.program == "mnemon" else (output.program, error.kind.exit)
+    text = "".join(f"{name}: {sentence}\n" for sentence in sentences)
     hint = f"  {error.hint}\n" if error.hint else ""
-    return CliRunResult(error.kind.exit, outdated, "", neutralise(text + hint))
+    return CliRunResult(status, outdated, "", neutralise(text + hint))
 
 
 def _error_object(error: MnemonError) -> dict[str, object]:
@@ -117,7 +120,13 @@ def parse(run: CliRunParams) -> Invocation | CliRunResult:
 
 def output_of(run: CliRunParams) -> Output:
     """The form of the output, also for a line that cannot be parsed: the last of --json and --text decides, then
-    --quiet, which is for text; else results and errors are text on a terminal, each on its own stream."""
+    --quiet, which is for text; else results and errors are text on a terminal, each on its own stream. mnemon has one
+    form: indented JSON and errors as text."""
+    if run.program == "mnemon":
+        return Output(
+            form="json", pretty=True, tty=run.tty, style=Style(columns=run.columns, color=run.color),
+            tty_err=run.tty_err, program=run.program,
+        )  # fmt: skip
     head, _ = split_at_dashes(run.argv)
     forms = [word for word in head if word in {"--json", "--text"}]
     quiet = "--quiet" in head or any(word.startswith("-q") for word in head)  # "-qn3" is "-q -n 3"
@@ -153,7 +162,7 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     readonly = options.pop("readonly", False) is True
     request = arguments.request() if command.request is None else command.request(arguments)
     if readonly:
-        request = _reading(request)
+        request = reading(request)
     return Invocation(command, request.method, _params(request, run), options, output, words)
 
 
@@ -165,7 +174,7 @@ def _params(request: Request, run: CliRunParams) -> dict[str, object]:
     return {name: value for name, value in {**by_client, **request.params}.items() if name in taken}
 
 
-def _reading(request: Request) -> Request:
+def reading(request: Request) -> Request:
     """The same request without side effects. Raises MnemonError(STORAGE) for a method that writes."""
     method = METHODS[request.method]
     if method.access is not Access.READ:

@@ -111,10 +111,10 @@ def top(style: Style) -> str:
         *(line for group in Group for line in _group(group, style)),
         "",
         style.strong("Options of every command"),
-        *_table(map(_option, GLOBALS), style),
+        *table(map(option_row, GLOBALS), style),
         "",
         style.strong("Exit codes"),
-        *_table(EXIT_CODES, style, _NUMBER),
+        *table(EXIT_CODES, style, _NUMBER),
         "",
         "Output is text on a terminal and JSON elsewhere; so are errors.",
         "More: mnemonctl COMMAND --help",
@@ -123,7 +123,7 @@ def top(style: Style) -> str:
 
 def _group(group: Group, style: Style) -> list[str]:
     members = [command for command in COMMANDS if command.group is group]
-    return ["", f" {style.strong(group)}", *_table(map(_summary, members), style)]
+    return ["", f" {style.strong(group)}", *table(map(_summary, members), style)]
 
 
 def prefix(word: str, style: Style) -> str:
@@ -133,7 +133,7 @@ def prefix(word: str, style: Style) -> str:
         *_examples((command.examples[0] for command in commands), style),
         "",
         style.strong("Commands"),
-        *_table(map(_summary, commands), style),
+        *table(map(_summary, commands), style),
         "",
         f"More: mnemonctl {word} COMMAND --help",
     )
@@ -151,7 +151,7 @@ def command(subject: Command, style: Style) -> str:
         "",
         *wrap(subject.summary, style.columns),
         *details,
-        *(["", style.strong("Options"), *_table(map(_option, options), style)] if options else []),
+        *(["", style.strong("Options"), *table(map(option_row, options), style)] if options else []),
         "",
         "Options of every command: mnemonctl help",
     )
@@ -169,11 +169,13 @@ def _examples(examples: Iterable[str], style: Style) -> list[str]:
     return [style.strong("Examples"), *(f"  {example}" for example in examples)]
 
 
-def _option(option: Option) -> tuple[str, str]:
+def option_row(option: Option) -> tuple[str, str]:
+    """The spellings of an option, and its description."""
     return f"{', '.join((*option.flags, *option.off))} {option.metavar}".rstrip(), option.help
 
 
-def _table(rows: Iterable[tuple[str, str]], style: Style, column: int = _COLUMN) -> list[str]:
+def table(rows: Iterable[tuple[str, str]], style: Style, column: int = _COLUMN) -> list[str]:
+    """Lay out two columns: names, and descriptions that are wrapped."""
     shown: list[str] = []
     for left, right in rows:
         texts = wrap(right, style.columns - column - 2)

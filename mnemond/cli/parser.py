@@ -435,11 +435,20 @@ class Parser:
     Everything that is not an option is a word of the command, wherever it is; after "--" everything is.
     """
 
-    def __init__(self, command: str, options: Iterable[Option], *, takes_text: bool = False) -> None:
+    def __init__(
+        self,
+        command: str,
+        options: Iterable[Option],
+        *,
+        takes_text: bool = False,
+        shared: Iterable[Option] = GLOBALS,
+        program: str = "mnemonctl",
+    ) -> None:
         self.command = command
         self.options = tuple(options)
         self._takes_text = takes_text
-        self._by_flag = {flag: each for each in (*self.options, *GLOBALS) for flag in (*each.flags, *each.off)}
+        self._program = program
+        self._by_flag = {flag: each for each in (*self.options, *shared) for flag in (*each.flags, *each.off)}
 
     def option_names(self) -> list[str]:
         """Every long option."""
@@ -508,13 +517,13 @@ class Parser:
         options[option.name] = value
 
     def _error(self, option: Option, sentence: str) -> UsageError:
-        return UsageError(f"{'/'.join(option.flags)}: {sentence}", f"See: mnemonctl {self.command} --help")
+        return UsageError(f"{'/'.join(option.flags)}: {sentence}", f"See: {self._program} {self.command} --help")
 
     def unknown_option(self, word: str) -> UsageError:
         """The error for an option this command does not have."""
         name = word.partition("=")[0]
         meant = nearest_option(name, self.option_names())
-        hint = f"Did you mean {meant}?" if meant else f"See: mnemonctl {self.command} --help"
+        hint = f"Did you mean {meant}?" if meant else f"See: {self._program} {self.command} --help"
         text = "; what follows -- is text, not options" if self._takes_text and not meant else ""
         return UsageError(f"{self.command} has no option {one_line(name[:MAX_SHOWN])}", hint + text)
 

@@ -9,7 +9,7 @@ import msgspec
 from mnemond.api.admin import check_protocol, is_outdated
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
-from mnemond.cli import completion
+from mnemond.cli import completion, mnemon
 from mnemond.cli.grammar import Invocation, failure, output_of, parse, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import (
@@ -44,6 +44,8 @@ class CliHandler:
         outdated = is_outdated(params.client_version)
         try:
             check_protocol(params.protocol)
+            if params.program == "mnemon":
+                return CliRunResult(0, outdated, await mnemon.run(params, self._invoke, seen), "")
             parsed = parse(params)
             if isinstance(parsed, CliRunResult):
                 return msgspec.structs.replace(parsed, outdated=outdated)

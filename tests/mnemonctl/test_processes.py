@@ -20,15 +20,17 @@ ALLOWED = {"_codecs", "_socket", "mnemonctl", "mnemonctl.fast", "posix"}
 
 
 @pytest.mark.parametrize("options", [["-IS"], ["-I"]])
-def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str]) -> None:
+@pytest.mark.parametrize("name", ["-c", "mnemon"])
+def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str], name: str) -> None:
     program = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"
+        f"import sys; sys.argv[0] = {name!r}; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"
         "from mnemonctl import fast\n"
         f"code = fast.run(['remember', 'é\\n\"x', '--data-dir', {str(tmp_path)!r}])\n"
         "sys.stderr.write(' '.join(sorted(set(sys.modules) - before))); sys.exit(code)"
     )
-    with fake_daemon(tmp_path, lambda _: line(5, 'é "\n')):
+    with fake_daemon(tmp_path, lambda _: line(5, 'é "\n')) as served:
         done = subprocess.run([sys.executable, *options, "-c", program], capture_output=True, check=False, timeout=30)
+    assert json.loads(served.messages[0])["params"].get("program") == (name if name == "mnemon" else None)
     assert (done.returncode, done.stdout.decode()) == (5, 'é "\n')
     assert set(done.stderr.decode().split()) <= ALLOWED
 

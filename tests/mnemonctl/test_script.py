@@ -95,6 +95,17 @@ def test_links_are_followed_to_the_environment(tmp_path: Path, shell: list[str])
     assert run(shell, relative) == started
 
 
+def test_a_link_by_mnemons_name_says_so_to_the_client(tmp_path: Path, shell: list[str]) -> None:
+    script, started = environment(tmp_path / "env")
+    link = tmp_path / "bin" / "mnemon"
+    link.parent.mkdir()
+    link.symlink_to(script)
+    called = [*started[:3], f'import sys; sys.argv[0] = "mnemon"; {CODE}', *started[4:]]
+    assert run(shell, link, "recall", "x") == [*called, "recall", "x"]
+    (tmp_path / "mnemonic").symlink_to(link)
+    assert run(shell, tmp_path / "mnemonic") == started
+
+
 def test_a_relative_link_or_path_names_the_same_python(tmp_path: Path, shell: list[str]) -> None:
     script, started = environment(tmp_path / "opt" / "env")
     link = tmp_path / "opt" / "bin" / "mnemonctl"
