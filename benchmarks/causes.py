@@ -20,7 +20,7 @@ import msgspec
 
 from benchmarks.bench_files import lines_of
 from benchmarks.report import Cell, say, table
-from mnemond.config.settings import GraphSettings
+from mnemond.config.writing import GraphSettings
 from mnemond.memory.edge_builders import NewMemory, build_causal
 from mnemond.model.memory import Insight
 from mnemond.text.similarity import token_set

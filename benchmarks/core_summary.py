@@ -27,7 +27,8 @@ import trio
 from benchmarks.report import Cell, say, table
 from benchmarks.stores_in_process import WRITTEN_US, scratch_store
 from benchmarks.synthetic import Notes
-from mnemond.config.settings import CoreSummarySettings, config_from
+from mnemond.config.settings import config_from
+from mnemond.config.writing import CoreSummarySettings
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
 from mnemond.jobs.core_summary import CoreDeps, made, stored

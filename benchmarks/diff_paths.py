@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.report import say
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.embed import registry
 from mnemond.embed.calibration import scaled, shipped
 from mnemond.embed.embedder import Embedder

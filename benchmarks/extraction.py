@@ -26,7 +26,8 @@ import msgspec
 
 from benchmarks.bench_files import lines_of
 from benchmarks.report import Cell, say, table
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError

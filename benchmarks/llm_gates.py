@@ -28,7 +28,7 @@ from benchmarks.llm.serve import PORT
 from benchmarks.llm.sets import conversations
 from benchmarks.report import Cell, percentile, say, table
 from benchmarks.wire import Wire
-from mnemond.config.settings import Gate
+from mnemond.config.writing import Gate
 from mnemond.memory.gates import LEFT
 from mnemond.model.memory import NOTE
 

@@ -34,7 +34,7 @@ import trio
 from benchmarks.diff_paths import DiffPath, paths, prepared
 from benchmarks.pairs import GROUPS, NEUTRAL, RANDOM, REFINEMENT, Judged, Pair, judged, load_pairs
 from benchmarks.report import Cell, say, table
-from mnemond.config.settings import LlmSettings
+from mnemond.config.writing import LlmSettings
 from mnemond.embed import registry
 from mnemond.errors import MnemonError
 from mnemond.jobs.resolve import MAX_TOKENS, MEANS, RELATION_SCHEMA

@@ -12,7 +12,8 @@ import msgspec
 
 from benchmarks.bench_files import BenchFile, remember_params
 from benchmarks.wire import Json
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import msgspec
 
 from benchmarks.wire import Json
-from mnemond.config.settings import AnchorSettings, PriorSettings, TraversalSettings
+from mnemond.config.reading import AnchorSettings, PriorSettings, TraversalSettings
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile
 from mnemond.recall.ranking import Ranking
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from benchmarks.floors import timed_ms
 from benchmarks.report import Cell, median, say, table, write_json
 from benchmarks.wire import Json
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.embed import registry
 from mnemond.index.hnsw import ApproximateIndex
 from mnemond.index.vectors import RESCORED, Dense, Quantised, leading

@@ -48,7 +48,8 @@ from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import loading as configuration
 from mnemond.config.loading import Loaded, Sources
 from mnemond.config.regular_files import read_regular
-from mnemond.config.settings import Config, CoreSummarySettings, LlmSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import CoreSummarySettings, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import WEIGHTS, Embedders
 from mnemond.embed.reranking import Rerankers, check_endpoint

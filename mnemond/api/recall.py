@@ -24,7 +24,7 @@ from mnemond.api.types_memories import (
     SearchParams,
 )
 from mnemond.clock import Clock
-from mnemond.config.settings import RerankSettings, RetrievalSettings, TouchSettings
+from mnemond.config.reading import RerankSettings, RetrievalSettings, TouchSettings
 from mnemond.embed.embedder import Embedder, precompute
 from mnemond.embed.reranking import Rerankers
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid

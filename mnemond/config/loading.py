@@ -18,7 +18,8 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import msgspec
 
 from mnemond.config.regular_files import read_regular
-from mnemond.config.settings import PROFILES, Config, Section, config_from, refusal_of
+from mnemond.config.sections import Section
+from mnemond.config.settings import PROFILES, Config, config_from, refusal_of
 from mnemond.errors import CONFIG, MnemonError
 
 MAX_BYTES: Final = 1 << 20

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.e5_model import NAME as E5
 from mnemond.embed.e5_model import E5Model
 from mnemond.embed.embedder import Embedder, sentence

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Purpose, fingerprint, unit
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Deadline, NoAnswerError

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import RerankSettings
+from mnemond.config.reading import RerankSettings
 from mnemond.embed.onnx_model import BATCH, load_session
 from mnemond.embed.remote import REMEMBERED_S
 from mnemond.embed.static_model import read_model, read_word_pieces

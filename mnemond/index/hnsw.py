@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.index.arrays import Floats, Marks, Rows
 from mnemond.model.changes import Vector
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mnemond.config.settings import PageRankSettings
+from mnemond.config.reading import PageRankSettings
 from mnemond.index.arrays import Rows, Scores
 from mnemond.index.snapshot import Snapshot
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from usearch.index import Index
 
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.index.arrays import Floats, Rows
 from mnemond.model.changes import Vector
 

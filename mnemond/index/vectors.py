@@ -14,7 +14,7 @@ import numkong
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.index.arrays import Floats, GrowableArray, Marks, Mask, Rows, grown
 from mnemond.index.hnsw import ApproximateIndex, Graph
 from mnemond.index.selection import MAX_SORTED, at_least_kth, at_most_kth, kth, top

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.arrays import GrowableArray
 from mnemond.index.bm25 import Corpus, Postings, document_of

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 import trio
 
-from mnemond.config.settings import Config, EntityExtractionSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import EntityExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.jobs.job import DAY_S, Done, Work
 from mnemond.memory.draft import mentions_of

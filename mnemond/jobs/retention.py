@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from mnemond.config.settings import Config, seconds
+from mnemond.config.sections import seconds
+from mnemond.config.settings import Config
 from mnemond.index.communities import communities
 from mnemond.jobs.consolidate import Consolidate, EvolveKeywords
 from mnemond.jobs.core_summary import CoreDeps, CoreSummaries

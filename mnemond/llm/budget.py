@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.config.settings import LlmSettings
+from mnemond.config.writing import LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 
 FILE: Final = "llm-usage.json"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 import trio
 
-from mnemond.config.settings import LlmSettings
+from mnemond.config.writing import LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, Reply, key_of, parse, refusal
 from mnemond.llm.budget import Budget, estimated

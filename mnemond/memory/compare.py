@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import CommitmentSettings, RedundancySettings
+from mnemond.config.writing import CommitmentSettings, RedundancySettings
 from mnemond.index.arrays import Floats, Mask
 from mnemond.index.selection import top
 from mnemond.index.snapshot import Snapshot

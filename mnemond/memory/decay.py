@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from mnemond.config.settings import RedundancySettings, TemporalDecaySettings
+from mnemond.config.reading import TemporalDecaySettings
+from mnemond.config.writing import RedundancySettings
 from mnemond.index.arrays import Scores
 
 

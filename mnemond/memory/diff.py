@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff_frames import SILENT, ClausePair, judged
 from mnemond.memory.diff_rules import (
     OTHER_DAY,

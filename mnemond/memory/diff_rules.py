@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
+from mnemond.config.writing import EdgeSimilaritySettings, RedundancySettings
 from mnemond.text.frame_lists import lists
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term

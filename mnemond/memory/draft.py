@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from mnemond.config.settings import ENTITY_KINDS, CommitmentSettings, Config, EntityExtractionSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ENTITY_KINDS, CommitmentSettings, EntityExtractionSettings
 from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.errors import INVALID_PARAMS, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, get_args
 
 import msgspec
 
-from mnemond.config.settings import EntitySettings, GraphSettings, TemporalSettings
+from mnemond.config.writing import EntitySettings, GraphSettings, TemporalSettings
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from mnemond.config.settings import SemanticSettings
+from mnemond.config.writing import SemanticSettings
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import SetEvolved

@@ -11,7 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from mnemond.config.settings import Config, ExtractionSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
 from mnemond.extract.facts import (
     FUNCTIONAL,

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.config.settings import CausalSettings
+from mnemond.config.writing import CausalSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.orders import is_order
 from mnemond.index.edges import EDGE_CODES

@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.config.settings import CommitmentSettings, Config, Gate
+from mnemond.config.settings import Config
+from mnemond.config.writing import CommitmentSettings, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
 from mnemond.extract.account import stems
 from mnemond.extract.chinese import is_chinese

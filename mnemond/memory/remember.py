@@ -12,7 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from mnemond.config.settings import CausalSettings, Config, SemanticSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import CausalSettings, SemanticSettings
 from mnemond.embed.calibration import Calibration, unscaled
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.arrays import Floats

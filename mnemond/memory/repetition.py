@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mnemond.config.settings import GraphSettings
+from mnemond.config.writing import GraphSettings
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot

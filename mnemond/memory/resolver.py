@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from mnemond.config.settings import ExtractionSettings
+from mnemond.config.writing import ExtractionSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import Moment, kept_because, side_of
 from mnemond.memory.diff import GENERAL, DiffRules, Match, Verdict, judge

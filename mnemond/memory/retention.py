@@ -11,7 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import Config, LifecycleSettings, TouchSettings
+from mnemond.config.reading import TouchSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.index.arrays import Mask, Scores
 from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemond.config.settings import HypotheticalQueriesSettings
+from mnemond.config.writing import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.config.settings import EntityKind
+from mnemond.config.writing import EntityKind
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.config.settings import CoreSummarySettings
+from mnemond.config.writing import CoreSummarySettings
 from mnemond.extract.orders import is_attack
 from mnemond.index.arrays import Rows
 from mnemond.index.snapshot import Snapshot

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import RetrievalSettings
+from mnemond.config.reading import RetrievalSettings
 from mnemond.index.arrays import Rows, Scores
 from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import Fusion, PageRankSettings, RetrievalSettings, TemporalDecaySettings, profile_defaults
+from mnemond.config.reading import Fusion, PageRankSettings, RetrievalSettings, TemporalDecaySettings
+from mnemond.config.settings import profile_defaults
 from mnemond.index.arrays import Rows, Scores
 from mnemond.index.bm25 import Bm25
 from mnemond.index.pagerank import pagerank

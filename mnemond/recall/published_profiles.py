@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mnemond.config.settings import StartNodeSettings
+from mnemond.config.reading import StartNodeSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.index.arrays import Floats, Rows, Scores
 from mnemond.index.selection import at_least_kth, in_order

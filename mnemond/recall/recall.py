@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from mnemond.config.settings import RerankSettings, RetrievalSettings
+from mnemond.config.reading import RerankSettings, RetrievalSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.index.bm25 import Bm25
 from mnemond.index.snapshot import Snapshot

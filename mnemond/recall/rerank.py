@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemond.config.settings import RerankRulesSettings, RerankSettings
+from mnemond.config.reading import RerankRulesSettings, RerankSettings
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import six

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.config.settings import TraversalSettings
+from mnemond.config.reading import TraversalSettings
 from mnemond.index.arrays import Floats, Mask, Rows, Scores
 from mnemond.index.selection import best_in_order, best_rows
 from mnemond.index.snapshot import Snapshot

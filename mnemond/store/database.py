@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.errors import STORAGE, rejected
 from mnemond.index.writer import MemoryIndex
 from mnemond.store import edges, files, insights, legacy, operations

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import trio
 
+from mnemond.config.reading import VectorSettings
 from mnemond.config.regular_files import NotAFileError, read_regular
-from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar, cast
 import trio
 
 from mnemond.clock import monotonic_s
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.core import CoreSummary

@@ -10,7 +10,8 @@ import pytest
 
 from mnemond.api import types_admin
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.index.vectors import Dense
 from mnemond.store.database import Opened

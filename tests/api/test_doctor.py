@@ -14,7 +14,8 @@ import trio
 from mnemond.api.admin import VerifyHandlers
 from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
 from mnemond.api.types_memories import GetParams, RememberParams
-from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, Work
 from mnemond.jobs.storage import FullVerify, Verify

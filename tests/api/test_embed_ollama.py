@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
 from mnemond.api.types_extract import EmbedSwitchParams
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.registry import Embedders
 from mnemond.model.outcomes import EmbedSwitchResult
 from tests.api.embedders import kept, until

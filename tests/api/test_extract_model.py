@@ -14,7 +14,8 @@ from trio.testing import MockClock
 
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.types_extract import ExtractContext, ExtractParams, ExtractResult
-from mnemond.config.settings import Config, ExtractionSettings, LlmSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.facts import Context, Engine
 from mnemond.extract.rules import HostFact, completed

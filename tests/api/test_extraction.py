@@ -17,7 +17,8 @@ from mnemond.api.types_extract import (
     FactParam,
     MessageParam,
 )
-from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config.settings import Config, ExtractionSettings, LlmSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.memory.model_reading import engine_of
 from tests.api.factories import bench
 from tests.api.test_extract_model import engine_at, extract

@@ -20,7 +20,8 @@ from mnemond.api.requests import one_active
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_admin import JobsListResult, JobsRunParams, JobsRunResult, JobView, StatusResult
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.core_summary import CoreDeps

@@ -10,7 +10,8 @@ from trio.testing import MockClock
 
 from mnemond.api.types_changes import LogParams, UndoParams
 from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
-from mnemond.config.settings import Config, RetrievalSettings
+from mnemond.config.reading import RetrievalSettings
+from mnemond.config.settings import Config
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.memory.history import MAX_WORDS, first_words
 from mnemond.model.answers import LogLine

@@ -13,7 +13,8 @@ from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams, SearchParams
 from mnemond.config.loading import Sources, loaded_from, read, resolve
-from mnemond.config.settings import Config, RetrievalSettings
+from mnemond.config.reading import RetrievalSettings
+from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
 from mnemond.model.answers import ContextResult, RecallHit, RecallResult

@@ -12,7 +12,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.api.types_sessions import SessionShowParams, SessionView
 from mnemond.api.uses import GATHER_S, LINES_AT_ONCE
-from mnemond.config.settings import Config, RetrievalSettings
+from mnemond.config.reading import RetrievalSettings
+from mnemond.config.settings import Config
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.feedback import standing, with_feedback
 from mnemond.model.changes import LONGEST_NAME, Showing

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError

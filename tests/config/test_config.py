@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from mnemond.config.loading import MAX_BYTES, load
-from mnemond.config.settings import REFUSED, Config, EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import REFUSED, Config
 from mnemond.docs_pages import config_markdown
 from mnemond.errors import CONFIG, MnemonError
 

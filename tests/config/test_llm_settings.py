@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.config.loading import SETTINGS, Sources, load, loaded
-from mnemond.config.settings import REFUSED, Config, LlmSettings, config_from
+from mnemond.config.settings import REFUSED, Config, config_from
+from mnemond.config.writing import LlmSettings
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld

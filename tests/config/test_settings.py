@@ -10,16 +10,15 @@ import msgspec
 import pytest
 
 from mnemond.config.loading import load
-from mnemond.config.settings import (
+from mnemond.config.reading import HnswSettings, VectorSettings
+from mnemond.config.sections import seconds
+from mnemond.config.settings import Config
+from mnemond.config.writing import (
     CommitmentSettings,
-    Config,
     DiffSettings,
     ExtractionSettings,
     GraphSettings,
-    HnswSettings,
     LifecycleSettings,
-    VectorSettings,
-    seconds,
 )
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.model.outcomes import RememberResult

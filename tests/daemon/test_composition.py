@@ -19,7 +19,8 @@ from structlog.testing import CapturingLogger
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
 from mnemond import daemon as daemon_module
-from mnemond.config.settings import Config, EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import INTERNAL, MnemonError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder, is_multilingual
 from mnemond.embed.registry import Embedders

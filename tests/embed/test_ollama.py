@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.embed.registry import Embedders
 from mnemond.errors import UNAVAILABLE, MnemonError

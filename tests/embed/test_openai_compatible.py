@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.embed.server_apis import embeddings_path

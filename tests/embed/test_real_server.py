@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mnemond.clock import monotonic_s
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.remote import Endpoint, ModelInfo, RemoteEmbedder, connect, direction, identify
 from mnemond.errors import MnemonError
 from mnemond.http import Deadline

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mnemond.config.settings import RerankSettings
+from mnemond.config.reading import RerankSettings
 from mnemond.embed.onnx_model import BATCH
 from mnemond.embed.remote import REMEMBERED_S
 from mnemond.embed.reranking import (

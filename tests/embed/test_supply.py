@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed import registry
 from mnemond.embed import registry as supplies
 from mnemond.embed.embedder import precompute

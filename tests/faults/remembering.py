@@ -10,7 +10,8 @@ import apsw
 import msgspec
 import numpy as np
 
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import Draft, WriteContext, write_rules

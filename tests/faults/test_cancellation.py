@@ -14,7 +14,8 @@ import pytest
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import STOPPING, MnemonError

@@ -11,7 +11,9 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, EmbeddingSettings, ExtractionSettings, HookSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config, HookSettings
+from mnemond.config.writing import ExtractionSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.model.changes import QueuedExchange

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from mnemond.config.settings import ExtractionSettings, HookSettings
+from mnemond.config.settings import HookSettings
+from mnemond.config.writing import ExtractionSettings
 from mnemond.hooks.prompt_text import Block, brief
 from mnemond.store import conversations
 from mnemond.store.conversations import Conversation, RollingSummary

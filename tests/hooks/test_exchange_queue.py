@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.api.requests import Identities
-from mnemond.config.settings import Config, ExtractionSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.memory.exchanges import GAP, shortened, tidied

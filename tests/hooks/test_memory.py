@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from mnemond import errors
-from mnemond.config.settings import ExtractionSettings, HookSettings
+from mnemond.config.settings import HookSettings
+from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.hooks.sessions import STAMP, Place

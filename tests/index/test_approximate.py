@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.index import hnsw as approximates
 from mnemond.index.arrays import Floats
 from mnemond.index.hnsw import CHUNK, ApproximateIndex, Graph, Vertices, in_thread

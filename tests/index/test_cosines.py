@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.index import vectors
 from mnemond.index.vectors import CODE_TAIL, Cosines, Dense, cosines_of
 from mnemond.index.writer import Compaction, MemoryIndex

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import VectorSettings
+from mnemond.config.reading import VectorSettings
 from mnemond.index.vectors import RESCORED, VectorAccelerators, Vectors, leading
 from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight

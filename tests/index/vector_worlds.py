@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.index.arrays import Floats
 from mnemond.index.hnsw import ApproximateIndex
 from mnemond.index.vectors import Codes, Dense, Quantised

@@ -20,7 +20,8 @@ from mnemond.api.types_interchange import (
     ImportSendParams,
 )
 from mnemond.api.types_memories import ForgetParams, RememberParams
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Briefs
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench

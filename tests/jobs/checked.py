@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings, PruningSettings
 from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
 from mnemond.memory.retention import IMPORTANCE_TOLERANCE, most_at_once

@@ -8,7 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings, PruningSettings
 from mnemond.errors import MnemonError
 from mnemond.jobs.job import Done
 from mnemond.jobs.retention import RETIRED_SLICE, Prune

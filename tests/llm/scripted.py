@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import trio
 
-from mnemond.config.settings import LlmSettings
+from mnemond.config.writing import LlmSettings
 from mnemond.llm.budget import Budget
 from mnemond.llm.client import ModelReader, target_of
 

@@ -8,7 +8,7 @@ import socket
 import pytest
 import trio
 
-from mnemond.config.settings import LlmSettings
+from mnemond.config.writing import LlmSettings
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from mnemond.http import NoAnswerError
 from mnemond.llm.client import MAX_BYTES, target_of

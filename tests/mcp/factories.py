@@ -11,7 +11,8 @@ from typing import Any
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.mcp.protocol import CAPABILITIES, MODERN, VERSION

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config.settings import Config, EmbeddingSettings, McpSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config, McpSettings
 from mnemond.hooks.prompt_files import PromptFiles
 from tests.mcp.factories import META, Desk, answered, desk
 

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from mnemond.api.requests import one_active
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.memory import diff
 from mnemond.memory.diff import DiffRules, Safeguards, Side, cosine_thresholds, side
 

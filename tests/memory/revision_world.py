@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from mnemond.api.requests import one_active
-from mnemond.config.settings import Config, LifecycleSettings, config_from
+from mnemond.config.settings import Config, config_from
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.memory import history as memory_history
 from mnemond.memory import revise, update

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import RedundancySettings
+from mnemond.config.writing import RedundancySettings
 from mnemond.memory.decay import accumulated, boost_gain
 
 SETTINGS = RedundancySettings()

@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import GraphSettings
+from mnemond.config.writing import GraphSettings
 from mnemond.memory.edge_builders import BUILDERS, build_all
 from mnemond.model.memory import EDGE_TYPES, MAX_METADATA
 from mnemond.model.outcomes import EdgesCreated

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mnemond.config.settings import CausalSettings
+from mnemond.config.writing import CausalSettings
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.remember import MAX_CAUSAL_HOPS, causal_candidates
 from mnemond.model.memory import Edge, EdgeType, Scope

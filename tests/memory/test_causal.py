@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import GraphSettings
+from mnemond.config.writing import GraphSettings
 from mnemond.memory import edge_builders
 from mnemond.memory.edge_builders import MAX_CACHED_CLAIMS, build_causal
 from tests.memory.small_store import NOON, Row, SmallStore, newcomer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.compare import Moment, compare
 from mnemond.memory.diff import CosineThresholds, DiffRules, side

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import TemporalDecaySettings
+from mnemond.config.reading import TemporalDecaySettings
 from mnemond.memory.decay import DECAY, effective_age, prune_score, retention, sigmoid, unfloored
 from mnemond.model.memory import BASE
 

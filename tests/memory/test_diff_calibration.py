@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.embed import registry
 from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.memory.diff import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import EntitySettings, GraphSettings
+from mnemond.config.writing import EntitySettings, GraphSettings
 from mnemond.memory.edge_builders import build_entity, names_metadata
 from mnemond.model.memory import MAX_METADATA, Entity
 from tests.memory.small_store import Row, SmallStore, newcomer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemond.config.settings import SemanticSettings
+from mnemond.config.writing import SemanticSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import evolving as module

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import LITERAL, SAFEGUARDS, CosineThresholds, DiffRules, Safeguards, judge, side
 from mnemond.text.entities import extract
 

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
 from mnemond.extract.rules import HostFact

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config.settings import LifecycleSettings
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import EntitySettings
+from mnemond.config.writing import EntitySettings
 from mnemond.memory.edge_builders import idf_weight
 
 SETTINGS = EntitySettings()

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.config.settings import Config, ExtractionSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.acceptance import Candidate, Passage, Shown, accept
 from mnemond.extract.facts import Context, Extraction, Message, Remembered

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings, PruningSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.decay import effective_age, prune_score

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
+from mnemond.config.writing import EdgeSimilaritySettings, RedundancySettings
 from mnemond.memory.diff_rules import (
     edge_similarity,
     is_redundant,

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.config.settings import Config, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose

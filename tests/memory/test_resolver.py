@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
+from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.extract.rules import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side

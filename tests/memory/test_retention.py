@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import TemporalDecaySettings
+from mnemond.config.reading import TemporalDecaySettings
 from mnemond.memory.decay import DECAY, effective_age, effective_ages, retention, retentions
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.memory import diff_rules
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.memory.diff_rules import Change, changes_between, is_part, plain_words

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mnemond.config.settings import GraphSettings, SemanticSettings
+from mnemond.config.writing import GraphSettings, SemanticSettings
 from mnemond.memory.edge_builders import build_semantic
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from mnemond.config.settings import DiffSettings
+from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.text.entities import extract
 

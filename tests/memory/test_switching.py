@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config.settings import EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.calibration import Calibration
 from mnemond.embed.registry import Embedders
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import GraphSettings, TemporalSettings
+from mnemond.config.writing import GraphSettings, TemporalSettings
 from mnemond.memory.edge_builders import HOUR_US, build_temporal, proximity
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata, removed

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import PathScore, TraversalSettings
+from mnemond.config.reading import PathScore, TraversalSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Intent

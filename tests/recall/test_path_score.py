@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import PathScore, TraversalSettings
+from mnemond.config.reading import PathScore, TraversalSettings
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.recall.beam import EDGE_WEIGHTS, EdgeWeights, cosine_worth, extended, min_max, path_scores, type_worth
 

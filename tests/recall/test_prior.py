@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import PageRankSettings
+from mnemond.config.reading import PageRankSettings
 from mnemond.memory.decay import retention
 from mnemond.recall.profiles import access_factor, priors, with_prior
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import TraversalSettings
+from mnemond.config.reading import TraversalSettings
 from mnemond.index.arrays import Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.decay import effective_age, retention

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from msgspec import UNSET
 
-from mnemond.config.settings import AnchorSettings, PageRankSettings, PriorSettings
+from mnemond.config.reading import AnchorSettings, PageRankSettings, PriorSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.embed.embedder import precompute as asked_before
 from mnemond.index.pagerank import DAMPING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import RerankRulesSettings, RerankSettings
+from mnemond.config.reading import RerankRulesSettings, RerankSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals

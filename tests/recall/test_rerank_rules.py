@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import RerankRulesSettings
+from mnemond.config.reading import RerankRulesSettings
 from mnemond.recall.rerank import RuleInputs, apply_rules
 
 EVERY = RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import AnchorSettings
+from mnemond.config.reading import AnchorSettings
 from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion

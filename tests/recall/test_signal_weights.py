@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import RetrievalSettings
+from mnemond.config.reading import RetrievalSettings
 from mnemond.model.query import Intent
 from mnemond.recall.fusion import (
     WITH_VECTORS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config.settings import StartNodeSettings
+from mnemond.config.reading import StartNodeSettings
 from mnemond.recall.published_profiles import age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
 

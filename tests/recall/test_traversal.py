@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config.settings import TraversalSettings
+from mnemond.config.reading import TraversalSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep
 from mnemond.model.query import MODES, Intent, Mode, Query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config.settings import HnswSettings
+from mnemond.config.reading import HnswSettings
 from mnemond.index import hnsw as approximates
 from mnemond.index.hnsw import ApproximateIndex
 from mnemond.recall.ranking import vector_scores

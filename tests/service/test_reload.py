@@ -11,14 +11,9 @@ from structlog.testing import CapturingLogger
 from mnemond.api.types_admin import HelloResult, StatusResult
 from mnemond.config import loading
 from mnemond.config.loading import LIVE, is_live
-from mnemond.config.settings import (
-    Config,
-    DiffSettings,
-    EmbeddingSettings,
-    LifecycleSettings,
-    LogSettings,
-    ServerSettings,
-)
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config, LogSettings, ServerSettings
+from mnemond.config.writing import DiffSettings, LifecycleSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, MnemonError

@@ -12,7 +12,8 @@ import trio.lowlevel
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock
 
-from mnemond.config.settings import Config, EmbeddingSettings
+from mnemond.config.reading import EmbeddingSettings
+from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.service import supervisor
