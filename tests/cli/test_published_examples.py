@@ -174,6 +174,8 @@ PARSED = {
     "doctor": None,
     "logs -f": None,
     "top": None,
+    "import memory_draft.json": "import.open",
+    "import --dry-run memory_draft.json": "import.open",
     "--store work status": "status",
     "--data-dir /tmp/there status": "status",
     "--readonly recall q": "recall",
@@ -182,8 +184,6 @@ PARSED = {
 """The method of each line; None for what the client runs by itself."""
 
 LACKING = [
-    "import memory_draft.json",
-    "import --dry-run memory_draft.json",
     "import --no-diff memory_draft.json",
     "viz --format dot -o graph.dot",
     "viz --format html -o graph.html",
