@@ -87,7 +87,7 @@ $ mnemonctl recall "why no redis" --explain
 1. 0a0a0a0a  DATE  decision/3  project apollo
    We decided to use SQLite for Apollo because the team lacks Redis experience
    score .60 · confidence high · keyword .73 · similarity .31
-   made of words +35.35 · meaning +7.41 · standing -0.03
+   made of words +17.67 · meaning +3.71 · standing -0.03
    a prompt needs it with probability .47: ahead +1.10 · wording ahead +0.99 · wording +0.90
 
 1 memory in store "default" (sparse results)
