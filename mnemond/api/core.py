@@ -26,12 +26,12 @@ from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.jobs.core_summary import CoreDeps, made, stored
 from mnemond.memory.core_summary import Draft, entity_of, propose
 from mnemond.memory.draft import clean, problems_of, with_op_id
-from mnemond.memory.relations import DEFAULT_USER
 from mnemond.model.core import BY_HAND, NOTHING_KNOWN, CoreLine, CoreSummary, ids_of
 from mnemond.model.outcomes import CoreResult
 from mnemond.recall.core_text import eligible, given_lines, shown
 from mnemond.store import core_summaries
 from mnemond.store.connection import Connection
+from mnemond.store.relations import DEFAULT_USER
 from mnemond.text.tokens import word_count
 from mnemond.wire.dispatch import Call, handles
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import msgspec
@@ -24,7 +24,6 @@ from mnemond.extract.relations import begin_of
 from mnemond.jobs.relations import NAME, is_behind
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.memory.draft import clean, problems_of, with_op_id
-from mnemond.memory.entity_pages import admitted
 from mnemond.memory.relations import (
     Names,
     Point,
@@ -36,9 +35,10 @@ from mnemond.memory.relations import (
     propose_closing,
     type_problems,
 )
-from mnemond.model.memory import format_us
+from mnemond.memory.relations_seen import seen
+from mnemond.model.memory import Scope, format_us
 from mnemond.model.outcomes import RelationResult
-from mnemond.model.relations import Origin, Relationship, RelationshipView, When, holds, split_type
+from mnemond.model.relations import Origin, Relationship, RelationshipView, TogetherView, When, holds, split_type
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from mnemond.store.relations import Naming
@@ -179,7 +179,8 @@ def when_of(
 def _listed(connection: Connection, params: RelationsListParams, when: When, now: str) -> RelationsListResult:
     found = relations.roots(connection)
     ids = None if params.of is None else found.members(named_entity(connection, params.of, params.user_id))
-    rows = [it for it in relations.relationships(connection, ids) if holds(it, when)]
+    scope = scope_of(params)
+    rows = [it for it in seen(connection, ids, when.known_at, scope) if holds(it, when)]
     if params.type is not None:
         kind, slot = split_type(params.type)
         rows = [it for it in rows if it.type == kind and it.slot == slot]
@@ -188,15 +189,19 @@ def _listed(connection: Connection, params: RelationsListParams, when: When, now
         root, value = None if target is None else found.of(target), params.target.casefold()
         rows = [it for it in rows if it.thing == ("", value) or (it.target_id and found.of(it.target_id) == root)]
     return RelationsListResult(
-        relations=with_evidence(connection, rows[: params.limit], now), total=len(rows), as_of=when.as_of,
+        relations=with_evidence(connection, rows[: params.limit], now, scope), total=len(rows), as_of=when.as_of,
         known_at=when.known_at,
-        together=relations.together(connection, ids, params.limit) if params.together and ids is not None else [],
+        together=_together(connection, ids, scope, params.limit) if params.together and ids is not None else [],
     )  # fmt: skip
 
 
-def with_evidence(connection: Connection, rows: list[Relationship], now: str) -> list[RelationshipView]:
-    """Return relations as they are shown, each with the statements that it rests on."""
-    evidence = relations.evidence_for(connection, rows)
+def _together(connection: Connection, ids: Collection[str], scope: Scope, limit: int) -> list[TogetherView]:
+    return relations.together(connection, ids, seen(connection, ids, None, scope), limit, scope)
+
+
+def with_evidence(connection: Connection, rows: list[Relationship], now: str, scope: Scope) -> list[RelationshipView]:
+    """Return relations as they are shown, each with the statements in `scope` that it rests on."""
+    evidence = relations.evidence_for(connection, rows, scope)
     return [
         msgspec.structs.replace(view, evidence=evidence[view.id]) for view in relations.views(connection, rows, now)
     ]
@@ -205,9 +210,9 @@ def with_evidence(connection: Connection, rows: list[Relationship], now: str) ->
 def _timeline(connection: Connection, params: TimelineParams, when: When) -> TimelineResult:
     root, scope = named_entity(connection, params.name, params.user_id), scope_of(params)
     members = relations.roots(connection).members(root)
-    rows = [it for it in relations.relationships(connection, members) if holds(it, When(None, when.known_at))]
+    rows = seen(connection, members, when.known_at, scope)
     memories = relations.memories_naming(connection, members, when.known_at, scope) if params.memories else []
-    events = events_of(connection, admitted(connection, rows, scope), memories, when)
+    events = events_of(connection, rows, memories, when)
     name = relations.names(connection, [root]).get(root, params.name)
     return TimelineResult(name=name, events=events[-params.limit :], total=len(events))
 

@@ -9,7 +9,7 @@ import msgspec
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.relations import DEFAULT_USER, Names
+from mnemond.memory.relations import Names
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import (
     BY_HAND,
@@ -41,7 +41,7 @@ class Draft(CoreBody, frozen=True, kw_only=True):
 
 def entity_of(user: str | None) -> str:
     """Return the id of the row of a user; None: of the user of memories without a user id."""
-    return relations.user_id(user or DEFAULT_USER)
+    return relations.user_id(user or relations.DEFAULT_USER)
 
 
 def source_of(it: Insight) -> CoreSource:
@@ -86,7 +86,7 @@ def _decide(draft: Draft, identity: WriteContext, method: str, view: View) -> Ch
     newest = core_summaries.versions(connection, entity, 1)
     outcome = CoreResult(
         status="unchanged" if same else "set" if generator == BY_HAND else "made",
-        user=draft.user or DEFAULT_USER,
+        user=draft.user or relations.DEFAULT_USER,
         version=before.version if before is not None and same else newest[0].version + 1 if newest else 1,
         words=0 if not lines else word_count(text),
         memories=len(ids_of(lines)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from mnemond.memory.history import admits
+from mnemond.memory.relations_seen import seen
 from mnemond.model.memory import SUMMARIZED, Scope
 from mnemond.model.relations import Relationship, Roots, When, holds
-from mnemond.store import insights, relations, reviews
+from mnemond.store import relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.relations import Naming, StoredEntity
 from mnemond.text.entities import canonical_name
@@ -43,16 +43,22 @@ def listed(connection: Connection, scope: Scope, kind: str | None, query: str | 
         grouped.setdefault(found.of(each.id), []).append(each)
     aliases = relations.aliases(connection)
     memories = relations.count_memories(connection, scope)
-    about = relations.count_relations(connection)
-    named = relations.named_by_any(connection) if scope != Scope() else frozenset[str]()
+    about: dict[str, int] = {}
+    for it in seen(connection, None, None, scope):
+        for each in {it.source_id, it.target_id or it.source_id}:
+            about[each] = about.get(each, 0) + 1
+    others = frozenset[str]()
+    if scope != Scope():
+        others = relations.named_by_any(connection) | relations.related_by_any(connection)
     words = None if query is None else canonical_name(query)
     kinds: dict[str, int] = {}
     chosen: list[Known] = []
     for root, rows in grouped.items():
         many = sum(memories.get(each.id, 0) for each in rows)
-        if not many and any(each.id in named for each in rows):
+        related = sum(about.get(each.id, 0) for each in rows)
+        if not many and not related and any(each.id in others for each in rows):
             continue  # only memories of others name it
-        it = _known(root, rows, aliases, many, sum(about.get(each.id, 0) for each in rows))
+        it = _known(root, rows, aliases, many, related)
         if words is not None and not any(words in canonical_name(each) for each in (it.name, *it.aliases)):
             continue
         kinds[it.kind] = kinds.get(it.kind, 0) + 1
@@ -92,22 +98,11 @@ class Rows(NamedTuple):
 def rows_at(connection: Connection, members: Collection[str], when: When, at: str, scope: Scope) -> Rows:
     """Return the relations with one of these rows that are believed at `when.known_at`, by how they are at the time
     `at`; of those that memories state, only what memories in `scope` do."""
-    believed = [it for it in relations.relationships(connection, members) if holds(it, When(None, when.known_at))]
-    believed = admitted(connection, believed, scope)
+    believed = seen(connection, members, when.known_at, scope)
     now = [it for it in believed if holds(it, When(at, when.known_at))]
     before = [it for it in believed if it.invalid_at is not None and it.invalid_at <= at]
     later = [it for it in believed if it.valid_from is not None and it.valid_from > at]
     return Rows(now, sorted(before, key=lambda it: it.invalid_at or "", reverse=True), later)
-
-
-def admitted(connection: Connection, rows: Sequence[Relationship], scope: Scope) -> list[Relationship]:
-    """Return the relations that were given directly, or that a memory in `scope` states."""
-    if scope == Scope() or not rows:
-        return list(rows)
-    evidence = relations.evidence_for(connection, rows)
-    ids = {each.memory_id for found in evidence.values() for each in found if each.memory_id is not None}
-    visible = {each for each in ids if (it := insights.read(connection, each)) is not None and admits(scope, it)}
-    return [it for it in rows if any(each.memory_id is None or each.memory_id in visible for each in evidence[it.id])]
 
 
 def summary_of(memories: Sequence[Naming]) -> Naming | None:

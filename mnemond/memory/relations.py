@@ -49,8 +49,6 @@ TYPE: Final = regex(r"[a-z][a-z0-9_]*")
 USERS: Final = frozenset({"user", "i", "me", "the user", "我", "用户", "ich"})
 """Names for the user of a store, folded."""
 
-DEFAULT_USER: Final = "default"
-
 
 class Point(msgspec.Struct, frozen=True):
     """A time and how exactly it is known."""
@@ -67,7 +65,7 @@ class Names:
 
     def __init__(self, connection: Connection, user: str | None = None) -> None:
         self._connection = connection
-        self._user = user or DEFAULT_USER
+        self._user = user or relations.DEFAULT_USER
         self._added: dict[str, str] = {}
         self.added: list[AddEntity] = []
 

@@ -116,7 +116,7 @@ def relationships(
     more: tuple[Value, ...] = () if kind is None else (kind,)
     if ids is None:
         rows = connection.rows(f"SELECT {_RELATIONSHIP} FROM relationships WHERE 1{rest}", more)  # noqa: S608
-        return _in_order(map(_relationship, rows))
+        return in_order(map(_relationship, rows))
     found: dict[str, Relationship] = {}
     for part, places in _parts(ids):
         for column in ("source_id", "target_id"):
@@ -125,10 +125,11 @@ def relationships(
                 (*part, *more),
             )
             found |= {str(row[0]): _relationship(row) for row in rows}
-    return _in_order(found.values())
+    return in_order(found.values())
 
 
-def _in_order(found: Iterable[Relationship]) -> list[Relationship]:
+def in_order(found: Iterable[Relationship]) -> list[Relationship]:
+    """Return rows in the order of their beginnings."""
     return sorted(found, key=lambda it: (it.valid_from or "", it.created_at, it.id))
 
 
@@ -205,6 +206,9 @@ class StoredEntity(NamedTuple):
 
 USER_SENSE: Final = "user"
 """`sense` of the rows of users, which nothing that a text names can be."""
+
+
+DEFAULT_USER: Final = "default"
 
 
 def user_id(name: str) -> str:
@@ -285,14 +289,10 @@ def named_by_any(connection: Connection) -> frozenset[str]:
     return frozenset(connection.column("SELECT DISTINCT entity_id FROM memory_entities"))
 
 
-def count_relations(connection: Connection) -> dict[str, int]:
-    """Return how many relations that are believed have each row, by its id."""
-    return dict(
-        connection.rows(
-            "SELECT id, count(*) FROM (SELECT source_id AS id FROM relationships WHERE expired_at IS NULL UNION ALL"
-            " SELECT target_id FROM relationships WHERE expired_at IS NULL AND target_id IS NOT NULL) GROUP BY id"
-        )
-    )
+def related_by_any(connection: Connection) -> frozenset[str]:
+    """Return the rows that a statement is about, whoever's memory it is of."""
+    sql = "SELECT source_id FROM relationship_evidence UNION SELECT target_id FROM relationship_evidence"
+    return frozenset(each for each in connection.column(sql) if each is not None)
 
 
 def entities_named(connection: Connection, canonicals: Sequence[str]) -> list[str]:
@@ -343,9 +343,11 @@ def views(connection: Connection, rows: Sequence[Relationship], now: str | None 
     ]  # fmt: skip
 
 
-def evidence_for(connection: Connection, rows: Sequence[Relationship]) -> dict[str, list[EvidenceView]]:
+def evidence_for(
+    connection: Connection, rows: Sequence[Relationship], scope: Scope = NO_SCOPE
+) -> dict[str, list[EvidenceView]]:
     """Return the statements that each interval rests on, by the id of its row: those about it within it, what ended it,
-    and what began the interval that took its place."""
+    and what began the interval that took its place. Of memories only what those in `scope` say."""
     found = roots(connection)
     stated: dict[str, list[Evidence]] = {}
     result: dict[str, list[EvidenceView]] = {}
@@ -353,13 +355,40 @@ def evidence_for(connection: Connection, rows: Sequence[Relationship]) -> dict[s
         source = found.of(row.source_id)
         if source not in stated:
             sql, values = _from("relationship_evidence", _EVIDENCE, found.members(source), None, None)
-            stated[source] = [_evidence(each) for each in connection.rows(f"{sql} ORDER BY at, id", values)]
+            every = [_evidence(each) for each in connection.rows(f"{sql} ORDER BY at, id", values)]
+            within = visible(connection, every, scope)
+            stated[source] = [it for it in every if it.id in within]
         result[row.id] = [
             EvidenceView(it.memory_id, it.quote, it.origin, it.kind, it.at, it.created_at)
             for it in stated[source]
             if _supports(it, row, found)
         ]
     return result
+
+
+def visible(connection: Connection, stated: Collection[Evidence], scope: Scope) -> frozenset[int]:
+    """Return the ids of the statements that a reader with a scope may see: those of memories in it, and those that were
+    given directly, unless they are about another user of the store."""
+    if scope == NO_SCOPE:
+        return frozenset(it.id for it in stated)
+    memories: set[str] = set()
+    for part, _ in _parts({it.memory_id for it in stated if it.memory_id is not None}):
+        places = ", ".join(f"?{number + 4}" for number in range(len(part)))
+        memories |= set(
+            connection.column(
+                f"SELECT i.id FROM insights AS i WHERE {_IN_SCOPE.format(1, 2, 3)} AND i.id IN ({places})",  # noqa: S608
+                (scope.user_id, scope.session_id, scope.agent_id, *part),
+            )
+        )
+    others: set[str] = set()
+    if scope.user_id is not None:
+        own = (USER_SENSE, user_id(scope.user_id), user_id(DEFAULT_USER))
+        others = set(connection.column("SELECT id FROM entities WHERE sense = ? AND id NOT IN (?, ?)", own))
+    return frozenset(
+        it.id
+        for it in stated
+        if (it.memory_id in memories if it.memory_id is not None else others.isdisjoint((it.source_id, it.target_id)))
+    )
 
 
 def _supports(it: Evidence, row: Relationship, found: Roots) -> bool:
@@ -426,22 +455,23 @@ MAX_NEWEST: Final = 3
 """Memories named of two names that stand together."""
 
 
-def together(connection: Connection, ids: Collection[str], limit: int) -> list[TogetherView]:
-    """Return the names that stand in active memories with one of these entities, which are one thing, and have no
-    relation with it that is believed: the strongest first, then by name."""
+def together(
+    connection: Connection, ids: Collection[str], related: Iterable[Relationship], limit: int, scope: Scope = NO_SCOPE
+) -> list[TogetherView]:
+    """Return the names that stand in active memories in a scope with one of these entities, which are one thing, and
+    are not in a relation of `related`: the strongest first, then by name."""
     found = roots(connection)
-    places = ", ".join("?" * len(ids))
+    places = ", ".join(f"?{number + 4}" for number in range(len(ids)))
     rows = connection.rows(
         "SELECT DISTINCT other.entity_id, i.id FROM memory_entities AS own"  # noqa: S608 - placeholders
         " JOIN memory_entities AS other ON other.memory_id = own.memory_id JOIN insights AS i ON i.id = own.memory_id"
         f" WHERE own.entity_id IN ({places}) AND i.status = 'active' AND NOT i.quarantined"
-        " ORDER BY i.created_at DESC, i.id",
-        tuple(ids),
+        f" AND {_IN_SCOPE.format(1, 2, 3)} ORDER BY i.created_at DESC, i.id",
+        (scope.user_id, scope.session_id, scope.agent_id, *ids),
     )
     apart = set(map(found.of, ids))
-    for it in relationships(connection, ids):
-        if it.expired_at is None:
-            apart |= {found.of(it.source_id), found.of(it.target_id or it.source_id)}
+    for it in related:
+        apart |= {found.of(it.source_id), found.of(it.target_id or it.source_id)}
     memories: dict[str, dict[str, None]] = {}
     for other, insight_id in rows:
         if (root := found.of(other)) not in apart:
@@ -726,7 +756,7 @@ class _Knowledge:
         several, that with its begin has its name, else that with its end, else the first with a moment in common."""
         names: dict[int, str] = {}
         taken: set[str] = set()
-        for goes_on in (_begins_alike, _ends_alike, _cross):
+        for goes_on in (_begins_alike, _ends_alike, cross):
             for place, it in enumerate(derived):
                 if place in names:
                     continue
@@ -742,7 +772,7 @@ class _Knowledge:
     def _row(
         self, first: Evidence, it: Interval, first_id: str, successor: str | None, believed: list[Relationship]
     ) -> Relationship:
-        row = msgspec.structs.replace(_interval_row(first, it), first_id=first_id, invalidated_by=successor)
+        row = msgspec.structs.replace(interval_row(first, it), first_id=first_id, invalidated_by=successor)
         for each in believed:
             same = msgspec.structs.replace(each, id="", created_at="", strength=row.strength)
             if same == row:
@@ -769,7 +799,7 @@ def _begins_alike(row: Relationship, it: Interval) -> bool:
 
 
 def _ends_alike(row: Relationship, it: Interval) -> bool:
-    return row.invalid_at == it.invalid_at and _cross(row, it)
+    return row.invalid_at == it.invalid_at and cross(row, it)
 
 
 def stated_of(
@@ -791,7 +821,7 @@ def changed_by_merge(connection: Connection, one: str, other: str) -> list[Relat
         members = found.members(source)
         known = {_place(it, found) for it in relationships_from(connection, members) if it.expired_at is None}
         for rows in grouped(stated_of(connection, source, found)):
-            made = [_interval_row(rows[0], each) for each in intervals(rows)]
+            made = [interval_row(rows[0], each) for each in intervals(rows)]
             new += [it for it in made if _place(it, found) not in known]
     return new
 
@@ -800,7 +830,8 @@ def _place(it: Relationship, found: Roots) -> tuple[object, ...]:
     return (found.of(it.source_id), *_about(it, found), it.valid_from, it.invalid_at)
 
 
-def _interval_row(first: Evidence, it: Interval) -> Relationship:
+def interval_row(first: Evidence, it: Interval) -> Relationship:
+    """Return an interval as a row without its ids, of the source, type and slot of one of its statements."""
     return Relationship(
         id="", first_id="", source_id=first.source_id, type=first.type, slot=first.slot, target_id=it.target_id,
         value=it.value, strength=round(it.strength, 6), valid_from=it.valid_from, granularity=it.granularity,
@@ -808,7 +839,7 @@ def _interval_row(first: Evidence, it: Interval) -> Relationship:
     )  # fmt: skip
 
 
-def _cross(row: Relationship, it: Interval) -> bool:
+def cross(row: Relationship, it: Interval) -> bool:
     """Return True if a row and an interval have a moment in common."""
     begins_before_end = it.invalid_at is None or (row.valid_from or "") < it.invalid_at
     ends_after_begin = row.invalid_at is None or (it.valid_from or "") < row.invalid_at

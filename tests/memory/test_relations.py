@@ -9,7 +9,8 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point, RelationToAdd, RelationToClose, propose_addition, propose_closing
-from mnemond.model.memory import Entity, format_us
+from mnemond.memory.relations_seen import seen
+from mnemond.model.memory import Entity, Scope, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.model.relations import AddLink, When
 from mnemond.store import relations
@@ -166,7 +167,7 @@ def test_names_that_stand_together_without_a_relation(world: RelationWorld) -> N
 
     def found(limit: int = 10) -> list[tuple[str, float, int, list[str]]]:
         members = world.ask(lambda c: relations.roots(c).members(ids["Ana"]))
-        views = world.ask(lambda c: relations.together(c, members, limit))
+        views = world.ask(lambda c: relations.together(c, members, seen(c, members, None, Scope()), limit))
         return [(it.name, it.strength, it.memories, it.memory_ids) for it in views]
 
     assert found() == [("Bob", 0.5, 1, [first]), ("Oslo", 0.5, 1, [first])]
