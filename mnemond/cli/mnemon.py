@@ -36,7 +36,9 @@ from mnemond.cli.parser import (
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.model.answers import GcCandidate, InsightView, LogLine, RecallHit
 from mnemond.model.memory import CATEGORIES, EDGE_TYPES, ENTITY_MODES
+from mnemond.model.outcomes import CausalCandidate
 from mnemond.model.query import INTENTS
+from mnemond.text.cues import causal_cue
 from mnemond.wire.dispatch import Call, Invoke
 from mnemond.wire.params import SERVER_VERSION, about
 
@@ -195,9 +197,10 @@ async def _remember(line: Line) -> Result:
     options = line.options(RememberOptions)
     if not 1 <= options.imp <= 5:
         raise UsageError(f"importance must be 1-5, got {options.imp}")
+    content = line.text()
     done = await line.ask(
         "remember",
-        content=line.text(),
+        content=content,
         category=_one_of(options.cat, CATEGORIES, "category"),
         importance=options.imp,
         tags=options.tags,
@@ -217,16 +220,22 @@ async def _remember(line: Line) -> Result:
     return head | {
         "edges_created": _rows(msgspec.structs.asdict(done.edges_created)),
         "semantic_candidates": done.semantic_candidates,
-        "causal_candidates": [
-            msgspec.structs.asdict(each) | {"causal_signal": each.causal_signal or ""}
-            for each in done.causal_candidates
-        ],
+        "causal_candidates": [_causal(each, content) for each in done.causal_candidates],
         "quality_warnings": done.quality_warnings,
         "embedded": done.embedded,
         "effective_importance": done.effective_importance,
         "auto_pruned": done.auto_pruned,
         "auto_pruned_ids": done.pruned_ids,
     }
+
+
+def _causal(each: CausalCandidate, content: str) -> Document:
+    """A candidate with a signal where one of the two texts has one: mnemon does not compare their clauses."""
+    cue = causal_cue(each.content) or causal_cue(content) if each.causal_signal is None else None
+    signs = {"causal_signal": each.causal_signal or ""}
+    if cue is not None:
+        signs = {"causal_signal": cue.signal, "suggested_sub_type": cue.sub_type}
+    return msgspec.structs.asdict(each) | signs
 
 
 class RecallOptions(msgspec.Struct, frozen=True):

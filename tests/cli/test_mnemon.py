@@ -1,0 +1,207 @@
+"""mnemon's command lines inside the daemon: what is requested of which method, and sentences of errors.
+
+Their output with a real store: tests/daemon/test_mnemon.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemonctl import fast
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import CliRunParams, CliRunResult, StoreEntry, StoreListResult, StoreRemoveResult
+from mnemond.cli import mnemon
+from mnemond.cli.mnemon import BY_CLIENT, COMMANDS, INSTEAD, OPTIONS_INSTEAD
+from mnemond.cli.run import CliHandler
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.model.answers import LogLine
+from mnemond.wire.deferred import run_now
+from mnemond.wire.dispatch import Call
+from mnemond.wire.params import SERVER_VERSION
+from tests.cli.results import RECALLED, SEARCHED
+
+CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+
+
+class Methods:
+    """Results by method; a method without one fails the test."""
+
+    def __init__(self, **results: object) -> None:
+        self.results = {name.replace("_", "."): result for name, result in results.items()}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, name: str, params: bytes, call: Call) -> object:
+        given = msgspec.json.decode(params)
+        msgspec.convert(given, METHODS[name].params)  # as the daemon reads them
+        self.asked.append((name, given))
+        result = self.results[name]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+def run(methods: Methods, *argv: str, **facts: Any) -> CliRunResult:
+    params = CliRunParams(argv=list(argv), program="mnemon", **facts)
+
+    def no_task(_: object) -> None:
+        raise AssertionError("nothing here needs a task")
+
+    answer = run_now(CliHandler(methods).run(CALL, params), no_task)
+    assert isinstance(answer, CliRunResult)
+    return answer
+
+
+def error(*argv: str, methods: Methods | None = None) -> str:
+    done = run(methods or Methods(), *argv)
+    assert (done.exit_code, done.stdout) == (1, "")
+    return done.stderr
+
+
+def test_a_recall_is_ranked_as_mnemon_ranks() -> None:
+    methods = Methods(recall=RECALLED)
+    done = run(methods, "recall", "why", "SQLite", "--verbose", "--intent", "why", "--source=agent", env_store="work")
+    assert methods.asked == [
+        ("recall", {"store": "work", "query": "why SQLite", "limit": 10, "source": "agent", "intent": "why",
+                    "profile": "mnemon"}),
+    ]  # fmt: skip
+    assert msgspec.json.decode(done.stdout)["meta"]["intent"] == RECALLED.meta.intent
+
+
+def test_what_is_larger_than_our_limits_is_cut_to_them() -> None:
+    methods = Methods(search=SEARCHED)
+    run(methods, "search", "x", "--limit", "5000", "--store", "work")
+    assert methods.asked == [("search", {"store": "work", "query": "x", "limit": 1000})]
+    methods = Methods(related=[])
+    assert run(methods, "related", "aaaaaaaa", "--depth", "9").stdout == "[]\n"
+    assert methods.asked == [("related", {"id": "aaaaaaaa", "depth": 5, "limit": 1000})]
+
+
+def test_standard_input_is_the_text_of_a_dash() -> None:
+    methods = Methods(search=SEARCHED)
+    run(methods, "search", "-", stdin="two words\n")
+    assert methods.asked[0][1]["query"] == "two words"
+
+
+def test_options_may_precede_the_command_and_what_follows_dashes_is_text() -> None:
+    methods = Methods(search=SEARCHED)
+    run(methods, "--store", "work", "search", "--limit=3", "--", "--brief")
+    assert methods.asked == [("search", {"store": "work", "query": "--brief", "limit": 3})]
+
+
+def test_read_only_calls_of_what_writes_are_refused_before_they_are_made() -> None:
+    assert "--readonly was given" in error("remember", "x", "--readonly")
+    methods = Methods(recall=RECALLED)
+    run(methods, "recall", "x", "--readonly", "--verbose")
+    assert methods.asked[0][1]["touch"] is False
+
+
+def test_a_store_is_removed_without_a_question_but_never_the_one_in_use() -> None:
+    stores = StoreListResult(
+        stores=[StoreEntry("default", True), StoreEntry("work", False)], active="default", source="default"
+    )
+    removed = StoreRemoveResult(name="work", backup="b", purged=False)
+    methods = Methods(store_list=stores, store_remove=removed)
+    assert run(methods, "store", "remove", "work").stdout == 'Removed store "work"\n'
+    assert methods.asked[-1] == ("store.remove", {"name": "work", "yes": True})
+    for line in (["store", "remove", "default"], ["store", "remove", "work", "--store", "work"]):
+        assert error(*line, methods=methods).startswith("Error: cannot remove the active store")
+
+
+def test_a_hostile_name_or_text_drives_no_terminal() -> None:
+    entry = LogLine(1, "remember", "a" * 36, "", "2026-01-01T00:00:00Z", None, words="\x1b[31mred\nline " + "x" * 80)
+    shown = run(Methods(log=[entry]), "log", tty=True).stdout
+    assert "\x1b" not in shown
+    assert len(shown.splitlines()) == 3
+    assert shown.endswith("...\n")
+    assert "\x1b" not in error("store", "create", "\x1b[31m") + error("\x1b[31m") + error("--\x1b[31m")
+
+
+def test_an_empty_log_and_other_errors_of_methods() -> None:
+    assert run(Methods(log=[]), "log").stdout == "No operations recorded yet.\n"
+    refused = MnemonError(STORAGE, "the disk is full", hint="make room")
+    assert error("status", methods=Methods(status=refused)) == "Error: the disk is full\n  make room\n"
+    gone = MnemonError(NOT_FOUND, "not there", hint="a hint of mnemonctl")
+    assert error("forget", "aaaaaaaa", methods=Methods(forget=gone)).endswith("not found or already deleted\n")
+    assert error("status", methods=Methods(status=gone)).startswith("Error: not there\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (["remember", "x", "--cat", "nonsense"], 'invalid category "nonsense"; valid: preference, decision, fact'),
+        (["remember", "x", "--entity-mode", "all"], 'invalid entity mode "all"; valid: merge, provided, auto'),
+        (["remember"], "requires at least 1 arg(s), only received 0"),
+        (["link", "a"], "accepts 2 arg(s), received 1"),
+        (["link", "a", "b", "--type", "narrative"], 'invalid edge type "narrative"; valid: '),
+        (["link", "a", "b", "--meta", "{"], "--meta is not JSON"),
+        (["recall", "x", "--limit", "0"], "--limit must be greater than 0, got 0"),
+        (["recall", "x", "--cat", "y"], 'invalid category "y"'),
+        (["related", "a", "--depth", "0"], "depth must be greater than 0"),
+        (["gc", "--threshold", "-1"], "--threshold must not be negative, got -1"),
+        (["embed"], "specify --all to backfill, --status to check coverage, or provide an insight ID"),
+        (["store", "create", "a/b"], 'invalid store name "a/b"'),
+        (["store", "create", ""], 'invalid store name ""'),
+        (["store", "rename"], 'unknown command "store rename" for "mnemon"'),
+        (["recal", "x"], 'unknown command "recal" for "mnemon"\n  Did you mean: mnemon recall?'),
+        (["nothing-like-it"], 'unknown command "nothing-like-it" for "mnemon"\n  See: mnemon --help'),
+        (["undo"], 'unknown command "undo" for "mnemon"\n  Use: mnemonctl undo'),
+        (["daemon"], 'unknown command "daemon" for "mnemon"\n  Use: mnemonctl daemon'),
+        (["--limit", "3", "recall", "x"], "unknown flag: --limit"),
+        (["status", "--nothing"], "status has no option --nothing\n  See: mnemon status --help"),
+        (["remember", "x", "--imp", "many"], "--imp: must be a whole number, not 'many'\n  See: mnemon remember"),
+    ],
+)  # fmt: skip
+def test_sentences_of_errors(line: list[str], sentence: str) -> None:
+    assert error(*line).startswith(f"Error: {sentence}")
+
+
+@pytest.mark.parametrize("name", set(INSTEAD) - {"help"})
+def test_a_command_that_is_not_here_says_what_to_use(name: str) -> None:
+    assert error(name) == f'Error: unknown command "{name}" for "mnemon"\n  Use: {INSTEAD[name]}\n'
+
+
+@pytest.mark.parametrize("name", OPTIONS_INSTEAD)
+def test_an_option_that_is_not_here_says_what_to_use(name: str) -> None:
+    for word in (name, f"{name}=x"):
+        assert error("recall", "x", word) == f"Error: unknown flag: {name}\n  Use: {OPTIONS_INSTEAD[name]}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_a_page_and_is_listed(command: mnemon.MnemonCommand) -> None:
+    words = command.name.split()
+    page = run(Methods(), *words, "--help").stdout
+    assert f"mnemon {command.name}" in page
+    assert all(flag in page for option in command.parser.options for flag in option.flags)
+    assert page == run(Methods(), "help", *words).stdout
+    assert f"  {command.name} {command.usage}".rstrip() in run(Methods(), "--help").stdout
+    if words[0] == "store":
+        assert f"  {command.name}" in run(Methods(), "store").stdout
+
+
+def test_the_first_page_lists_mnemons_commands_alone() -> None:
+    page = run(Methods(), "--help").stdout
+    assert page == run(Methods()).stdout == run(Methods(), "help").stdout
+    listed = page.split("Options of every command")[0]
+    assert not any(f"\n  {name} " in listed for name in ("undo", "list", "update", "supersede", "daemon"))
+
+
+def test_the_version_is_that_of_the_daemon() -> None:
+    for flag in ("--version", "-v"):
+        assert run(Methods(), flag).stdout == f"mnemon version {SERVER_VERSION} (mnemond)\n"
+
+
+def test_the_client_runs_the_same_commands_as_the_help_says() -> None:
+    assert set(BY_CLIENT) == fast.SAME_COMMANDS
+    assert not set(BY_CLIENT) & {command.name for command in COMMANDS}
+    assert run(Methods(), "setup", "--help").stdout.startswith("Examples\n  mnemonctl setup\n")
+
+
+def test_json_for_a_terminal_is_escaped() -> None:
+    hit = SEARCHED.results[0]
+    evil = msgspec.structs.replace(hit, insight=msgspec.structs.replace(hit.insight, content="a\u202eb\x7f"))
+    shown = run(Methods(search=msgspec.structs.replace(SEARCHED, results=[evil])), "search", "x", tty=True).stdout
+    assert "\u202e" not in shown
+    assert msgspec.json.decode(shown)[0]["content"] == "a\u202eb\x7f"
