@@ -37,6 +37,7 @@ from mnemond.api import (
     types_relations,
     types_rules,
     types_sessions,
+    types_viz,
 )
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
@@ -288,6 +289,7 @@ class Client:
     reviews = remote(types_changes.REVIEWS)
     consolidate = remote(types_knowledge.CONSOLIDATE)
     communities = remote(types_knowledge.COMMUNITIES)
+    viz = remote(types_viz.VIZ)
     summarize = remote(types_knowledge.SUMMARIZE)
     timeline = remote(types_relations.TIMELINE)
     resolve = remote(types_changes.RESOLVE)

@@ -22,6 +22,9 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 _TRANSFERS = frozenset({"export.open", "import.open"})
 """Methods that the client always has a part in: it reads or writes the files."""
 
+OF_CLIENT = frozenset({"file", "format"})
+"""Options with which the client has a part in a command that the daemon runs otherwise."""
+
 RETRY_S = 0.02
 """Pause before connecting again to a daemon with a full backlog."""
 
@@ -35,7 +38,8 @@ def run(argv: list[str], deadline: float) -> int:
         parsed = parse(params)
         if isinstance(parsed, CliRunResult):
             return show(parsed)
-        if parsed.method is not None and "file" not in parsed.options and parsed.method not in _TRANSFERS:
+        by_client = parsed.method in _TRANSFERS or not parsed.options.keys().isdisjoint(OF_CLIENT)
+        if parsed.method is not None and not by_client:
             return fast.forward(argv, deadline)
         return _run_here(argv, parsed, deadline)
     except fast.InvalidInputError as error:
@@ -80,6 +84,11 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
             return show(commands.run_cues_file(invocation, directory, deadline, store))
+        case "viz":
+            from mnemonctl.viz import command as viz
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            return show(viz.run(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
         case "config":
             from mnemonctl import commands
 

@@ -43,6 +43,7 @@ from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
 from mnemond.api.uses import Uses
+from mnemond.api.viz import VizHandlers
 from mnemond.cli.run import CliHandler
 from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import loading as configuration
@@ -253,6 +254,7 @@ class Daemon:
                 ReviewHandlers(self.open_stores, identities),
                 CoreHandlers(self.open_stores, identities, self._core),
                 KnowledgeHandlers(self.open_stores, identities, self._measure),
+                VizHandlers(self.open_stores, clock, self.projects),
                 ReadHandlers(
                     self.open_stores,
                     monotonic_s,

@@ -14,6 +14,7 @@ from mnemond.api import (
     types_relations,
     types_rules,
     types_sessions,
+    types_viz,
 )
 from mnemond.wire.params import Method
 
@@ -24,6 +25,7 @@ METHODS: dict[str, Method] = {
         types_extract,
         types_changes,
         types_knowledge,
+        types_viz,
         types_core,
         types_relations,
         types_entities,

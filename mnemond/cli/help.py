@@ -23,6 +23,7 @@ from mnemond.cli import (
     rules,
     sessions,
     stores,
+    viz,
 )
 from mnemond.cli.output import Style, lines, wrap
 from mnemond.cli.parser import GLOBALS, Command, Group, Option, Words
@@ -51,7 +52,7 @@ COMPLETION = Command(
 """All three are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, history, sessions,
+    remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, viz, history, sessions,
     admin, stores, interchange, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]

@@ -22,6 +22,7 @@ from mnemond.model.answers import (
     ListResult,
     RecallResult,
 )
+from mnemond.model.graph import Graph
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 
@@ -92,6 +93,8 @@ def _is_long(result: object) -> bool:
             return sum(len(insight.content) for insight in insights) > LONG_TEXT
         case list():
             return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
+        case Graph():
+            return True
         case DiffResult(matches=matches):
             return sum(len(match.content) for match in matches) > LONG_TEXT
         case GcResult(candidates=found):

@@ -52,6 +52,7 @@ from tests.cli.rule_results import RULE_RESULTS
 from tests.cli.session_results import SESSION_RESULTS
 from tests.cli.stats_results import STATS
 from tests.cli.store_results import STORE_RESULTS
+from tests.cli.viz_results import DRAWN_GRAPH
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 
@@ -250,6 +251,7 @@ SEARCHED = msgspec.structs.replace(
 
 BY_METHOD: dict[str, object] = {
     "remember": REMEMBERED,
+    "viz": DRAWN_GRAPH,
     "diff": DIFFERENCES,
     "extract": EXTRACTED,
     "recall": RECALLED,

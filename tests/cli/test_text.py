@@ -27,6 +27,7 @@ from tests.cli.session_results import SESSION_TRANSCRIPTS
 from tests.cli.stats_results import STATS_TRANSCRIPTS
 from tests.cli.store_results import STORE_TRANSCRIPTS
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
+from tests.cli.viz_results import VIZ_TRANSCRIPT
 
 WIDE = Style(columns=72)
 
@@ -47,6 +48,7 @@ TRANSCRIPTS = {
     **SESSION_TRANSCRIPTS,
     "extract": EXTRACT_TRANSCRIPT,
     "cues": CUES_TRANSCRIPT,
+    "viz": VIZ_TRANSCRIPT,
     "rules.list": """\
 All rules are off: mnemonctl rules on
 1a2b3c4d  Nobody pushes to main

@@ -53,6 +53,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "reviews": lambda _: {},
     "consolidate": lambda _: {},
     "communities": lambda _: {},
+    "viz": lambda _: {},
     "summarize": lambda world: {"ids": [world.one, world.other]},
     "resolve": lambda _: {"id": 1, "resolution": "COEXIST"},
     "cues.missing": lambda _: {},

@@ -1,0 +1,136 @@
+"""The page of a picture: one HTML file that asks for nothing, opens laid out and shows texts as texts.
+
+What a memory says reaches the page as JSON in an element that is not run, and the screen through textContent and
+fillText alone. A policy in the head admits the one script and the one style sheet by their hashes and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import math
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from string import Template
+from typing import Final
+
+import msgspec
+
+from mnemond.cli.output import escape_json, one_line
+from mnemond.model.graph import MADE_BY, Graph, GraphNode
+from mnemond.model.memory import CATEGORIES, EDGE_TYPES
+
+COLOURS: Final = 12
+"""Colours of communities, the largest first; those of the style sheet and of the script."""
+
+TITLE: Final = 80
+"""Characters of a memory that the static picture shows on hovering."""
+
+ESCAPED: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+"""Characters of JSON that could end the element that it is in, or a line of it."""
+
+
+def render_page(graph: Graph) -> str:
+    """Return the file."""
+    texts = {name: resources.files(__package__).joinpath(f"page.{name}").read_text("utf-8") for name in ("js", "css")}
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_hash(texts['js'])}'",
+            f"style-src '{_hash(texts['css'])}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    page = resources.files(__package__).joinpath("page.html").read_text("utf-8")
+    return Template(page).substitute(
+        policy=policy,
+        generator=MADE_BY,
+        title=html.escape(f"Memories of store “{graph.store}”"),
+        description=html.escape(described(graph)),
+        style=texts["css"],
+        picture=picture(graph),
+        data=as_json(graph),
+        script=texts["js"],
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def described(graph: Graph) -> str:
+    """Return a sentence about what is in the picture and what is left out."""
+    parts = [f"{len(graph.nodes):,} of {graph.total:,} memories, {len(graph.edges):,} of {graph.total_edges:,} links"]
+    if graph.redacted:
+        parts.append("texts replaced by ids")
+    if graph.cut_at is not None:
+        parts.append(f"texts cut at {graph.cut_at:,} characters")
+    return f"{', '.join(parts)}; {graph.generated_at[:16].replace('T', ' ')} UTC"
+
+
+def as_json(graph: Graph) -> str:
+    """Return the data of the script: names once, nodes and links as lists, in the order that the script reads. It is
+    harmless to a terminal, too."""
+    place = {it.id: at for at, it in enumerate(graph.nodes)}
+    names = list(dict.fromkeys(each for it in graph.nodes for each in it.entities))
+    number = {each: at for at, each in enumerate(names)}
+    bit = {kind: 1 << at for at, kind in enumerate(EDGE_TYPES)}
+    used = {it.category for it in graph.nodes}
+    strongest = sorted(graph.edges, key=lambda it: -it.weight)
+    document = {
+        "types": EDGE_TYPES,
+        "categories": [each for each in CATEGORIES if each in used],
+        "entities": names,
+        "nodes": [
+            [
+                it.id, it.content, it.category, it.importance, it.community or 0, it.tags,
+                [number[each] for each in it.entities], it.project, it.created_at, it.event_start, it.event_end,
+                it.pinned, it.degree, it.x, it.y,
+            ]
+            for it in graph.nodes
+        ],
+        "edges": [
+            [place[it.source], place[it.target], sum(bit[each] for each in it.types), round(it.weight, 3)]
+            for it in strongest
+        ],
+        "communities": [[it.number, it.label, it.memories] for it in graph.communities],
+        "relations": [
+            [place[it.memory_id], it.source, it.type, it.target] for it in graph.relations if it.memory_id in place
+        ],
+    }  # fmt: skip
+    return escape_json(msgspec.json.encode(document).decode()).translate(ESCAPED)
+
+
+# ------------------------------------------------------------------ the picture without scripts
+
+
+def picture(graph: Graph) -> str:
+    """Return the picture as SVG."""
+    if not graph.nodes:
+        return "<p>There is no memory in this picture.</p>"
+    low_x, high_x = min(it.x for it in graph.nodes), max(it.x for it in graph.nodes)
+    low_y, high_y = min(it.y for it in graph.nodes), max(it.y for it in graph.nodes)
+    box = f"{low_x - 1:.1f} {low_y - 1:.1f} {high_x - low_x + 2:.1f} {high_y - low_y + 2:.1f}"
+    at = {it.id: it for it in graph.nodes}
+    usual = [(at[it.source], at[it.target]) for it in graph.edges if "causal" not in it.types]
+    causal = [(at[it.source], at[it.target]) for it in graph.edges if "causal" in it.types]
+    colour = {it.number: rank % COLOURS for rank, it in enumerate(graph.communities)}
+    circles = "".join(_circle(it, colour.get(it.community or 0)) for it in graph.nodes)
+    return (
+        f'<svg viewBox="{box}" role="img" aria-label="Graph of memories">'
+        f'<path d="{_lines(usual)}"/><path class="cause" d="{_lines(causal)}"/>{circles}</svg>'
+    )
+
+
+def _lines(pairs: Iterable[Sequence[GraphNode]]) -> str:
+    return "".join(f"M{one.x:g} {one.y:g}L{other.x:g} {other.y:g}" for one, other in pairs)
+
+
+def _circle(it: GraphNode, colour: int | None) -> str:
+    radius = min(0.5, 0.16 + 0.035 * math.sqrt(it.degree))
+    title = html.escape(one_line(" ".join(it.content.split())[:TITLE]))
+    kind = "" if colour is None else f' class="c{colour}"'
+    return f'<circle cx="{it.x:g}" cy="{it.y:g}" r="{radius:.2f}"{kind}><title>{title}</title></circle>'

@@ -1,0 +1,32 @@
+"""A picture of a store, and what people read of it."""
+
+from __future__ import annotations
+
+from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode, GraphRelation
+
+ID = "1a2b3c4d-0000-4000-8000-000000000001"
+OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
+AT = "2026-02-01T10:00:00.000000Z"
+
+DRAWN_GRAPH = Graph(
+    store="default", generated_at=AT, redacted=False, total=3, limit=2, total_edges=1, cut_at=None,
+    nodes=[
+        GraphNode(
+            ID, "Ana moved the sessions to Redis", "decision", 4, 1, ("shop",), ("Ana", "Redis"), "shop", AT, None,
+            None, pinned=True, degree=1, x=-0.5, y=0.25,
+        ),
+        GraphNode(
+            OTHER, "Redis forgot all sessions", "fact", 3, None, (), ("Redis",), None, AT, AT, AT, pinned=False,
+            degree=1, x=0.5, y=-0.25,
+        ),
+    ],
+    edges=[GraphEdge(ID, OTHER, ["causal", "entity"], 0.8)],
+    communities=[GraphCommunity(1, "Redis, shop", 1)],
+    relations=[GraphRelation(ID, "Ana", "owns", "Redis")],
+)  # fmt: skip
+
+VIZ_TRANSCRIPT = """\
+Store "default"
+  2 of 3 memories, 1 link, 1 community, 2 names
+to look at it: mnemonctl viz -o graph.html
+"""
