@@ -14,10 +14,9 @@ from mnemond.api.requests import one_active
 from mnemond.api.store_access import FairLimiter, OpenStores
 from mnemond.api.types_viz import VizParams
 from mnemond.clock import Clock
-from mnemond.errors import FieldProblem, invalid
+from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.jobs.retention import metrics_of
-from mnemond.memory.history import hidden
 from mnemond.model.graph import Graph
 from mnemond.model.memory import format_us
 from mnemond.model.query import Filter
@@ -80,5 +79,10 @@ def _picture(
     if params.around is not None:
         around = snapshot.row_of(one_active(snapshot, params.around).id)
         if around is None or not mask[around]:
-            raise hidden(params.around)
+            raise MnemonError(
+                NOT_FOUND,
+                f"memory {params.around[:64]!a} does not fit the filters that were given",
+                hint="leave them out, or draw the picture around another memory",
+                outcome="rejected",
+            )
     return build(snapshot, mask, metrics, Wish(params.limit, around, params.depth, params.redact), store, now)

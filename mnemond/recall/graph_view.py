@@ -175,17 +175,17 @@ def _chosen(snapshot: Snapshot, mask: Mask, pairs: Pairs, wish: Wish) -> tuple[R
 
 
 def _strongest(pairs: Pairs, nodes: int) -> Rows:
-    """Return the positions of the MAX_EDGES strongest pairs, so that every node keeps its strongest ones: a pair counts
-    by its rank among those of either end."""
+    """Return the positions of the MAX_EDGES strongest pairs, so that every node keeps its strongest ones: what counts
+    first is the rank of a pair among those of either end."""
     count = len(pairs.source)
     if count <= MAX_EDGES:
         return np.arange(count)
-    rank = np.full(count, count)
-    for ends in (pairs.source, pairs.target):
-        order = np.lexsort((-pairs.pull, ends))
-        sizes = np.bincount(ends, minlength=nodes)
-        within = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rank[order] = np.minimum(rank[order], within)
+    ends, pull = np.concatenate([pairs.source, pairs.target]), np.tile(pairs.pull, 2)
+    order = np.lexsort((-pull, ends))
+    sizes = np.bincount(ends, minlength=nodes)
+    of_end = np.empty(2 * count, dtype=np.int64)
+    of_end[order] = np.arange(2 * count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rank = np.minimum(of_end[:count], of_end[count:])
     return np.sort(np.lexsort((-pairs.pull, rank))[:MAX_EDGES])
 
 
