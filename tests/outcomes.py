@@ -41,6 +41,8 @@ def _empty(node: inspect.Type) -> Any:
             return cls(**{field.name: _empty(field.type) for field in node.fields if field.required})
         case inspect.ListType():
             return []
+        case inspect.VarTupleType():
+            return ()
         case inspect.DictType():
             return {}
         case inspect.BoolType():

@@ -15,14 +15,18 @@ from mnemond.index.vectors import Cosines
 from mnemond.model.changes import ChangeSet, RecallLine, Vector
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import (
+    EntityResult,
     GcKept,
     LinkResult,
     MergeResult,
     Outcome,
+    RelationResult,
     RememberResult,
     ResolveResult,
     RestoreResult,
+    RuleResult,
     ScopeView,
+    SummarizeResult,
     UndoResult,
     UpdateResult,
     merge_message,
@@ -112,7 +116,8 @@ def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> N
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Remove texts and scopes from the outcomes that mention memories; the op_ids are still known for a repeat.
+    """Remove texts and scopes from the outcomes that mention memories; the op_ids are still known for a repeat. Those
+    about names and relations mention none, and any may have words of one: they lose all names.
 
     An outcome that cannot be decoded is deleted: it may hold their texts, and cannot be repeated to a caller anyway.
     """
@@ -120,7 +125,7 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     of_memory = "SELECT DISTINCT op_id FROM memory_operations WHERE memory_id = ?"
     about = {op_id for each in gone for op_id in connection.column(of_memory, (each,))}
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
-        if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
+        if op_id in about or _OF_NAMES.match(outcome) or not gone.isdisjoint(_WORD.findall(outcome)):
             try:
                 bare = encode_outcome(_without_text(decode_outcome(outcome), gone))
             except BAD_OUTCOME:
@@ -145,7 +150,15 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
             message = merge_message(outcome.merged_id)
             return replace(outcome, content="", message=message, dropped=[], quality_warnings=[], quality_details=[])
         case ResolveResult():
-            return replace(outcome, content=None, dropped=[])
+            return replace(outcome, content=None, dropped=[], names=[])
+        case SummarizeResult():
+            return replace(outcome, content="")
+        case RelationResult():
+            return replace(outcome, source="", target="", relations=[])
+        case EntityResult():
+            return replace(outcome, entity="", other="", changed=[])
+        case RuleResult():
+            return replace(outcome, when=())
         case LinkResult():
             return replace(outcome, metadata={})
         case RestoreResult():
@@ -163,6 +176,7 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
 
 
 _KINDS: Final = {kind.__name__: kind for kind in get_args(Outcome)}
+_OF_NAMES: Final = re.compile(r'\{"type":"(?:RelationResult|EntityResult|ResolveResult)"')
 _NAME: Final = re.compile(r'\s*\{\s*"type"\s*:\s*"(\w+)"')
 
 

@@ -14,22 +14,26 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge
-from mnemond.model.memory import Edge, Scope
+from mnemond.model.memory import Edge, Scope, Trigger
 from mnemond.model.outcomes import (
     Conflict,
+    EntityResult,
     GcKept,
     LinkResult,
     MergeResult,
     QualityDetail,
+    RelationResult,
     RememberResult,
     ResolveResult,
     RestoreResult,
     SemanticCandidate,
+    SummarizeResult,
     UndoneMemory,
     UndoResult,
     United,
     UpdateResult,
 )
+from mnemond.model.relations import RelationshipView
 from mnemond.store import backups, operations, purge
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _cached_token_set
@@ -255,6 +259,9 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
 
 ODD = Conflict("other", "CONFLICT", 0.9, "Zorkmid differs")
 REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
+HELD = RelationshipView(
+    "r", "r", "Zorkmid", "works_at", "Zorkmid", False, 0.9, None, "exact", None, "exact", None, "x", None
+)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +297,11 @@ REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
         made(RestoreResult, "o", id="it", conflicts=[ODD]),
         made(UndoResult, "o", undone="u", memories=[UndoneMemory("it", "restored", [ODD])]),
         collected("o", "it"),
+        made(ResolveResult, "o", older_id="a", newer_id="b", names=["Zorkmid", "Zorkmids"]),
+        made(SummarizeResult, "o", id="new", content="Zorkmid; coffee", derived_from=["it", "other"]),
+        made(RelationResult, "o", source="Zorkmid", target="Zorkmid", relations=[HELD]),
+        made(RuleResult, "o", id="it", when=(Trigger("bash: Zorkmid"),)),
+        made(EntityResult, "o", entity="Zorkmid", other="Zorkmids", changed=[HELD]),
     ],
     ids=lambda outcome: type(outcome).__name__,
 )
