@@ -44,9 +44,9 @@ def listed(connection: Connection, scope: Scope, kind: str | None, query: str | 
     aliases = relations.aliases(connection)
     memories = relations.count_memories(connection, scope)
     about: dict[str, int] = {}
-    for it in seen(connection, None, None, scope):
-        for each in {it.source_id, it.target_id or it.source_id}:
-            about[each] = about.get(each, 0) + 1
+    for stated in seen(connection, None, None, scope):
+        for row in {stated.source_id, stated.target_id or stated.source_id}:
+            about[row] = about.get(row, 0) + 1
     others = frozenset[str]()
     if scope != Scope():
         others = relations.named_by_any(connection) | relations.related_by_any(connection)

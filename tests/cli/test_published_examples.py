@@ -174,6 +174,8 @@ PARSED = {
     "doctor": None,
     "logs -f": None,
     "top": None,
+    "viz --format dot -o graph.dot": "viz",
+    "viz --format html -o graph.html": "viz",
     "import memory_draft.json": "import.open",
     "import --dry-run memory_draft.json": "import.open",
     "--store work status": "status",
@@ -185,8 +187,6 @@ PARSED = {
 
 LACKING = [
     "import --no-diff memory_draft.json",
-    "viz --format dot -o graph.dot",
-    "viz --format html -o graph.html",
     "--embed-model nomic-embed-text status",
 ]
 """Published lines that mnemonctl has nothing for, which it says; the exit status is that of a usage error."""
