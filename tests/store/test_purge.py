@@ -26,6 +26,7 @@ from mnemond.model.outcomes import (
     RememberResult,
     ResolveResult,
     RestoreResult,
+    RuleResult,
     SemanticCandidate,
     SummarizeResult,
     UndoneMemory,
