@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities, submitted
+from mnemond.api.requests import Identities, is_person, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_core import (
     CoreDiffParams,
@@ -23,6 +23,7 @@ from mnemond.api.types_core import (
     CoreVersionView,
 )
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.extract.orders import is_attack, is_instruction
 from mnemond.jobs.core_summary import CoreDeps, made, stored
 from mnemond.memory.core_summary import Draft, entity_of, propose
 from mnemond.memory.draft import clean, problems_of, with_op_id
@@ -76,7 +77,8 @@ class CoreHandlers:
 
     @handles("core.set", in_task=True)
     async def set(self, call: Call, params: CoreSetParams) -> CoreResult:
-        """Give a version a text. Raises MnemonError(INVALID_PARAMS) for one that is too long or has a secret."""
+        """Give a version a text. Raises MnemonError(INVALID_PARAMS) for one that is too long or has a secret, and unless
+        a person at a terminal gives it for one with orders: it stands in front of every session."""
         warm = await self._open_stores.use(params.store)
         most = warm.config.core_summary.max_words
         problems = problems_of({"content": params.text, "user_id": params.user_id})
@@ -86,6 +88,9 @@ class CoreHandlers:
             problems.append(FieldProblem("text", "text has no word"))
         if clean(params.text, (), (), allow_secret=False).redacted:
             problems.append(FieldProblem("text", "text looks like it has a secret, which is not kept"))
+        if any(is_attack(each) or is_instruction(each) for each in params.text.splitlines()) and not is_person(call):
+            sentence = "text gives orders to a program, and such is taken from a person at a terminal only"
+            problems.append(FieldProblem("text", sentence))
         if problems := with_op_id(problems, params.op_id):
             raise invalid(problems, hint="nothing was written")
         identity = self._identities.of(warm, params)
