@@ -2,6 +2,7 @@
 (() => {
   const COLOURS = 12; // --c0 to --c11 of the style sheet
   const PAGE = 60; // rows of the list that are made at once
+  const LEAST_DOT = 2.4; // pixels of the radius of a memory
   const FAST_EDGES = 3000; // lines drawn while something moves: the strongest ones
   const FAST_DOTS = 2500; // dots drawn as circles while something moves; more are squares
   const SETTLE_MS = 140; // after this long without a movement everything is drawn
@@ -185,8 +186,8 @@
       ctx.fillStyle = colour < 0 ? palette.none : palette.groups[colour];
       ctx.beginPath();
       for (const it of members) {
-        const r = Math.max(1.6, it.r * scale), cx = it.x * scale + x, cy = it.y * scale + y;
-        if (squares || r < 2) ctx.rect(cx - r * 0.85, cy - r * 0.85, r * 1.7, r * 1.7);
+        const r = Math.max(LEAST_DOT, it.r * scale), cx = it.x * scale + x, cy = it.y * scale + y;
+        if (squares) ctx.rect(cx - r * 0.85, cy - r * 0.85, r * 1.7, r * 1.7);
         else {
           ctx.moveTo(cx + r, cy);
           ctx.arc(cx, cy, r, 0, 6.2832);
@@ -199,7 +200,7 @@
 
   function ring(it, colour) {
     ctx.beginPath();
-    ctx.arc(it.x * view.scale + view.x, it.y * view.scale + view.y, Math.max(1.6, it.r * view.scale) + 3, 0, 6.2832);
+    ctx.arc(it.x * view.scale + view.x, it.y * view.scale + view.y, Math.max(LEAST_DOT, it.r * view.scale) + 3, 0, 6.2832);
     ctx.strokeStyle = colour;
     ctx.lineWidth = 2;
     ctx.stroke();
@@ -234,7 +235,7 @@
       if (focus && (a === focus || b === focus)) (isCausal ? litCausal : lit).push(each);
       else if (!fast || usual.length + causal.length < FAST_EDGES) (isCausal ? causal : usual).push(each);
     }
-    const crowd = Math.max(0.12, Math.min(0.45, 900 / (usual.length + 1))), dim = focus ? 0.25 : 1;
+    const crowd = Math.max(0.04, Math.min(0.45, 600 / (usual.length + 1))), dim = focus ? 0.25 : 1;
     lines(usual, palette.edge, crowd * dim, scale > 20 ? 1 : 0.7);
     lines(causal, palette.cause, Math.min(0.7, crowd * 1.8) * dim, scale > 20 ? 1.2 : 0.9);
     if (!fast && scale > 14 && causal.length < 2000) arrows(causal, palette.cause, Math.min(0.7, crowd * 1.8) * dim);
@@ -519,8 +520,8 @@
         view.y += view.height / 2 - y;
       }
       box.focus({ preventScroll: true });
-      if (matchMedia("(max-width: 760px)").matches) box.scrollIntoView({ block: "nearest" });
-    }
+      }
+    if (move || !matchMedia("(max-width: 760px)").matches) box.scrollIntoView({ block: "nearest" });
     repaint();
   }
 

@@ -27,6 +27,9 @@ COLOURS: Final = 12
 TITLE: Final = 80
 """Characters of a memory that the static picture shows on hovering."""
 
+MANY: Final = 4_000
+"""Links from which on the lines of the static picture are fainter."""
+
 ESCAPED: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 """Characters of JSON that could end the element that it is in, or a line of it."""
 
@@ -79,7 +82,6 @@ def as_json(graph: Graph) -> str:
     number = {each: at for at, each in enumerate(names)}
     bit = {kind: 1 << at for at, kind in enumerate(EDGE_TYPES)}
     used = {it.category for it in graph.nodes}
-    strongest = sorted(graph.edges, key=lambda it: -it.weight)
     document = {
         "types": EDGE_TYPES,
         "categories": [each for each in CATEGORIES if each in used],
@@ -94,7 +96,7 @@ def as_json(graph: Graph) -> str:
         ],
         "edges": [
             [place[it.source], place[it.target], sum(bit[each] for each in it.types), round(it.weight, 3)]
-            for it in strongest
+            for it in graph.edges
         ],
         "communities": [[it.number, it.label, it.memories] for it in graph.communities],
         "relations": [
@@ -119,8 +121,9 @@ def picture(graph: Graph) -> str:
     causal = [(at[it.source], at[it.target]) for it in graph.edges if "causal" in it.types]
     colour = {it.number: rank % COLOURS for rank, it in enumerate(graph.communities)}
     circles = "".join(_circle(it, colour.get(it.community or 0)) for it in graph.nodes)
+    many = ' class="many"' if len(graph.edges) > MANY else ""
     return (
-        f'<svg viewBox="{box}" role="img" aria-label="Graph of memories">'
+        f'<svg{many} viewBox="{box}" role="img" aria-label="Graph of memories">'
         f'<path d="{_lines(usual)}"/><path class="cause" d="{_lines(causal)}"/>{circles}</svg>'
     )
 

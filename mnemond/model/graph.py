@@ -64,8 +64,8 @@ class GraphRelation(msgspec.Struct, frozen=True):
 
 class Graph(Result, frozen=True, kw_only=True):
     """`total`: memories that fit the filters, of which the newest `limit` are in `nodes`, or with `around` the nearest
-    ones; `total_edges`: pairs of these that are linked, the strongest of which are in `edges`. `cut_at`: characters at
-    which longer texts were cut, null if all are whole."""
+    ones. `total_edges`: pairs of these that are linked; `edges` has the strongest of each memory, these first.
+    `cut_at`: characters at which longer texts were cut, null if all are whole."""
 
     made_by: str = MADE_BY
     store: str

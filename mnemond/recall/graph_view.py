@@ -25,6 +25,10 @@ from mnemond.store.edges import Metric
 MAX_EDGES: Final = 20_000
 """Pairs of linked memories in a picture: with more, lines cover each other, and a reply has more than 10 MB."""
 
+BACKBONE: Final = 4
+"""Strongest links of a memory that pull in the layout. With all of them, a score and more in most stores, every picture
+is one ball."""
+
 MAX_TEXT: Final = 4_000_000
 """Characters of all texts of a picture. A store of 5,000 notes of usual length has a quarter of it."""
 
@@ -110,12 +114,14 @@ def build(
     pairs = pairs.among((pairs.source >= 0) & (pairs.target >= 0))
     degree = np.bincount(np.concatenate([pairs.source, pairs.target]), minlength=len(rows))
     total_edges = len(pairs.source)
-    pairs = pairs.among(_strongest(pairs, len(rows)))
+    ranks = _ranks(pairs, len(rows))
+    order = np.lexsort((-pairs.pull, ranks))[:MAX_EDGES]  # first one link of each memory, and so on
+    pairs, backbone = pairs.among(order), ranks[order] < BACKBONE
     memories = [snapshot.insight(row) for row in rows.tolist()]
     known = communities_of(snapshot, metrics)
     number = {it.insight_id: it.community for it in known if it.community is not None}
     groups = np.array([number.get(it.id, NO_COMMUNITY) for it in memories], dtype=np.int64)
-    places = layout(groups, pairs.source, pairs.target, pairs.pull)
+    places = layout(groups, pairs.source[backbone], pairs.target[backbone], pairs.pull[backbone])
     cut_at = _cut(memories)
     nodes = [
         _node(it, cut_at, number.get(it.id), *figures)
@@ -174,19 +180,15 @@ def _chosen(snapshot: Snapshot, mask: Mask, pairs: Pairs, wish: Wish) -> tuple[R
     return rows[: wish.limit], len(rows)
 
 
-def _strongest(pairs: Pairs, nodes: int) -> Rows:
-    """Return the positions of the MAX_EDGES strongest pairs, so that every node keeps its strongest ones: what counts
-    first is the rank of a pair among those of either end."""
+def _ranks(pairs: Pairs, nodes: int) -> Rows:
+    """Return the rank of each pair among those of either end, the better of the two, from 0; shape (pairs,)."""
     count = len(pairs.source)
-    if count <= MAX_EDGES:
-        return np.arange(count)
     ends, pull = np.concatenate([pairs.source, pairs.target]), np.tile(pairs.pull, 2)
     order = np.lexsort((-pull, ends))
     sizes = np.bincount(ends, minlength=nodes)
     of_end = np.empty(2 * count, dtype=np.int64)
     of_end[order] = np.arange(2 * count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rank = np.minimum(of_end[:count], of_end[count:])
-    return np.sort(np.lexsort((-pairs.pull, rank))[:MAX_EDGES])
+    return np.minimum(of_end[:count], of_end[count:])
 
 
 def _edges(pairs: Pairs, memories: Sequence[Insight]) -> list[GraphEdge]:
