@@ -59,6 +59,9 @@ MAX_CANDIDATES: Final = 3
 MAX_NAME: Final = 40
 """Characters of a source or another name."""
 
+MAX_NAMES: Final = 20
+"""Other names of a thing, of each kind: an agent can give it thousands."""
+
 WARNING: Final = f"What stands between the marks is {DATA}."
 
 
@@ -278,9 +281,9 @@ MAX_QUOTE: Final = 200
 def page(result: EntityPage, nonce: str) -> str:
     """All that is known of a person or a thing."""
     facts = {
-        "also": ", ".join(result.aliases),
-        "not the same as": ", ".join(result.not_same),
-        "perhaps the same as": ", ".join(result.proposed.values()),
+        "also": _names(result.aliases),
+        "not the same as": _names(result.not_same),
+        "perhaps the same as": _names(list(result.proposed.values())),
         "summary": "" if result.summary is None else result.summary.content[:MAX_SHOWN],
     }
     lines = [
@@ -294,6 +297,11 @@ def page(result: EntityPage, nonce: str) -> str:
     left = result.total_memories - len(result.memories)
     more = f" {plural(left, 'memory')} more: recall finds them." if left else ""
     return f"{_degraded(result)}{_at(result.as_of, result.known_at)}{WARNING}{more}\n{fenced(lines, nonce)}\n"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f", and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def relations(result: RelationsListResult, nonce: str) -> str:
