@@ -12,18 +12,31 @@ import pytest
 
 from mnemonctl import fast
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams, CliRunResult, StoreEntry, StoreListResult, StoreRemoveResult
+from mnemond.api.types_admin import (
+    CliRunParams,
+    CliRunResult,
+    StoreEntry,
+    StoreListResult,
+    StoreRemoveResult,
+    StoreSetResult,
+)
 from mnemond.cli import mnemon
 from mnemond.cli.mnemon import BY_CLIENT, COMMANDS, INSTEAD, OPTIONS_INSTEAD
 from mnemond.cli.run import CliHandler
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
-from mnemond.model.answers import LogLine
+from mnemond.model.answers import CompactHit, CompactResult, LogLine
+from mnemond.model.outcomes import CausalCandidate
 from mnemond.wire.deferred import run_now
 from mnemond.wire.dispatch import Call
 from mnemond.wire.params import SERVER_VERSION
-from tests.cli.results import RECALLED, SEARCHED
+from tests.cli import audit_results, embed_results, results
+from tests.cli.results import ID, OLD, RECALLED, SEARCHED
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+COMPACT = CompactResult(
+    results=[CompactHit(ID, "x", "fact", 3, intent="WHY", matched_via="keyword", confidence="low", score=0.1)],
+    meta=msgspec.structs.replace(RECALLED.meta, hint="sparse_results"),
+)
 
 
 class Methods:
@@ -68,6 +81,123 @@ def test_a_recall_is_ranked_as_mnemon_ranks() -> None:
                     "profile": "mnemon"}),
     ]  # fmt: skip
     assert msgspec.json.decode(done.stdout)["meta"]["intent"] == RECALLED.meta.intent
+
+
+INSIGHT_KEYS = [
+    "id", "content", "category", "importance", "tags", "entities", "source", "access_count", "created_at", "updated_at"
+]  # fmt: skip
+REMEMBER_KEYS = [
+    "id", "content", "category", "importance", "tags", "entities", "created_at", "action", "diff_suggestion",
+    "edges_created", "semantic_candidates", "causal_candidates", "quality_warnings", "embedded",
+    "effective_importance", "auto_pruned", "auto_pruned_ids",
+]  # fmt: skip
+
+
+def shown(methods: Methods, *argv: str) -> Any:
+    done = run(methods, *argv)
+    assert (done.exit_code, done.stderr) == (0, "")
+    return msgspec.json.decode(done.stdout)
+
+
+def test_the_reply_of_remember_has_the_memory_as_it_is_stored() -> None:
+    methods = Methods(remember=results.REMEMBERED, get=results.GOT)
+    reply = shown(
+        methods, "remember", "We", "chose", "it", "--cat", "decision", "--imp", "4", "--tags", "a, b", "--no-diff"
+    )
+    assert list(reply) == REMEMBER_KEYS
+    assert reply["entities"] == list(results.GOT.insight.entities)
+    assert methods.asked == [
+        ("remember", {"content": "We chose it", "category": "decision", "importance": 4, "tags": ["a", "b"],
+                      "source": "user", "entities": [], "entity_mode": "merge", "no_diff": True}),
+        ("get", {"id": results.REMEMBERED.id}),
+    ]  # fmt: skip
+
+
+def test_a_replaced_memory_is_called_updated_and_a_discarded_text_has_no_memory() -> None:
+    reply = shown(Methods(remember=results.REPLACED, get=results.GOT), "remember", "x")
+    assert (reply["action"], reply["replaced_id"]) == ("updated", OLD)
+    discarded = msgspec.structs.replace(results.REMEMBERED, id=None, action="discarded")
+    reply = shown(Methods(remember=discarded), "remember", "x")
+    assert (reply["id"], reply["action"], "content" in reply) == (None, "discarded", False)
+
+
+@pytest.mark.parametrize("signal", ["because", None])
+def test_a_causal_candidate_has_the_signal_of_either_text(signal: str | None) -> None:
+    def candidate(content: str, found: str | None) -> CausalCandidate:
+        return CausalCandidate(OLD, content, 2, "entity", found, "causes", "to_candidate", 0.5)
+
+    near = [candidate("It rained", signal), candidate("In order to win", None), candidate("It rained", None)]
+    stored = msgspec.structs.replace(results.REMEMBERED, causal_candidates=near)
+    reply = shown(Methods(remember=stored, get=results.GOT), "remember", "Nothing else")
+    assert [each["causal_signal"] for each in reply["causal_candidates"]] == [signal or "", "in order to", ""]
+
+
+@pytest.mark.parametrize(
+    ("line", "methods", "keys"),
+    [
+        (["forget", ID], {"forget": results.FORGOTTEN}, ["id", "status", "message"]),
+        (["link", ID, OLD, "--meta", '{"reason":"r"}'], {"get": results.GOT, "link": results.LINKED},
+         ["status", "source_id", "target_id", "edge_type", "weight", "metadata"]),
+        (["gc", "--keep", ID], {"gc": audit_results.KEPT},
+         ["status", "id", "content", "new_access", "effective_importance", "immune"]),
+        (["gc", "--threshold", "999"], {"gc": audit_results.COLLECTABLE, "get": results.GOT},
+         ["total_insights", "threshold", "candidates_found", "candidates", "max_insights", "actions"]),
+        (["status"], {"status": results.STATUS},
+         ["total_insights", "deleted_insights", "by_category", "edge_count", "top_entities", "oplog_count", "db_path",
+          "db_size_bytes"]),
+        (["receipt"], {"receipt": audit_results.RECEIPT},
+         ["schema", "generated_at", "store", "limit", "count", "privacy", "events"]),
+        (["embed", "--status"], {"embed_status": embed_results.STATUS},
+         ["total_insights", "embedded", "coverage", "embedding_available", "ollama_available", "protocol", "model"]),
+        (["embed", ID], {"embed_run": embed_results.EMBEDDED}, ["status", "id", "dimension", "model"]),
+        (["embed", "--all"], {"embed_run": embed_results.RAN}, ["status", "succeeded", "failed", "model"]),
+        (["embed", "--all"], {"embed_run": embed_results.NOTHING}, ["status", "message"]),
+        (["recall", "x"], {"recall": COMPACT}, ["results", "hint"]),
+    ],
+)  # fmt: skip
+def test_documents_have_mnemons_fields(line: list[str], methods: dict[str, object], keys: list[str]) -> None:
+    assert list(shown(Methods(**methods), *line)) == keys
+
+
+def test_parts_of_documents_have_mnemons_fields() -> None:
+    (hit, *_) = shown(Methods(recall=RECALLED), "recall", "x", "--verbose")["results"]
+    assert list(hit) == ["insight", "score", "intent", "via", "signals"]
+    assert list(hit["insight"]) == list(shown(Methods(recall=RECALLED), "recall", "x", "--basic")[0]) == INSIGHT_KEYS
+    methods = Methods(gc=audit_results.COLLECTABLE, get=results.GOT)
+    (candidate, *_) = shown(methods, "gc", "--threshold", "999")["candidates"]
+    assert list(candidate) == ["insight", "effective_importance", "days_since_access", "edge_count", "immune"]
+    assert methods.asked[0] == ("gc", {"threshold": 100.0, "limit": 20})
+    events = shown(Methods(receipt=audit_results.RECEIPT), "receipt")["events"]
+    assert {each["event_name"] for each in events} == {"mnemon.memory.operation.observed"}
+    assert None not in [value for each in events for value in each.values()]
+    links = results.STATUS.edges_by_type
+    rows = sum(count if kind == "causal" else 2 * count for kind, count in links.items())
+    assert shown(Methods(status=results.STATUS), "status")["edge_count"] == rows
+
+
+def test_texts_of_stores() -> None:
+    assert run(Methods(store_list=results.STORES), "store", "list").stdout.startswith(("* ", "  "))
+    assert run(Methods(store_create=results.CREATED), "store", "create", "work").stdout == 'Created store "work"\n'
+    there = msgspec.structs.replace(results.CREATED, created=False)
+    assert (
+        error("store", "create", "work", methods=Methods(store_create=there)) == 'Error: store "work" already exists\n'
+    )
+    chosen = StoreSetResult(name="work", previous="default")
+    assert run(Methods(store_set=chosen), "store", "set", "work").stdout == 'Active store set to "work"\n'
+    absent = 'Error: store "gone" does not exist'
+    assert error("store", "remove", "gone", methods=Methods(store_list=results.STORES)) == f"{absent}\n"
+    missing = MnemonError(NOT_FOUND, "no store")
+    assert error("store", "set", "gone", methods=Methods(store_set=missing)).startswith(absent)
+    none = StoreListResult(stores=[], active="default", source="default")
+    assert "no stores yet" in run(Methods(store_list=none), "store", "list").stdout
+
+
+def test_help_without_the_daemon_is_the_same() -> None:
+    for argv in (["--help"], [], ["help", "gc"], ["gc", "-h"], ["--version"]):
+        params = CliRunParams(argv=argv, program="mnemon")
+        assert mnemon.answer(params) == run(Methods(), *argv).stdout
+    with pytest.raises(MnemonError, match="unknown flag: --nothing"):
+        mnemon.answer(CliRunParams(argv=["--nothing"], program="mnemon"))
 
 
 def test_what_is_larger_than_our_limits_is_cut_to_them() -> None:
