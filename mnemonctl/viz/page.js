@@ -269,7 +269,7 @@
     if (!focus && scale < LABEL_SCALE) groupLabels(taken);
   }
 
-  // While memories are too small to have labels, the largest communities have.
+  // While memories are too small to have labels, communities have, the largest first where there is no room for all.
   function groupLabels(taken) {
     const sums = new Map();
     for (const it of nodes) {
@@ -278,11 +278,11 @@
       sums.set(it.community, [sum[0] + it.x, sum[1] + it.y, sum[2] + 1]);
     }
     ctx.font = '600 13px system-ui, "DejaVu Sans", sans-serif';
-    for (const [number, text] of data.communities.slice(0, COLOURS)) {
+    for (const [number, text] of data.communities.slice(0, LABELS)) {
       const sum = sums.get(number);
       if (!sum || !text) continue;
       const px = sum[0] / sum[2] * view.scale + view.x, py = sum[1] / sum[2] * view.scale + view.y;
-      if (px > 0 && px < view.width && py > 0 && py < view.height) label(words(text, 34), px, py, taken, true);
+      if (px > 0 && px < view.width && py > 0 && py < view.height) label(words(text, 26), px, py, taken, true);
     }
   }
 
@@ -510,7 +510,7 @@
         const way = each.mask & CAUSAL ? (each.a === it ? " → effect" : " ← cause") : "";
         return row(other(each, it), `${kinds(each.mask)}${way} · ${each.weight.toFixed(2)}`);
       }));
-      box.append(...section(`Linked to ${linked.length}`, list));
+      box.append(...section(`Linked to ${linked.length}${it.degree > linked.length ? ` of ${it.degree}; the others are left out` : ""}`, list));
     }
     box.scrollTop = 0;
     if (move) {
