@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -29,8 +29,8 @@ from mnemond.cli.interchange import imported
 from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.interchange import markdown
-from mnemond.interchange.items import Item, NotReadableError
+from mnemond.interchange import archives, markdown
+from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.recognise import HEAD, KINDS, is_own, items_of
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
@@ -294,6 +294,14 @@ class _Content:
         self.size = 0
         for path in _files_of(self._path):
             with _opened(path) as file:
+                if file.read(4) in archives.MAGIC:
+                    for kind, content, found in _of_archive(path, file, named):
+                        kinds[kind] = None
+                        items += found
+                        whole.update(content)
+                        self.size += len(content)
+                    continue
+                file.seek(0)
                 content = file.read(MAX_DOCUMENT + 1)
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
@@ -342,6 +350,23 @@ ITEMS_AT_ONCE: Final = 50
 def _opened(path: Path) -> io.BufferedReader:
     """Open a regular file, and no symbolic link. Raises OSError."""
     return open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+
+def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Item]]]:
+    """Yield the kind, the content and the memories of each file in a zip file, without those of no known kind: exports
+    have some beside. Raises MnemonError."""
+    name = ""
+    try:
+        for name, content in archives.files_in(file, MAX_DOCUMENT):
+            try:
+                kind, found = items_of(name, content, named)
+            except UnknownKindError:
+                continue
+            except NotReadableError as error:
+                raise _unreadable(path, f"{name[:80]!a} in it cannot be read: {error}") from None
+            yield kind, content, found
+    except NotReadableError as error:
+        raise _unreadable(path, str(error)) from None
 
 
 def _files_of(path: Path) -> list[Path]:

@@ -161,7 +161,8 @@ IMPORT = Command(
     details=(
         "An export restores memories as they were: with their history, links, times and counts.",
         "Other kinds: Claude Code's memory folder, CLAUDE.md, notes of Obsidian and basic-memory, mem0, server-memory,",
-        "mcp-memory-service, claude-mem, databases of mnemon and memman; of ChatGPT and Claude.ai what they remember.",
+        "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon; of ChatGPT and Claude.ai",
+        "what they remember. A zip file is read as it was downloaded.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
         "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
     ),

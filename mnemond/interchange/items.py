@@ -19,6 +19,13 @@ class NotReadableError(Exception):
     """A file is not what it seemed to be: a sentence."""
 
 
+class UnknownKindError(NotReadableError):
+    """A file is whole, but of no kind that can be imported."""
+
+    def __init__(self) -> None:
+        super().__init__("it is nothing that can be imported")
+
+
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """A memory to import. `source`: its name there, by which it is known when it is imported again. `created_at`: RFC
     3339. `origin`: the `source` of the memory here; `metadata` holds plain values."""

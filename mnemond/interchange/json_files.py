@@ -1,5 +1,5 @@
-"""Memories in JSON files: mem0, the MCP servers `server-memory` and mcp-memory-service, claude-mem, and what exports of
-ChatGPT and Claude.ai say about memory."""
+"""Memories in JSON files: drafts of mnemon, mem0, the MCP servers `server-memory` and mcp-memory-service, claude-mem,
+and what exports of ChatGPT and Claude.ai say about memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from mnemond.interchange.items import Item, NotReadableError, category_of, labels, moment, pieces, plain
+from mnemond.model.memory import CATEGORIES
 
 Object = Mapping[str, Any]
 
@@ -27,6 +28,67 @@ def _text(value: object) -> str:
 def _items(text: str, source: str, origin: str, **fields: Any) -> Iterator[Item]:  # noqa: ANN401 - fields of Item
     for number, piece in enumerate(pieces(text)):
         yield Item(source=source if not number else f"{source}#{number}", content=piece, origin=origin, **fields)
+
+
+# mnemon: memory_draft.json, which an agent writes from old conversations (mnemon-dev/mnemon, docs/IMPORT.md).
+
+DRAFT_VERSION: Final = "1"
+DRAFT: Final = "mnemon-draft"
+_EDGE_TYPES: Final = ("temporal", "causal", "semantic", "entity")
+
+
+def mnemon_draft(document: object) -> Iterator[Item]:
+    """`{"schema_version": "1", source, insights: [{content, category, importance, tags, entities, source, created_at}],
+    edges: [{source_index, target_index, edge_type, weight, reason}]}`. The edges are checked and not carried: links are
+    made from the texts.
+
+    Raises NotReadableError for what mnemon refuses: another version, no insights, or an entry, named by its index, that
+    breaks the rules of a draft.
+    """
+    fields: Object = document if isinstance(document, Mapping) else {}
+    if fields.get("schema_version") != DRAFT_VERSION:
+        version = ascii(fields.get("schema_version"))[:40]
+        raise NotReadableError(f'it is a draft whose schema_version is {version}; "{DRAFT_VERSION}" is known')
+    insights = fields.get("insights")
+    if not isinstance(insights, list) or not insights:
+        raise NotReadableError("it is a draft without insights")
+    _check_edges(fields.get("edges"), len(insights))
+    for index, each in enumerate(insights):
+        if (problem := _draft_problem(each)) is not None:
+            raise NotReadableError(f"insights[{index}] {problem}")
+        content = _text(each["content"])
+        yield from _items(
+            content, f"draft\n{content}", _text(each.get("source")) or _text(fields.get("source")) or "mnemon",
+            category=each.get("category") or "general", importance=each.get("importance") or 3,
+            tags=each.get("tags") or [], entities=each.get("entities") or [],
+            created_at=moment(each.get("created_at")),
+        )  # fmt: skip
+
+
+def _draft_problem(insight: object) -> str | None:
+    if not isinstance(insight, Mapping) or not _text(insight.get("content")):
+        return "has no content"
+    if (insight.get("category") or "general") not in CATEGORIES:
+        return f"has a category that is none of {', '.join(CATEGORIES)}"
+    importance = insight.get("importance") or 3
+    if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
+        return "has an importance that is no integer from 1 to 5"
+    for field in ("tags", "entities"):
+        values = insight.get(field) or []
+        if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+            return f"has {field} that are no list of texts"
+    if insight.get("created_at") and moment(insight["created_at"]) is None:
+        return "has a created_at that is no time in RFC 3339"
+    return None
+
+
+def _check_edges(edges: object, insights: int) -> None:
+    for index, each in enumerate(edges if isinstance(edges, list) else []):
+        ends = [each.get(field) for field in ("source_index", "target_index")] if isinstance(each, Mapping) else []
+        if not ends or not all(type(end) is int and 0 <= end < insights for end in ends) or ends[0] == ends[1]:
+            raise NotReadableError(f"edges[{index}] does not join two of the {insights:,} insights")
+        if each.get("edge_type") not in _EDGE_TYPES:
+            raise NotReadableError(f"edges[{index}] has an edge_type that is none of {', '.join(_EDGE_TYPES)}")
 
 
 # mem0: get_all() of the open-source version.
@@ -170,11 +232,11 @@ def branch(conversation: Object) -> list[Object]:
 
 
 def claude_ai(document: object) -> Iterator[Item]:
-    """`memories.json`: `[{conversations_memory: markdown, project_memories: {id: markdown}, account_uuid}]`: each
-    paragraph or bullet is a memory."""
+    """`memories.json`: `[{conversations_memory: markdown, project_memories: {id: markdown}, account_uuid}]`, or one of
+    these objects (`memories/<account>.json`): each paragraph or bullet is a memory."""
     from mnemond.interchange.notes import paragraphs  # notes are parsed there
 
-    for account in _objects(document):
+    for account in _objects([document] if isinstance(document, Mapping) else document):
         memories = {"": account.get("conversations_memory")}
         if isinstance(more := account.get("project_memories"), Mapping):
             memories |= more
@@ -189,8 +251,8 @@ def claude_ai(document: object) -> Iterator[Item]:
 Parser = Callable[[object], Iterator[Item]]
 
 PARSERS: Final[dict[str, Parser]] = {
-    "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem, "chatgpt": chatgpt,
-    "claude-ai": claude_ai,
+    DRAFT: mnemon_draft, "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem,
+    "chatgpt": chatgpt, "claude-ai": claude_ai,
 }  # fmt: skip
 """Parsers of whole documents, by kind."""
 
@@ -199,8 +261,12 @@ def kind_of(document: object) -> str | None:
     """Return the kind of a JSON document; None if it is not known."""
     first: Object = next(iter(_objects(document)), {})
     if isinstance(document, Mapping):
+        if "schema_version" in document and "insights" in document:
+            return DRAFT
         if "export_metadata" in document or _has(document.get("memories"), "content_hash"):
             return "mcp-memory-service"
+        if "conversations_memory" in document:
+            return "claude-ai"
         if isinstance(document.get("observations"), list):
             return "claude-mem"
         if _has(document.get("results"), "memory"):

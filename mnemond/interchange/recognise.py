@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from mnemond.interchange import json_files, notes
-from mnemond.interchange.items import Item, NotReadableError
+from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.sqlite_files import MEMMAN, MNEMON
 from mnemond.store.imports import OWN
 
@@ -53,13 +53,13 @@ def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Ite
     if kind == SERVER_MEMORY or (kind is None and document is None):
         lines = list(json_files.of_lines(content.split(b"\n")))
         if kind is None and not any(each.get("type") in ("entity", "relation") for each in lines):
-            raise NotReadableError("it is nothing that can be imported")
+            raise UnknownKindError
         return SERVER_MEMORY, list(_checked(json_files.server_memory(lines)))
     if isinstance(document, dict) and document.get("type") in ("entity", "relation") and kind is None:
         return SERVER_MEMORY, list(_checked(json_files.server_memory([document])))
     found = kind or json_files.kind_of(document)
     if found is None or found not in json_files.PARSERS:
-        raise NotReadableError("it is nothing that can be imported")
+        raise UnknownKindError
     return found, list(_checked(json_files.PARSERS[found](document)))
 
 

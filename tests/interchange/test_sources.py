@@ -50,6 +50,14 @@ def context(text: str, at: float = 1.7e9) -> dict[str, Any]:
 OLD, NEW = "1. [2024-05-01]. Likes tea.", "1. [2024-05-01]. Likes tea.\n2. [2024-06-02]. Lives in Lisbon."
 
 DOCUMENTS: dict[str, tuple[object, list[tuple[str, str | None]]]] = {
+    "mnemon-draft": (
+        {"schema_version": "1", "source": "chat-export",
+         "insights": [{"content": "Chose Qdrant over Milvus", "category": "decision", "importance": 5, "tags": ["db"],
+                       "entities": ["Qdrant", "Milvus"], "source": "agent", "created_at": "2024-03-15T09:30:00Z"},
+                      {"content": "Prefers short answers", "category": "preference"}],
+         "edges": [{"source_index": 0, "target_index": 1, "edge_type": "causal", "weight": 0.7, "reason": "r"}]},
+        [("Chose Qdrant over Milvus", "2024-03-15T09:30:00.000000Z"), ("Prefers short answers", None)],
+    ),
     "mem0": (
         {"results": [{"id": "m1", "memory": "Prefers tea", "created_at": "2025-01-02T03:04:05-08:00", "metadata": None},
                      {"id": "m2", "memory": "Plays the cello", "categories": ["music"], "user_id": "ada"}]},
@@ -91,6 +99,42 @@ def test_a_document_is_recognised_and_read(kind: str) -> None:
     assert found == kind
     assert [(each.content, each.created_at) for each in items] == expected
     assert len({each.key(kind) for each in items}) == len(items)
+
+
+def test_a_draft_of_mnemons_has_its_fields() -> None:
+    first, second = items_of("/x/a.json", msgspec.json.encode(DOCUMENTS["mnemon-draft"][0]), None)[1]
+    assert (first.category, first.importance, first.tags, first.entities, first.origin) == (
+        "decision", 5, ["db"], ["Qdrant", "Milvus"], "agent",
+    )  # fmt: skip
+    assert (second.category, second.importance, second.origin) == ("preference", 3, "chat-export")
+
+
+GOOD: dict[str, Any] = {"content": "It is so"}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [({"schema_version": 1}, "schema_version is 1"), ({"insights": []}, "a draft without insights"),
+     ({"insights": [GOOD, {"content": " "}]}, r"insights\[1\] has no content"),
+     ({"insights": [GOOD | {"category": "floppy"}]}, r"insights\[0\] has a category"),
+     ({"insights": [GOOD | {"category": [1]}]}, r"insights\[0\] has a category"),
+     ({"insights": [GOOD | {"importance": 6}]}, r"insights\[0\] has an importance"),
+     ({"insights": [GOOD | {"tags": "a,b"}]}, r"insights\[0\] has tags"),
+     ({"insights": [GOOD | {"created_at": "soon"}]}, r"insights\[0\] has a created_at"),
+     ({"edges": [{"source_index": 0, "target_index": 0, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
+     ({"edges": [{"source_index": 0, "target_index": 2, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
+     ({"edges": [7]}, r"edges\[0\] does not join two"),
+     ({"edges": [{"source_index": 0, "target_index": 1, "edge_type": "x"}]}, r"edges\[0\] has an edge_type")],
+)  # fmt: skip
+def test_a_draft_that_breaks_the_rules_is_refused_with_its_entry(change: dict[str, Any], why: str) -> None:
+    draft = {"schema_version": "1", "insights": [GOOD, {"content": "Or so"}]} | change
+    with pytest.raises(NotReadableError, match=why):
+        items_of("/x/memory_draft.json", msgspec.json.encode(draft), None)
+
+
+def test_memories_of_one_account_of_claude() -> None:
+    kind, [item] = items_of("/x/memories/u.json", b'{"conversations_memory": "Builds a daemon"}', None)
+    assert (kind, item.content) == ("claude-ai", "Builds a daemon")
 
 
 def test_lines_of_server_memory() -> None:
