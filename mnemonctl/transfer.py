@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,7 +31,15 @@ from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import archives, markdown
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
-from mnemond.interchange.recognise import HEAD, KINDS, is_own, items_of
+from mnemond.interchange.recognise import (
+    HEAD,
+    KINDS,
+    SERVER_MEMORY,
+    is_own,
+    is_server_memory,
+    items_of,
+    streamed_items,
+)
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
@@ -259,13 +267,14 @@ def _imported(
 class _Content:
     """What is imported: its kind, its size, a hash of it, how many memories it has, and its lines in portions.
 
-    An export is read twice, in portions. Other files are read whole and parsed before anything is sent, so that nothing
-    is imported of what cannot be read. Raises MnemonError(INVALID_PARAMS) for what cannot be imported.
+    An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
+    an export are parsed before anything is sent, so that nothing is imported of what cannot be read. Raises
+    MnemonError(INVALID_PARAMS) for what cannot be imported.
     """
 
     def __init__(self, path: Path, kind: object) -> None:
         self._path = path
-        self._items: list[Item] | None = None
+        self._items: Iterable[Item] | None = None
         self.memories = 0
         named = None if kind is None else str(kind)
         if named is not None and named not in KINDS:
@@ -280,11 +289,32 @@ class _Content:
                 if named == OWN or (named is None and is_own(head)):
                     self.kind = OWN
                     return
+                if self.size > MAX_DOCUMENT and named in (None, SERVER_MEMORY):
+                    with _opened(path) as file:
+                        of_lines = is_server_memory(file.readline(MAX_LINE))
+                    if of_lines:
+                        self._stream()
+                        return
             self._read(named)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise _unreadable(path, "it is a symbolic link", "name the file itself") from None
             raise _unreadable(path, error.strerror or str(error)) from None
+
+    def _stream(self) -> None:
+        """Parse a large file of lines once, without holding more than a line of it. Raises OSError, MnemonError."""
+        if self.size > MAX_STREAMED:
+            raise _unreadable(self._path, f"it has more than {MAX_STREAMED:,} bytes", "import it in several parts")
+        self.kind = SERVER_MEMORY
+        self.memories = sum(1 for _ in self._streamed())
+        self._items = self._streamed()
+
+    def _streamed(self) -> Iterator[Item]:
+        try:
+            with _opened(self._path) as file:
+                yield from streamed_items(_lines_of(file))
+        except NotReadableError as error:
+            raise _unreadable(self._path, str(error)) from None
 
     def _read(self, named: str | None) -> None:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
@@ -340,6 +370,12 @@ class _Content:
 MAX_DOCUMENT: Final = 64 << 20
 """Bytes of one file of another program: it is read and parsed whole."""
 
+MAX_STREAMED: Final = 200 << 20
+"""Bytes of one file of another program that has an object a line: it is read line by line."""
+
+MAX_LINE: Final = 16 << 20
+"""Bytes of one of its lines."""
+
 MAX_FILES: Final = 20_000
 """Files of a directory."""
 
@@ -369,6 +405,16 @@ def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tupl
         raise _unreadable(path, str(error)) from None
 
 
+def _lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines. Raises NotReadableError for one that is too long."""
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise NotReadableError(f"line {number:,} has more than {MAX_LINE:,} bytes")
+        yield line
+
+
 def _files_of(path: Path) -> list[Path]:
     """Return the file, or the markdown and JSON files of a directory and those below it, without links and hidden ones,
     in the order of their names. Raises OSError."""
@@ -384,7 +430,7 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _in_portions(items: list[Item]) -> Iterator[str]:
+def _in_portions(items: Iterable[Item]) -> Iterator[str]:
     """Yield the lines of memories, so many at once, and no more than a message takes."""
     waiting, size = list[str](), 0
     for item in items:

@@ -4,7 +4,7 @@ and what exports of ChatGPT and Claude.ai say about memory."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -284,7 +284,7 @@ def _has(value: object, field: str) -> bool:
     return any(field in each for each in _objects(value)[:1])
 
 
-def of_lines(lines: Sequence[bytes]) -> Iterator[Object]:
+def of_lines(lines: Iterable[bytes]) -> Iterator[Object]:
     """Yield the objects of a file with one a line. Raises NotReadableError, which names the line."""
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -61,6 +61,20 @@ def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Ite
     if found is None or found not in json_files.PARSERS:
         raise UnknownKindError
     return found, list(_checked(json_files.PARSERS[found](document)))
+
+
+def is_server_memory(line: bytes) -> bool:
+    """Return True if a file whose first line this is has entities and relations of server-memory, one a line."""
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return False
+    return isinstance(found, dict) and found.get("type") in ("entity", "relation")
+
+
+def streamed_items(lines: Iterable[bytes]) -> Iterator[Item]:
+    """Yield the memories of a file of server-memory as its lines are read. Raises NotReadableError."""
+    return _checked(json_files.server_memory(json_files.of_lines(lines)))
 
 
 def _checked(items: Iterator[Item]) -> Iterator[Item]:
