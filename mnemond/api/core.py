@@ -77,8 +77,8 @@ class CoreHandlers:
 
     @handles("core.set", in_task=True)
     async def set(self, call: Call, params: CoreSetParams) -> CoreResult:
-        """Give a version a text. Raises MnemonError(INVALID_PARAMS): too long, with a secret, or with orders where no person
-        at a terminal gives it, as it stands in front of every session."""
+        """Give a version a text. Raises MnemonError(INVALID_PARAMS): too long, with a secret, or with orders that no
+        person at a terminal gives. The text stands in front of every session."""
         warm = await self._open_stores.use(params.store)
         most = warm.config.core_summary.max_words
         problems = problems_of({"content": params.text, "user_id": params.user_id})

@@ -113,9 +113,6 @@ class Waiting:
     def __init__(self, since: Mapping[str, int] | None = None) -> None:
         self._since = dict(since or {})
 
-    def __len__(self) -> int:
-        return len(self._since)
-
     def add(self, memories: Iterable[str], at_us: int) -> None:
         """Note memories of an import of that time."""
         for each in memories:

@@ -8,9 +8,11 @@ import pytest
 
 from mnemond.errors import INTERNAL, NOT_FOUND, OP_ID_REUSED, MnemonError
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, RemoveEdge, RetireInsight
-from mnemond.model.memory import Edge
+from mnemond.model.memory import Edge, Scope
 from mnemond.model.outcomes import ForgetResult, RememberResult
-from mnemond.store import history, insights, operations
+from mnemond.model.relations import Evidence
+from mnemond.store import history, insights, operations, relations
+from mnemond.store.connection import SqliteError
 from tests.outcomes import forgotten
 from tests.store.factories import contents, engine_at, forget, insight_id, open_at, remember, stored
 
@@ -279,3 +281,28 @@ def test_a_memory_without_a_vector_stays_without(tmp_path: Path) -> None:
     again = engine_at(tmp_path / "a.db")
     assert (again.index.snapshot.live, again.index.snapshot.embedded) == (2, 1)
     again.close()
+
+
+def test_core_summaries_that_cannot_be_read_stay_as_they_were_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    failures: list[Exception] = []
+    monkeypatch.setattr(engine.health, "note_failure", failures.append)
+
+    def broken(*_: object) -> None:
+        raise SqliteError("disk I/O error")
+
+    monkeypatch.setattr("mnemond.store.core_summaries.current", broken)
+    engine.rewrite(lambda _: None)
+    assert [str(each) for each in failures] == ["disk I/O error"]
+    assert engine.core_summaries == {}
+    engine.close()
+
+
+def test_a_reader_of_one_session_is_shown_what_was_given_directly(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    at = "2026-01-01T00:00:00.000000Z"
+    given = Evidence(id=1, source_id="a", type="uses", target_id="b", kind="start", at=at, created_at=at, origin="host")
+    assert engine.read(lambda it: relations.visible(it, [given], Scope(session_id="s"))) == {1}
+    engine.close()
