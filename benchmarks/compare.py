@@ -1,6 +1,7 @@
 """Compare the CPU that two versions of the daemon use for a request, interleaved.
 
-python -m benchmarks.compare --before PYTHON:ROOT [--after PYTHON:ROOT] [--requests 10000] [--json FILE]
+python -m benchmarks.compare --before PYTHON:ROOT [--after PYTHON:ROOT] [--requests 10000] [--memories 1000]
+    [--json FILE]
 
 Both daemons, each of its own checkout and interpreter, begin with the same memories. Every round sends the same few
 requests of a kind to one daemon and then to the other, who is first changes, and notes the CPU time of its process: all
@@ -63,20 +64,21 @@ class TreeDaemon(DaemonProcess):
         return time.clock_gettime_ns(clock) / 1e6
 
 
-def measure(trees: Mapping[str, Tree], rounds: int) -> Json:
+def measure(trees: Mapping[str, Tree], rounds: int, memories: int = MEMORIES) -> Json:
     """Return CPU milliseconds per request, by kind, and for each tree one value a round."""
     notes = Notes(SEED)
-    texts = notes.take(MEMORIES)
+    texts = notes.take(memories)
     spent: dict[str, dict[str, list[float]]] = {kind: defaultdict(list) for kind in KINDS}
     with ExitStack() as stack:
         daemons = {
             name: stack.enter_context(TreeDaemon(stack.enter_context(temporary_data_dir()), tree))
             for name, tree in trees.items()
         }
+        for daemon in daemons.values():
+            with daemon.connect() as wire:
+                for _ in wire.pipeline("remember", ({"content": text, "no_diff": True} for text in texts)):
+                    pass
         wires = {name: stack.enter_context(daemon.connect()) for name, daemon in daemons.items()}
-        for wire in wires.values():
-            for _ in wire.pipeline("remember", ({"content": text, "no_diff": True} for text in texts)):
-                pass
         for number in range(-WARM_UP, rounds):
             names = list(daemons) if number % 2 else list(reversed(daemons))
             for kind, messages in _round(notes, texts, number):
@@ -154,10 +156,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--before", type=tree, required=True, metavar="PYTHON:ROOT", help="interpreter and checkout")
     parser.add_argument("--after", type=tree, default=this, metavar="PYTHON:ROOT", help="default: this checkout")
     parser.add_argument("--requests", type=int, default=10_000, help="requests to each daemon, of all kinds together")
+    parser.add_argument("--memories", type=int, default=MEMORIES, help="memories that both begin with")
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args(argv)
     rounds = max(1, options.requests // (BLOCK * len(KINDS)))
-    figures = summary(measure({"before": options.before, "after": options.after}, rounds))
+    figures = summary(measure({"before": options.before, "after": options.after}, rounds, options.memories))
     say(render(figures))
     write_json(options.json, figures)
     return 0

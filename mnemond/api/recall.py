@@ -367,7 +367,7 @@ class ReadHandlers:
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
-        if _wants_facts(query, form, snapshot):
+        if _wants_facts(query, form, warm, snapshot):
             job = job._replace(facts=await in_task(_facts, warm, query))
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
@@ -555,10 +555,11 @@ FACTS_S: Final = 0.1
 """Seconds that facts may take: with a store that is busy or hangs, memories answer alone."""
 
 
-def _wants_facts(query: Query, form: Form, snapshot: Snapshot) -> bool:
-    """Return True for a question about a person or a thing, and for a context whose question may name one; any other
-    is answered by the index alone: a read of the database takes as long as a small recall."""
-    if form.basic:
+def _wants_facts(query: Query, form: Form, warm: OpenStore, snapshot: Snapshot) -> bool:
+    """Return True for a question about a person or a thing, and for a context whose question may name one, in a store
+    that has relations or aliases. Any other is answered by the index alone: a read of the database takes as long as a
+    small recall."""
+    if form.basic or not warm.store.has_facts:
         return False
     if (query.intent or intent_of(query.text)) == "ENTITY":
         return True

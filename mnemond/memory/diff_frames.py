@@ -110,10 +110,10 @@ def _pairs(old: str, new: str, *, corrects: bool) -> Iterable[ClausePair]:
         for other in later:
             relation, because = related(one, other)
             if relation:
-                yield ClausePair(one.text, other.text, relation, because, _announces(other))
+                yield ClausePair(one.text, other.text, relation, because, tells_change(other))
 
 
-def _announces(new: Frame) -> bool:
+def tells_change(new: Frame) -> bool:
     """Return True if a clause tells a change, or a state that holds since: "the office is on Elm Street since May"."""
     return new.strong or (new.changes and new.relation in (BE, USE, *PERSONAL))
 

@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged
+from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged, tells_change
+from mnemond.memory.frame_pairs import related
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Category, Insight
 from mnemond.recall.ranking import Updating
@@ -29,6 +30,7 @@ from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
 from mnemond.text.date_rules import MONTH
 from mnemond.text.entity_shapes import kind_of
+from mnemond.text.frames import Frame, frames
 from mnemond.text.question_time import MAX_CUE_TEXT, Former
 from mnemond.text.resources import regex
 from mnemond.text.statements import (
@@ -445,10 +447,11 @@ _STEP: Final = np.float32(1e-3)
 
 class Asked(NamedTuple):
     """The state that a question asks for, of several that followed each other: the last one; with `former`, the first,
-    or the one before the last; with `until_us`, the last that began before that time (microseconds). `by_numbers`:
-    memories are compared by their numbers as well."""
+    or the one before the last; with `until_us`, the last that began before that time (microseconds). `of_state`: it is
+    about a state, present or former, and not about whatever is known; the clauses and numbers of memories, which take
+    long to read, are compared for such a question only."""
 
-    by_numbers: bool = False
+    of_state: bool = False
     former: Former | None = None
     until_us: int | None = None
 
@@ -483,8 +486,9 @@ def by_change(
     covered = holds @ weights
     pairs = _by_statements(snapshot, insights, rows, rank, covered, policy, terms)
     pairs |= set(among(insights))
-    pairs |= _by_frames(snapshot, insights, rows, rank, holds, weights, policy, terms)
-    if asked.by_numbers:
+    if asked.of_state or asked.until_us is not None:
+        pairs |= _by_frames(snapshot, insights, rows, rank, holds, weights, policy, terms)
+    if asked.of_state:
         pairs |= _by_numbers(snapshot, insights, rows, rank, covered, policy, terms)
     if not pairs:
         return Moves(scores, none)
@@ -648,8 +652,8 @@ MAX_JUDGED: Final = 12
 MAX_FRAMED: Final = 280
 """Characters of a memory whose frames are compared: two or three sentences."""
 
-CACHED_PAIRS: Final = 2_048
-"""Pairs of memories whose comparison is cached."""
+CACHED_CLAUSES: Final = 1_024
+"""Brief memories whose clauses are cached."""
 
 _PERSON: Final = regex(
     r"\b(?:i|me|my|mine|we|us|our|you|your|ich|mein\w{0,2}|wir|uns\w{0,4}|du|dein\w{0,2})\b|[我你咱]"
@@ -693,21 +697,47 @@ def _by_frames(
                 wanted.append((new, old))
         if len(wanted) >= MAX_JUDGED:
             break
-    found: set[tuple[int, int]] = set()
-    for new, old in wanted[:MAX_JUDGED]:
-        pair = _judged(insights[old].content, insights[new].content)
-        if (
-            pair.relation in AGAINST
-            and _are_states(pair)
-            and _weight_in(pair.old, terms) >= policy.cover * covered[old]
-        ):
-            found.add((new, old))
-    return found
+    return {
+        (new, old)
+        for new, old in wanted[:MAX_JUDGED]
+        if _is_against(insights[old].content, insights[new].content, terms, policy.cover * covered[old])
+    }
 
 
-@text_cache(maxsize=CACHED_PAIRS)
-def _judged(old: str, new: str) -> ClausePair:
-    return judged(_DATE_OF_STATE.sub("", old), _DATE_OF_STATE.sub("", new))
+class _Clause(NamedTuple):
+    """A clause of a brief memory: its `frame` and index `terms`. `states`: it states something; `announces`: it
+    announces a change."""
+
+    frame: Frame
+    terms: frozenset[str]
+    states: bool
+    announces: bool
+
+
+@text_cache(maxsize=CACHED_CLAUSES)
+def _clauses(content: str) -> tuple[_Clause, ...]:
+    return tuple(
+        _Clause(each, frozenset(index_terms(each.text)), _states(each.text), tells_change(each))
+        for each in frames(_DATE_OF_STATE.sub("", content))
+    )
+
+
+def _is_against(old: str, new: str, terms: Mapping[str, float], least: float) -> bool:
+    """Return True if a clause of the older memory with at least the weight `least` of the question's words, and what
+    it states, does not hold beside a clause of the newer one.
+
+    The memories are compared as a whole, which is slow, only if two of their clauses could be the ones that decide.
+    """
+    later = [each for each in _clauses(new) if each.states or each.announces]
+    for one in _clauses(old) if later else ():
+        if _weight_in(one.terms, terms) < least:
+            continue
+        for other in later:
+            if (other.announces or one.states) and related(one.frame, other.frame)[0] in AGAINST:
+                pair = judged(_DATE_OF_STATE.sub("", old), _DATE_OF_STATE.sub("", new))
+                weight = _weight_in(frozenset(index_terms(pair.old)), terms)
+                return pair.relation in AGAINST and _are_states(pair) and weight >= least
+    return False
 
 
 _DATE_OF_STATE: Final = regex(
@@ -723,9 +753,11 @@ as old as that, not as its row."""
 def _are_states(pair: ClausePair) -> bool:
     """Return True if the clauses state something, or the newer one announces a change: "cache 1" and "cache 2" are two
     things, "the cache is 1 GB" and "the cache is 2 GB" are not."""
-    return pair.announced or all(
-        statement(each).state != "" or _STATE.search(fold(each)) is not None for each in (pair.old, pair.new)
-    )
+    return pair.announced or (_states(pair.old) and _states(pair.new))
+
+
+def _states(clause: str) -> bool:
+    return statement(clause).state != "" or _STATE.search(fold(clause)) is not None
 
 
 _STATE: Final = regex(
@@ -736,9 +768,9 @@ _STATE: Final = regex(
 """Verbs of states besides those of `statement`; in Chinese any clause may be one."""
 
 
-def _weight_in(clause: str, terms: Mapping[str, float]) -> float:
-    """Return the weight of a question's words in a clause."""
-    return sum(terms.get(term, 0.0) for term in set(index_terms(clause)))
+def _weight_in(clause: frozenset[str], terms: Mapping[str, float]) -> float:
+    """Return the weight of a question's words among the terms of a clause."""
+    return sum(terms.get(term, 0.0) for term in clause)
 
 
 @text_cache(maxsize=1024)

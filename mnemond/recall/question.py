@@ -93,6 +93,7 @@ def build_question(
     sources = [_sources_named(snapshot, each.text, visible) for each in found]
     weights = _weights(snapshot, found, sources)
     plain = text[:MAX_ANALYSED]
+    until_us = window[1] if window is not None and now_us is not None and window[1] <= now_us else None
     return Question(
         weights=weights,
         exact=[each for term in found for each in term.lists] + _compounds(snapshot, plain, found),
@@ -101,12 +102,12 @@ def build_question(
         sources=tuple(sorted({number for numbers in sources for number in numbers})),
         pairs=_pairs(snapshot, content, [each for each, numbers in zip(found, sources, strict=True) if not numbers]),
         asks_when=_WHEN.search(fold(plain)) is not None,
-        asks_state=asks_state(plain),
+        asks_state=asks_state(plain, at_past_time=until_us is not None),
         asks_past=asks_past(plain),
         former=asks_former(plain),
         latin=1.0 if embedder is not None and is_multilingual(embedder.name) else latin_share(plain),
         window=window,
-        until_us=window[1] if window is not None and now_us is not None and window[1] <= now_us else None,
+        until_us=until_us,
         terms=tuple(each.text for each in found),
     )
 

@@ -205,11 +205,11 @@ def _prior(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
 def _asked(question: Question) -> Asked | None:
     """Return which of several states is asked for; None if the question is about the past and about no state."""
     if question.former is not None:
-        return Asked(by_numbers=True, former=question.former)
+        return Asked(of_state=True, former=question.former)
     # "what is the budget through August" names a past time, and asks for what holds now.
     if question.until_us is not None and not question.asks_state:
         return Asked(until_us=question.until_us)
-    return None if question.asks_past else Asked(by_numbers=question.asks_state)
+    return None if question.asks_past else Asked(of_state=question.asks_state)
 
 
 def _add_corrections(

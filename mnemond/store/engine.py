@@ -33,7 +33,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, imports, operations, purge, reviews
+from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -98,6 +98,7 @@ class Engine:
         self.pending_reviews = self.held_texts = 0
         self.imports = imports.Waiting()
         self.core_summaries: Mapping[str, CoreSummary] = {}
+        self.has_facts = False
         self._read_derived(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
@@ -133,6 +134,8 @@ class Engine:
                 self._count_reviews(connection)
             if touched.cores:
                 self._read_cores(connection, touched.cores)
+            if not self.has_facts:
+                self._look_for_facts(connection)
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
@@ -409,6 +412,14 @@ class Engine:
         """Read what readers need that must not wait for the writer."""
         self._count_reviews(connection)
         self._read_cores(connection)
+        self._look_for_facts(connection)
+
+    def _look_for_facts(self, connection: Connection) -> None:
+        """Note if the store has a relation or an alias."""
+        try:
+            self.has_facts = relations.has_any(connection)
+        except SqliteError as error:
+            self.health.note_failure(error)
 
     def _read_cores(self, connection: Connection, entity_ids: Collection[str] | None = None) -> None:
         """Read the current core summaries, or those of these users."""

@@ -307,6 +307,12 @@ def entities_named(connection: Connection, canonicals: Sequence[str]) -> list[st
     return [found[each] for each in canonicals if each in found]
 
 
+def has_any(connection: Connection) -> bool:
+    """Return True if the store has a relation or an alias."""
+    found = "SELECT EXISTS (SELECT 1 FROM relationships) OR EXISTS (SELECT 1 FROM entity_aliases)"
+    return connection.count(found) > 0
+
+
 def is_user(connection: Connection, entity_id: str) -> bool:
     """Return True for the row of a user of the store."""
     return connection.row("SELECT 1 FROM entities WHERE id = ? AND sense = ?", (entity_id, USER_SENSE)) is not None

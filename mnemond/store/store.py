@@ -284,6 +284,12 @@ class Store:
         return self._engine.core_summaries
 
     @property
+    def has_facts(self) -> bool:
+        """True if the store has a relation or an alias, as of the last write: something to say of a name besides the
+        memories that have it."""
+        return self._engine.has_facts
+
+    @property
     def imports(self) -> Waiting:
         """Imported memories that are not accepted, as of the last write."""
         return self._engine.imports

@@ -30,9 +30,10 @@ _PAST_GERMAN: Final = regex(
 )
 _PRESENT: Final = regex(
     r"\b(?:what(?:'s| is| are)|how (?:many|much|often|long|old)|when (?:is|are|do|does|will|am)"
-    r"|where (?:is|are|do|does|am)|which|by what|what (?:\w{1,30} ){1,4}(?:is|are|have|has|am|do|does))\b"
+    r"|where (?:is|are|do|does|am)|which|who(?:se|m)?|by what|what (?:\w{1,30} ){1,4}(?:is|are|have|has|am|do|does))\b"
     r"|[现現]在|目前|如今"
 )
+_TENSELESS: Final = regex(r"[谁誰哪]|多少|[什甚][么麼]|[几幾]")
 _PRESENT_GERMAN: Final = regex(r"\b(?:wer|was|wo|wann|wie|wohin|woher|wem|wen|wessen|welche[mnrs]?)\b")
 _NOW: Final = regex(
     r"\b(?:current(?:ly)?|now(?:adays)?|these days|at the moment|as of (?:now|today)|latest|newest|most recent(?:ly)?"
@@ -69,10 +70,15 @@ _BEST: Final = regex(
 """A question for these in the past is about all that is known: "what was my best time"."""
 
 
-def asks_state(question: str) -> bool:
-    """Return True if a question is about the present state, not about the past."""
+def asks_state(question: str, *, at_past_time: bool = False) -> bool:
+    """Return True if a question is about the present state, not about the past.
+
+    `at_past_time`: it names a time that is over. "What is the budget through August" is about the present all the same;
+    a question in Chinese, which has no tenses, is not.
+    """
     plain = _plain(question)
-    return _is_present(plain) and (not _is_past(plain) or _is_now(plain))
+    asks = _is_present(plain) or (not at_past_time and _TENSELESS.search(plain) is not None)
+    return asks and (not _is_past(plain) or _is_now(plain))
 
 
 def asks_past(question: str) -> bool:

@@ -342,3 +342,16 @@ async def test_recall_answers_without_a_store_that_does_not(tmp_path: Path, monk
         found = await known.recall(ABOUT_ANA)
         assert found.entities is UNSET
         assert len(found.results) == 1
+
+
+async def test_a_store_without_relations_and_aliases_has_nothing_to_look_up(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        known = Known(over)
+        await over.remembering.remember(CALL, RememberParams(content="Ana prefers tea in the morning"))
+        warm = await over.open_stores.use("default")
+        noted = [warm.store.has_facts]
+        assert (await known.recall(ABOUT_ANA)).entities is UNSET
+        await known.entities.alias(CALL, EntityAliasParams(name="Ana", other="Nina"))
+        noted.append(warm.store.has_facts)
+        assert noted == [False, True]
+        assert (await known.recall("who is nina")).entities is not UNSET

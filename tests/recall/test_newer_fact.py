@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.diff_frames import AGAINST, judged
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
+from mnemond.recall import corrections
 from mnemond.recall.corrections import (
     ASSISTANT,
     MAX_READ,
@@ -22,7 +24,10 @@ from mnemond.recall.ranking import Ranking, Updating
 from mnemond.recall.two_stage import NEWER, OLDER, rank
 from mnemond.text import caches
 from mnemond.text.question_time import MAX_CUE_TEXT
+from mnemond.text.statements import statement
+from mnemond.text.tokens import fold, index_terms
 from tests.index.worlds import insight, unit
+from tests.memory.correction_pairs import BOTH_TRUE, CORRECTIONS
 from tests.recall.talk import ids, store
 
 POLICY = Updating(rows=20, cosine=0.7, cover=0.4)
@@ -45,7 +50,7 @@ def moved(
     before = np.array(scores, dtype=np.float32)
     moves = by_change(
         snapshot, rows, before, np.eye(len(facts), dtype=np.bool_), cover.astype(np.float32), POLICY,
-        {} if terms is None else terms, Asked(by_numbers=terms is None),
+        {} if terms is None else terms, Asked(of_state=terms is None),
     )  # fmt: skip
     assert not moves.older.any()
     found: list[float] = moves.scores.tolist()
@@ -336,3 +341,27 @@ def test_talk_is_not_read_for_contradictions() -> None:
     snapshot = store([*talk, *FILLERS], [None] * 5)
     ranked = rank(snapshot, build_question(snapshot, "how does the store look", None), None, None, 2, Ranking())
     assert not ranked.parts[NEWER].any()
+
+
+def against(old: str, new: str, terms: dict[str, float], least: float) -> bool:
+    """What is true of two memories that are compared as a whole, whatever their clauses are."""
+    pair = judged(old, new)
+    weight = sum(terms.get(term, 0.0) for term in set(index_terms(pair.old)))
+    states = all(statement(each).state != "" or corrections._STATE.search(fold(each)) for each in (pair.old, pair.new))
+    return pair.relation in AGAINST and (pair.announced or states) and weight >= least
+
+
+def test_clauses_are_compared_first_and_decide_the_same_as_whole_memories() -> None:
+    pairs = [*CORRECTIONS.values(), *BOTH_TRUE.values()]
+    texts = [(each.old, each.new, each.question) for each in pairs]
+    texts += [(one.old, other.new, one.question) for one, other in pairwise(pairs)]
+    found = 0
+    for old, new, question in texts:
+        if any(corrections._DATE_OF_STATE.search(each) for each in (old, new)):
+            continue
+        terms = dict.fromkeys(index_terms(question), 1.0)
+        for least in (0.4, 1.5):
+            expected = against(old, new, terms, least)
+            assert corrections._is_against(old, new, terms, least) is expected, (old, new)
+            found += expected
+    assert found > 20

@@ -283,8 +283,9 @@ def test_a_memory_without_a_vector_stays_without(tmp_path: Path) -> None:
     again.close()
 
 
-def test_core_summaries_that_cannot_be_read_stay_as_they_were_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("query", ["core_summaries.current", "relations.has_any"])
+def test_what_readers_need_stays_as_it_was_known_if_it_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     engine = engine_at(tmp_path / "a.db")
     failures: list[Exception] = []
@@ -293,10 +294,11 @@ def test_core_summaries_that_cannot_be_read_stay_as_they_were_known(
     def broken(*_: object) -> None:
         raise SqliteError("disk I/O error")
 
-    monkeypatch.setattr("mnemond.store.core_summaries.current", broken)
+    monkeypatch.setattr(f"mnemond.store.{query}", broken)
     engine.rewrite(lambda _: None)
     assert [str(each) for each in failures] == ["disk I/O error"]
     assert engine.core_summaries == {}
+    assert not engine.has_facts
     engine.close()
 
 
