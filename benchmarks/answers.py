@@ -33,7 +33,7 @@ from benchmarks.bench_files import LIMIT, BenchFile
 from benchmarks.bench_files import load as load_bench
 from benchmarks.report import Cell, say, table, write_json
 from benchmarks.small_stores import DATA
-from benchmarks.stores_in_process import ASKED_US, Stores, scratch_store
+from benchmarks.stores_in_process import ASKED_US, ScratchStore, Stores, scratch_store
 from benchmarks.wire import Json
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
@@ -41,6 +41,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import Draft
 from mnemond.model.memory import parse_rfc3339
 from mnemond.model.query import CONFIDENCES, Filter, Hit, Query
+from mnemond.recall.former import asked_former, replaced, with_former
 from mnemond.recall.recall import recall
 
 Half = Literal["tune", "report"]
@@ -116,9 +117,8 @@ def outcomes(world: World, embedder: Embedder, *, diff: bool) -> Iterator[Outcom
             made = f"{note.at}T09:00:00Z"
             draft = Draft(content=note.text, created_at=made, no_diff=not diff)
             scratch.write(number, draft, parse_rfc3339(made))
-        snapshot = scratch.snapshot
-    for question in world.questions:
-        hits = _hits(snapshot, question.text, ASKED_US, embedder)
+        answers = [_answer(scratch, question.text, embedder) for question in world.questions]
+    for question, hits in zip(world.questions, answers, strict=True):
         wanted = int(question.gold[1:]) - 1 if question.gold else None
         first = int(hits[0].insight.id[:8], 16) if hits else None
         best = hits[0].insight.content if hits else ""
@@ -126,6 +126,16 @@ def outcomes(world: World, embedder: Embedder, *, diff: bool) -> Iterator[Outcom
             world.language, question.kind, f"{world.store}: {question.text} -> {best}",
             hits[0].score if hits else 0.0, _doubted(hits), None if wanted is None else first == wanted,
         )  # fmt: skip
+
+
+def _answer(scratch: ScratchStore, text: str, embedder: Embedder) -> Sequence[Hit]:
+    """Return the results that the daemon would, with what held before them."""
+    wanted = Filter(now_us=ASKED_US)
+    query = Query(text, limit=LIMIT, filter=wanted, now_us=ASKED_US)
+    found = recall(scratch.snapshot, query, embedder, time.perf_counter)
+    if (asked := asked_former(found, text, ASKED_US)) is None:
+        return found.hits
+    return with_former(found.hits, replaced(scratch.connection, found.hits, wanted), asked, LIMIT)
 
 
 def _hits(snapshot: Snapshot, text: str, now_us: int, embedder: Embedder, limit: int = LIMIT) -> Sequence[Hit]:

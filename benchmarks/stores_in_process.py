@@ -140,6 +140,11 @@ class ScratchStore:
         """The index as it is now; it stays readable after the store was closed."""
         return self._engine.index.snapshot
 
+    @property
+    def connection(self) -> Connection:
+        """Of the file."""
+        return self._opened.connection
+
     def close(self) -> None:
         """Close the file."""
         self._opened.connection.close()

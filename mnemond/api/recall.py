@@ -50,14 +50,16 @@ from mnemond.model.answers import (
     six,
 )
 from mnemond.model.changes import RecallLine
-from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
+from mnemond.model.memory import CATEGORIES, STATUSES, Insight, Status, format_us, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled
 from mnemond.model.relations import EntityBrief, When
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.core_text import beside
+from mnemond.recall.corrections import Asked as AskedFormer
 from mnemond.recall.entity_facts import facts_about, lines_of, may_name
+from mnemond.recall.former import asked_former, replaced, with_former
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.question import MAX_ANALYSED
 from mnemond.recall.recall import (
@@ -227,7 +229,8 @@ def build_answer(
 
 def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
     """Return the ids of the memories whose use counts: the relevant ones, not those that only fill up the answer."""
-    used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence, touch)]
+    now = [hit for hit in found.hits if hit.former is None]
+    used = [hit.insight.id for hit in now if is_used(hit.score, hit.via, hit.confidence, touch)]
     if not isinstance(answer, ContextResult):
         return used
     shown = set(answer.ids)
@@ -277,6 +280,7 @@ def recall_hit(hit: Hit, intent: str, here: str = "") -> RecallHit:
         None if hit.first_score is None else six(hit.first_score),
         hit.wordings,
         hit.contradicts,
+        hit.former,
     )
 
 
@@ -292,6 +296,7 @@ def _short(hit: RecallHit) -> CompactHit:
         hit.confidence,
         round(hit.score, 3),
         hit.wordings,
+        hit.former,
         project=it.project,
         project_id=it.project_id,
         other_project=it.other_project,
@@ -380,11 +385,27 @@ class ReadHandlers:
         else:
             with await self._turns.slot(call):
                 made = await in_thread(self._run, job, limiter=self._threads)
+        if (asked_for := _former(query, made.recalled, form)) is not None:
+            made = await in_task(self._with_former, job, made, asked_for)
         if params.touch:
             used = [] if wanted.historic or form.basic else made.used
             line = self._line(form, made) if warm.config.retrieval.log_recalls else None
             self._on_used(warm, used, line)
         return made.answer
+
+    async def _with_former(self, job: _RecallJob, made: _Answer, asked: AskedFormer) -> _Answer:
+        """Put what held before above the results that hold now."""
+        found, query = made.recalled, job.query
+        chains: dict[str, list[Insight]] = {}
+        with trio.move_on_after(FACTS_S), suppress(MnemonError):
+            chains = await job.warm.store.read(partial(replaced, hits=found.hits, wanted=query.filter))
+        if not chains:
+            return made
+        hits = with_former(found.hits, chains, asked, query.limit)
+        finish = partial(self._finish, job, msgspec.structs.replace(found, hits=hits))
+        if job.form.is_long(query.limit) or query.limit > MAX_INLINE_RESULTS:
+            return await trio.to_thread.run_sync(finish, limiter=self._threads)
+        return finish()
 
     def _line(self, form: Form, made: _Answer) -> RecallLine:
         kind = "basic" if form.basic else made.answer.meta.intent.lower()
@@ -451,6 +472,7 @@ class ReadHandlers:
             len(found.hits),
             None if best is None else best.insight.id,
             None if best is None or job.form.basic else best.confidence,
+            found,
         )
 
     @handles("get")
@@ -527,13 +549,14 @@ class ReadHandlers:
 
 class _Answer(NamedTuple):
     """An answer, the ids of the memories whose use it counts, and what the log says of it: the number of results, the
-    first one, and its confidence."""
+    first one, and its confidence. `recalled`: what it was made from."""
 
     answer: Answer
     used: list[str]
     found: int
     best: str | None
     confidence: str | None
+    recalled: Recalled
 
 
 class _RecallJob(NamedTuple):
@@ -553,6 +576,13 @@ class _RecallJob(NamedTuple):
 
 FACTS_S: Final = 0.1
 """Seconds that facts may take: with a store that is busy or hangs, memories answer alone."""
+
+
+def _former(query: Query, found: Recalled, form: Form) -> AskedFormer | None:
+    """Return which former state is asked for, of results that may have one."""
+    if form.basic or query.filter.historic or not found.hits:
+        return None
+    return asked_former(found, query.text, query.now_us)
 
 
 def _wants_facts(query: Query, form: Form, warm: OpenStore, snapshot: Snapshot) -> bool:

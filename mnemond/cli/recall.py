@@ -133,6 +133,8 @@ def _compact_hit(hit: CompactHit, style: Style) -> str:
     weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<6}  "
     head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}{_wordings(hit).lstrip()}{'  ' if hit.wordings > 1 else ''}"
     head += _project(hit, after="  ")
+    if hit.former is not None:
+        head += f"until {one_line(hit.former.until[:10])}  "
     return style.strong(head) + shorten(hit.content, max(style.columns - text_width(head), MIN_WRAP))
 
 
@@ -167,6 +169,8 @@ def _explained(hit: RecallHit) -> Iterator[str]:
         yield f"reached {' '.join(steps)} here"
     if hit.first_score is not None:
         yield f"score {fraction(hit.first_score)} before the second look"
+    if hit.former is not None:
+        yield f"held until {one_line(hit.former.until[:10])}; {short_id(hit.former.superseded_by)} holds now"
     if hit.contradicts:
         yield f"may contradict {', '.join(map(short_id, hit.contradicts))}"
     if hit.also:

@@ -23,6 +23,7 @@ from mnemond.model.answers import (
     InsightView,
     ListResult,
     MemoryInProject,
+    RecallHit,
     RecallResult,
     RelatedMemory,
 )
@@ -77,10 +78,17 @@ def recalled(result: RecallResult, nonce: str) -> str:
         return f"{note}Nothing is known about this."
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
-    lines = [_line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}", hit.contradicts) for hit in hits]
+    lines = [
+        _line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}{_until(hit)}", hit.contradicts)
+        for hit in hits
+    ]
     if result.meta.nothing_fits:
         note += f"{NOTHING_FITS} "
     return f"{note}{_memories(hits)}, best first. {WARNING}\n{fenced([*about, *lines], nonce)}"
+
+
+def _until(hit: RecallHit) -> str:
+    return "" if hit.former is None else f" held until {hit.former.until[:10]}"
 
 
 def _brief(it: EntityBrief) -> list[str]:

@@ -232,11 +232,20 @@ class Explanation(msgspec.Struct, frozen=True, gc=False):
     unasked: Unasked | UnsetType = UNSET
 
 
+class FormerState(msgspec.Struct, frozen=True, gc=False):
+    """What a result of a question how something was is: it held `until` then (RFC 3339), and the memory
+    `superseded_by`, a result below it, holds now."""
+
+    until: str
+    superseded_by: str
+
+
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
     """One result. `via` names the signal that found it, "hybrid" when several did (`via_all`), "graph" or the type of a
     link when only links led to it. `also`: other memories of the very same text, or of another of the `wordings` of
     this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it.
-    `contradicts`: other results that this one may contradict; the newer one comes first."""
+    `contradicts`: other results that this one may contradict; the newer one comes first. `former`: it holds no longer,
+    and is a result because the question asks how something was."""
 
     insight: InsightView
     score: float
@@ -251,6 +260,7 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     first_score: float | None = None
     wordings: int = 1
     contradicts: tuple[str, ...] = ()
+    former: FormerState | None = None
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
@@ -314,13 +324,14 @@ class RecallResult(Result, frozen=True, kw_only=True):
 
 class CompactHit(MemoryInProject, frozen=True, gc=False):
     """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid".
-    `wordings`: how many memories of different texts say this."""
+    `wordings`: how many memories of different texts say this. `former` as in a RecallHit."""
 
     intent: str
     matched_via: str
     confidence: Literal["low", "medium", "high"]
     score: float
     wordings: int = 1
+    former: FormerState | None = None
 
 
 class CompactResult(Result, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Literal, assert_never, get_args
 
 import msgspec
 
-from mnemond.model.answers import Explanation, PathStep, RecallMeta, Signals
+from mnemond.model.answers import Explanation, FormerState, PathStep, RecallMeta, Signals
 from mnemond.model.memory import Insight, Scope, Status
 
 Scalar = str | int | float | bool | None
@@ -240,7 +240,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
 
     `path`: the links that led to it. `also`: other memories of the same text, or of another of the `wordings` of this
     statement, represented by this one. `first_score`: the score before reranking, if it was reranked. `contradicts`:
-    other results that this one may contradict.
+    other results that this one may contradict. `former`: it holds no longer.
     """
 
     insight: Insight
@@ -254,6 +254,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     first_score: float | None = None
     wordings: int = 1
     contradicts: tuple[str, ...] = ()
+    former: FormerState | None = None
 
 
 class Window(msgspec.Struct, frozen=True):

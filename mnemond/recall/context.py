@@ -132,7 +132,7 @@ def linearise(
     if not _NONCE.fullmatch(frame.nonce):
         raise ValueError("a nonce has 16 to 64 hexadecimal digits")
     ordered = _ordered(results, frame.intent)
-    page = _Page([hit.insight for hit in ordered], frame, relations, summary, facts)
+    page = _Page(ordered, frame, relations, summary, facts)
     for number, place in enumerate(sorted(range(len(ordered)), key=lambda place: -ordered[place].score)):
         (page.add if number else page.add_best)(place)
     text = page.text()
@@ -160,9 +160,11 @@ class _Page:
     """Lines of a context. `left`: free quarters of a token after all mandatory lines."""
 
     def __init__(
-        self, insights: list[Insight], frame: Frame, relations: Sequence[Relation], summary: str, facts: Sequence[str]
+        self, hits: list[Hit], frame: Frame, relations: Sequence[Relation], summary: str, facts: Sequence[str]
     ) -> None:
+        insights = [hit.insight for hit in hits]
         self._insights = insights
+        self._until = {hit.insight.id: hit.former.until[:10] for hit in hits if hit.former is not None}
         self._frame = frame
         self._refs = _references(insights)
         self._summary = self._summarised(summary)
@@ -249,7 +251,8 @@ class _Page:
     def _line(self, place: int, content: str) -> str:
         it = self._insights[place]
         day, named = format_us(time_us(it))[:10], project_label(it.scope.project, self._frame.here)
-        return self._without_nonce(f"<t:{day}{named}> {content} <ref:{self._refs[place]}>\n")
+        until = f" until:{self._until[it.id]}" if it.id in self._until else ""
+        return self._without_nonce(f"<t:{day}{until}{named}> {content} <ref:{self._refs[place]}>\n")
 
     def _summarised(self, summary: str) -> str:
         room = int(SUMMARY_SHARE * QUARTERS * self._frame.budget) - quarters(SUMMARY) - 1

@@ -413,6 +413,11 @@ def chain(connection: Connection, insight_id: str, limit: int) -> list[tuple[str
     return [*reversed(before), *itself, *(each for each in after if each not in before)]
 
 
+def predecessors(connection: Connection, insight_id: str, limit: int) -> list[str]:
+    """Return the ids of at most `limit` memories that were replaced by this one, directly or not, of any status."""
+    return [each for each, _ in _walk(connection, _PREDECESSORS, insight_id, limit)]
+
+
 _PREDECESSORS = (
     "SELECT id, status FROM insights WHERE superseded_by = ? AND superseded_by IS NOT NULL ORDER BY created_at DESC, id"
 )
