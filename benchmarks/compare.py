@@ -36,7 +36,8 @@ REST_S = 0.003
 WARM_UP = 2
 """Rounds that are not counted."""
 
-KINDS = ("ping", "recall", "remember", "hook")
+KINDS = ("ping", "recall", "state", "remember", "hook")
+"""`state`: a recall whose question asks how something is, for which memories are compared with each other."""
 
 Send = Callable[[], object]
 
@@ -98,8 +99,13 @@ def _round(notes: Notes, texts: list[str], number: int) -> Iterator[tuple[str, l
     questions = [notes.question(texts[turn % len(texts)]) for turn in turns]
     yield "ping", [request(1, "ping", {})] * PINGS
     yield "recall", [request(1, "recall", {"query": question}) for question in questions]
+    yield "state", [request(1, "recall", {"query": _for_state(question)}) for question in questions]
     yield "remember", [request(1, "remember", {"content": text}) for text in notes.take(BLOCK)]
     yield "hook", [_prompt(turn, question) for turn, question in zip(turns, questions, strict=True)]
+
+
+def _for_state(question: str) -> str:
+    return question.replace("What do we know about", "What is the")
 
 
 def _prompt(turn: int, prompt: str) -> bytes:
