@@ -20,7 +20,7 @@ from mnemond.memory.frame_topics import ANOTHER, CONTRADICTS, NOTHING, REPLACES,
 from mnemond.memory.merged_text import clauses
 from mnemond.text.frame_lists import BE, CHANGE, LOCATE, NAME, PRONOUN, TIMES, USE, WORK, lists
 from mnemond.text.frames import MAX_TEXT, Frame, frames
-from mnemond.text.resources import regex, words_of
+from mnemond.text.resources import on_first_use, regex, words_of
 from mnemond.text.tokens import index_terms
 
 AGAINST: Final = (REPLACES, CONTRADICTS)
@@ -86,6 +86,12 @@ _ENDING: Final = regex(
     re.IGNORECASE,
 )
 """One of these is in each text that tells a move or another employer."""
+
+
+@on_first_use
+def state_terms() -> frozenset[str]:
+    """Return every index term that `former_terms` may return."""
+    return frozenset(term for words in _FORMER.values() for word in words for term in index_terms(word))
 
 
 def former_terms(text: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged, tells_change
+from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged, state_terms, tells_change
 from mnemond.memory.frame_pairs import related
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Category, Insight
@@ -646,8 +646,13 @@ def _by_statements(
 # only brief notes are read that have words of the question in common; in talk it found nothing but mistakes.
 
 
-MAX_JUDGED: Final = 12
-"""Pairs whose frames are compared for one answer, those of the best rows: 2 ms, and mostly none."""
+MAX_JUDGED: Final = 6
+"""Pairs whose frames are compared for one answer, those of the best rows: 1 ms, and mostly none. With 4 and with 12 the
+figures of benchmarks.answers are the same."""
+
+ABOUT: Final = 0.5
+"""Least weight of the question's words that one memory of a pair has, as a share of what the best memory has: others
+are about something else. The figures of benchmarks.answers are the same from 0 to .8."""
 
 MAX_FRAMED: Final = 280
 """Characters of a memory whose frames are compared: two or three sentences."""
@@ -683,15 +688,17 @@ def _by_frames(
     both = (weighed @ holds.T).tolist()
     covered = weighed.sum(axis=1).tolist()
     source = snapshot.parts.columns.source[rows].tolist()
+    least, ended = ABOUT * max(covered), state_terms()
+    alike = _alike(snapshot, rows, policy.clause_cosine).tolist()
     order = rank.tolist()
     wanted: list[tuple[int, int]] = []
     for at, one in enumerate(read):
         for other in read[at + 1 :]:
             new, old = (one, other) if order[one] > order[other] else (other, one)
-            if not covered[old]:
+            if not covered[old] or max(covered[old], covered[new]) < least:
                 continue
-            shares = both[new][old] > 0.0 and both[new][old] >= policy.cover * covered[old]
-            if not shares and terms.keys().isdisjoint(_ended(insights[new].content)):
+            shares = both[new][old] > 0.0 and both[new][old] >= policy.cover * covered[old] and alike[new][old]
+            if not shares and (ended.isdisjoint(terms) or terms.keys().isdisjoint(_ended(insights[new].content))):
                 continue
             if source[new] == source[old] or not (_speaks(insights[new].content) or _speaks(insights[old].content)):
                 wanted.append((new, old))
@@ -702,6 +709,17 @@ def _by_frames(
         for new, old in wanted[:MAX_JUDGED]
         if _is_against(insights[old].content, insights[new].content, terms, policy.cover * covered[old])
     }
+
+
+def _alike(snapshot: Snapshot, rows: Rows, least: float) -> Mask:
+    """Return which of the rows may be about one thing by their vectors, shape (n, n): any without a vector may."""
+    vectors = snapshot.dense.matrix[rows]
+    without: Mask = ~vectors.any(axis=1)
+    cosines: Floats = vectors @ vectors.T
+    found: Mask = cosines >= least
+    found[without] = True
+    found[:, without] = True
+    return found
 
 
 class _Clause(NamedTuple):

@@ -171,12 +171,13 @@ class Bonuses(msgspec.Struct, frozen=True):
 
 class Updating(msgspec.Struct, frozen=True):
     """Conditions for ranking a newer row above an older one that it corrects: both among the best `rows`, their cosine
-    at least `cosine`, or `counted_cosine` if both count a thing that the question names, and the newer has at least
-    `cover` of the older one's share of the question's words."""
+    at least `cosine`, or `counted_cosine` if both count a thing that the question names, or `clause_cosine` if their
+    clauses are compared, and the newer has at least `cover` of the older one's share of the question's words."""
 
     rows: int = 20
     cosine: float = 0.7
     counted_cosine: float = 0.6
+    clause_cosine: float = 0.4
     cover: float = 0.4
 
 
