@@ -714,7 +714,7 @@ def _by_frames(
 def _alike(snapshot: Snapshot, rows: Rows, least: float) -> Mask:
     """Return which of the rows may be about one thing by their vectors, shape (n, n): any without a vector may."""
     vectors = snapshot.dense.matrix[rows]
-    without: Mask = ~vectors.any(axis=1)
+    without: Mask = np.count_nonzero(vectors, axis=1) == 0
     cosines: Floats = vectors @ vectors.T
     found: Mask = cosines >= least
     found[without] = True
