@@ -96,7 +96,7 @@ class EntityHandlers:
             decision=decision, name=params.name, other=params.other, user=params.user_id,
             propose=decision == "merge" and not is_person(call),
         )  # fmt: skip
-        identity = self._identities.of(warm, params)
+        identity = self._identities.of(warm, params, call=call)
         if isinstance(params, EntityMergeParams) and params.dry_run:
             return warm.marked(await warm.store.read(partial(preview, wanted=wanted, identity=identity)))
         return await submitted(warm, propose_names(wanted, identity), EntityResult)

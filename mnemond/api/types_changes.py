@@ -278,8 +278,10 @@ class ResolveParams(ScopedWriteParams, frozen=True, kw_only=True):
     """DUPLICATE: they say the same, the newer leaves recall. SUPERSEDE: the newer is in the place of the older. MERGE:
     they become one, with `content` or with the newer text and the clauses of the older that it does not repeat.
     COEXIST: both hold. LINK: both hold and are linked, where that was proposed. Of names MERGE: they are of one thing;
-    COEXIST: they are not, for good. Of a text that is no memory, KEEP: it becomes one, by a person at a terminal alone,
-    with `content` in other words; DROP: it does not."""
+    COEXIST: they are not, for good. That names are one, and merges that a search proposed, are decided by a person at a
+    terminal; merges of memories also by a program with consolidation.auto_merge or extraction.resolver "host". Of a
+    text that is no memory, KEEP: it becomes one, by a person at a terminal alone, with `content` in other words; DROP:
+    it does not."""
 
     id: Annotated[int, Meta(ge=1, le=MAX_EXACT), about("number of the review", metavar="N", completes="review")]
     resolution: Annotated[

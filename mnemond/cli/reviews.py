@@ -166,6 +166,7 @@ RESOLVE = Command(
         "LINK: both hold and are linked as proposed; COEXIST then means no link.",
         "KEEP: a text that gives orders becomes a memory, with --content in your words; DROP: it does not.",
         "Of names MERGE: they are of one thing; COEXIST: they are of two, which is remembered.",
+        "That names are one, and what `consolidate` proposed, is decided by you at a terminal, never by an agent.",
         "`mnemonctl undo` takes a decision back, and the review waits again.",
     ),
     render=_resolve,

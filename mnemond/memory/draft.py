@@ -16,6 +16,7 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ENTITY_KINDS, CommitmentSettings, EntityExtractionSettings
 from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.errors import INVALID_PARAMS, FieldProblem, MnemonError, invalid
+from mnemond.extract.orders import is_instruction
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff import BY_PROFILE, SAFEGUARDS, DiffRules, Safeguards, Side, cosine_thresholds, side
 from mnemond.memory.edge_builders import NewMemory
@@ -54,7 +55,10 @@ from mnemond.model.memory import (
     parse_rfc3339,
 )
 from mnemond.model.outcomes import Outcome, QualityDetail, Substance
+from mnemond.model.relations import AddLink
 from mnemond.model.reviews import CloseReview, OpenReview
+from mnemond.store import relations
+from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Proposal, View
 from mnemond.text.caches import text_cache
@@ -178,8 +182,9 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
 def _decided_without_a_person(decide: Callable[[View], ChangeSet], view: View) -> ChangeSet:
     """Return what was decided. Raises MnemonError(INVALID_PARAMS) if a memory would be enforced that is not, or one
     that is would be retired, merged, or get another text or other enforced triggers: also by an undo, a restore or an
-    import."""
+    import. Neither does anything else join names, or bring back a text that gives orders."""
     change_set = decide(view)
+    _check_names_and_orders(change_set, view)
     for change in change_set.changes:
         match change:
             case RetireInsight(id=insight_id) | PurgeInsight(id=insight_id):
@@ -195,6 +200,32 @@ def _decided_without_a_person(decide: Callable[[View], ChangeSet], view: View) -
                 if had is not None and had.is_enforced and (merges or had.content != it.content):
                     raise _needs_a_person(change_set, it.id, "changes the text of a rule that a person enforces")
     return change_set
+
+
+def _check_names_and_orders(change_set: ChangeSet, view: View) -> None:
+    """Raise MnemonError(INVALID_PARAMS) if two names would become one, or an undo or a restore would bring back a text
+    that gives orders: what a person decided, and another took back, is not decided again without one."""
+    effect = None
+    if any(isinstance(each, AddLink) and _joins(each, view.connection) for each in change_set.knowledge):
+        effect = "joins two names"
+    for change in change_set.changes:
+        if isinstance(change, RestoreInsight) or (isinstance(change, PutInsight) and change_set.undoes is not None):
+            had, it = _row(view.snapshot, change.insight.id), change.insight
+            if (had is None or had.content != it.content) and is_instruction(it.content):
+                effect = "brings back a text that gives orders to a program"
+    if effect is not None:
+        named = change_set.method.replace(".", " ")
+        raise MnemonError(
+            INVALID_PARAMS, f"this {effect}, which is taken from a person at a terminal only; nothing was written",
+            hint=f"ask the user to run `mnemonctl {named} …` in a terminal", outcome="rejected",
+        )  # fmt: skip
+
+
+def _joins(link: AddLink, connection: Connection) -> bool:
+    """Return True for a decision that makes one thing of two: a merge, or an alias that is a thing of its own."""
+    if link.kind == "alias":
+        return relations.row_named(connection, link.other) not in (None, link.entity_id)
+    return link.kind == "same"
 
 
 def _needs_a_person(change_set: ChangeSet, insight_id: str, effect: str) -> MnemonError:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import Moment, kept_because, side_of
@@ -111,6 +112,19 @@ def acted_on(verdict: Verdict) -> Resolution:
 
 
 # Gates.
+
+
+def needs_a_person(kind: ReviewKind, resolution: Resolution, config: Config) -> bool:
+    """Return True for a decision that no agent takes: that two names are one, or two memories that a search found, so
+    that what proposes a merge does not make it. Of memories, settings that leave this to programs allow it."""
+    if kind == "names":
+        return resolution == "MERGE"
+    by_setting = config.consolidation.auto_merge or config.extraction.resolver == "host"
+    return kind == "merge" and resolution in JOINING and not by_setting
+
+
+JOINING: Final = ("MERGE", "DUPLICATE", "SUPERSEDE")
+"""Resolutions after which one of two memories is out of recall."""
 
 
 def not_asked(older: Insight, newer: Insight) -> str | None:

@@ -14,7 +14,7 @@ from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.entities import NameDecision, decide_rows
 from mnemond.memory.history import EmbeddedText, Find, active_row
 from mnemond.memory.remember import LEAST_WEIGHT, both_ways
-from mnemond.memory.resolver import refusal
+from mnemond.memory.resolver import needs_a_person, refusal
 from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Edge, Insight, TextWithCues
@@ -76,6 +76,10 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
     text that was embedded is another by now."""
     review = waiting(reviews.read(view.connection, resolve.review), resolve.review)
     _refuse_unasked(review, resolve.resolution)
+    if not (resolve.gated or identity.by_person) and needs_a_person(
+        review.asked.kind, resolve.resolution, rules.config
+    ):
+        raise only_by_person(review.id, resolve.resolution)
     if review.asked.kind == "names":
         return _names(resolve, identity, view, review)
     older = active_row(view, find, review.asked.older, resolve.scope).insight
@@ -95,6 +99,15 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
         detail=f"review={review.id} as={resolve.resolution} older={older.id} newer={newer.id}",
         subject=reached.subject,
         reviews=(CloseReview(review.id, resolve.resolution, identity.triggered_by),),
+    )
+
+
+def only_by_person(number: int, resolution: Resolution) -> MnemonError:
+    """Return the refusal of a decision that is a person's."""
+    sentence = f"{resolution} of review {number} is taken from a person at a terminal only; nothing was changed"
+    return invalid(
+        [FieldProblem("resolution", sentence)],
+        hint=f"ask the user to run: mnemonctl resolve {number} --as {resolution}",
     )
 
 

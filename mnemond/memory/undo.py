@@ -21,6 +21,8 @@ from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.gates import note_of
 from mnemond.memory.history import conflicts_after_restore, method_of
+from mnemond.memory.resolver import needs_a_person
+from mnemond.memory.reviews import only_by_person
 from mnemond.model.changes import (
     AddEdge,
     Change,
@@ -33,7 +35,7 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
-from mnemond.store import edges, history, insights
+from mnemond.store import edges, history, insights, reviews
 from mnemond.store import held_texts as stored_texts
 from mnemond.store import relations as stored_relations
 from mnemond.store.connection import Connection
@@ -284,6 +286,10 @@ def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     connection = view.connection
+    if found.operation is not None and not identity.by_person:
+        for number, kind, resolution in reviews.closed_again_by_undo(connection, found.operation):
+            if needs_a_person(kind, resolution, rules.config):
+                raise only_by_person(number, resolution)
     if found.operation is not None and relations.is_knowledge(connection, found.operation):
         return relations.decide_undo(connection, found.operation, identity)
     if (dropping := _of_text(connection, found.operation)) is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, format_us
-from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, HeldText, OpenReview, Resolution, Review
+from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, HeldText, OpenReview, Resolution, Review, ReviewKind
 from mnemond.store.connection import Connection, Value
 
 MAX_PENDING: Final = 200
@@ -102,6 +102,17 @@ def apply(connection: Connection, change_set: ChangeSet) -> None:
             " resolution = json_set(resolution, '$.op_id', ?, '$.reopened_by', '') WHERE id = ?",
             [(change_set.now, change_set.op_id, number) for number in again],
         )
+
+
+def closed_again_by_undo(connection: Connection, op_id: str) -> list[tuple[int, ReviewKind, Resolution]]:
+    """Return the reviews of pairs that wait since this operation, an undo itself, and that its undo decides again."""
+    numbers = connection.column(_BY_OPERATION.format("resolved_at IS NULL", "reopened_by"), (op_id,))
+    found = []
+    for number in numbers:
+        row = connection.row(f"SELECT payload, resolution FROM pending_reviews WHERE id = ? AND {_PAIRS}", (number,))  # noqa: S608
+        if row is not None:
+            found.append((number, _asked.decode(row[0]).kind, _settled.decode(row[1]).resolution))
+    return found
 
 
 def _open(connection: Connection, asked: OpenReview, now: str) -> None:

@@ -27,6 +27,7 @@ from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.recall.context import FACTS, FACTS_SHARE
 from mnemond.recall.entity_facts import MAX_RELATIONS, may_name, names_in
 from mnemond.text.prompt_escape import quarters, token_count
+from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 
 ABOUT_ANA = "what do we know about Ana?"
@@ -265,7 +266,7 @@ async def test_a_secret_is_no_alias(tmp_path: Path) -> None:
             await known.entities.alias(CALL, EntityAliasParams(name="Ana", other=secret))
 
 
-async def test_a_merge_by_a_tool_waits_and_is_decided_with_resolve(tmp_path: Path) -> None:
+async def test_a_merge_by_a_tool_waits_and_is_decided_with_resolve(tmp_path: Path, person: Call) -> None:
     async with bench(tmp_path) as over:
         known = Known(over)
         await known.prepare()
@@ -293,7 +294,7 @@ async def test_a_merge_by_a_tool_waits_and_is_decided_with_resolve(tmp_path: Pat
             with pytest.raises(MnemonError) as caught:
                 await reviewing.resolve(CALL, wrong)
             assert caught.value.kind is INVALID_PARAMS
-        done = await reviewing.resolve(CALL, ResolveParams(id=review.id, resolution="MERGE"))
+        done = await reviewing.resolve(person, ResolveParams(id=review.id, resolution="MERGE"))
         assert (done.action, done.names) == ("MERGE", ["Ana", "Anita"])
         assert (await reviewing.reviews(CALL, ReviewsParams())).reviews == []
         page = await known.entities.show(CALL, EntityShowParams(name="Anita"))
@@ -308,10 +309,7 @@ async def test_a_merge_by_a_tool_waits_and_is_decided_with_resolve(tmp_path: Pat
         assert (decided.resolution, decided.by) == ("COEXIST", "user")
 
 
-async def test_a_person_s_dry_run_shows_what_a_merge_would_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mnemond.api.entities.is_person", lambda _: True)
+async def test_a_person_s_dry_run_shows_what_a_merge_would_change(tmp_path: Path, person: Call) -> None:
     async with bench(tmp_path) as over:
         known = Known(over)
         await known.prepare()
@@ -319,12 +317,12 @@ async def test_a_person_s_dry_run_shows_what_a_merge_would_change(
             CALL, RelationsAddParams(source="Anita", type="works_at", target="Globex", since="2025")
         )
         params = EntityMergeParams(name="Ana", other="Anita", dry_run=True)
-        dry = await known.entities.merge(CALL, params)
+        dry = await known.entities.merge(person, params)
         shown = [(it.target, it.invalid_at, it.status) for it in dry.changed]
         assert shown == [("Acme", "2025-01-01T00:00:00.000000Z", "past")]
         before = await known.entities.show(CALL, EntityShowParams(name="Ana"))
         assert [it.target for it in before.now] == ["Acme"]
-        merged = await known.entities.merge(CALL, EntityMergeParams(name="Ana", other="Anita"))
+        merged = await known.entities.merge(person, EntityMergeParams(name="Ana", other="Anita"))
         assert (merged.status, merged.dry_run) == ("merged", False)
         assert [it.invalid_at for it in merged.changed if it.target == "Acme"] == [dry.changed[0].invalid_at]
 

@@ -16,6 +16,7 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.jobs.job import Work
 from mnemond.jobs.retention import GraphMetrics
 from mnemond.model.answers import ListResult
+from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 
 INDEX = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven"
@@ -61,14 +62,14 @@ async def test_clusters_are_shown_and_asked_about(tmp_path: Path) -> None:
         assert (again.proposed, again.pairs) == (0, 2)
 
 
-async def test_a_review_shows_the_text_that_a_merge_stores(tmp_path: Path) -> None:
+async def test_a_review_shows_the_text_that_a_merge_stores(tmp_path: Path, person: Call) -> None:
     async with bench(tmp_path) as over:
         handlers = await said(over, INDEX, MORE, EACH)
         await handlers.consolidate(CALL, ConsolidateParams())
         deciding = ReviewHandlers(over.open_stores, over.identities)
         first, second = (await deciding.reviews(CALL, ReviewsParams())).reviews
         assert (second.suggestion, second.preview) == ("DUPLICATE", INDEX)
-        done = await deciding.resolve(CALL, ResolveParams(id=first.id, resolution="MERGE"))
+        done = await deciding.resolve(person, ResolveParams(id=first.id, resolution="MERGE"))
         assert done.content == first.preview
         [decided] = (await deciding.reviews(CALL, ReviewsParams(decided=True))).reviews
         assert decided.preview is None

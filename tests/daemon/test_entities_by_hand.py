@@ -148,6 +148,8 @@ $ mnemonctl reviews
   Anita  concept
   a tool asked to join them
 decide: mnemonctl resolve N --as MERGE | COEXIST
+$ mnemonctl resolve 1 --as MERGE 2>&1 | grep -o "MERGE of review 1 is taken from a person at a terminal only" | head -1
+MERGE of review 1 is taken from a person at a terminal only
 $ mnemonctl resolve 1 --as MERGE
 Review 1, MERGE: Ana and Anita, the second is a name of the first now
   undo: mnemonctl undo 6f70d405

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
+from tests.daemon.typed import Terminal
 
 INDEX = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven"
 EACH = "The search index is rebuilt each night at 02:30 UTC by a cron job on node seven"
@@ -38,7 +39,9 @@ def test_memories_are_consolidated_by_hand(directory: Path) -> None:
         assert "asked about 2 pairs" in said(wire, "consolidate")
         assert "  merged  The search index" in said(wire, "reviews")
         assert "both hold" in said(wire, "resolve", "1", "--as", "COEXIST")
-        assert "they are one memory now" in said(wire, "resolve", "2", "--as", "MERGE")
+        refused = wire.call("cli.run", argv=["resolve", "2", "--as", "MERGE"])
+        assert "is taken from a person at a terminal only" in refused["stderr"]
+        assert "they are one memory now" in Terminal(directory).type("mnemonctl resolve 2 --as MERGE")
         assert said(wire, "undo").startswith("Took back: resolve")
         assert wire.call("status")["pending_reviews"] == 1
     with DaemonProcess(directory) as again, again.connect() as wire:

@@ -73,7 +73,7 @@ class World:
         assert rows[0] is not None
         assert rows[1] is not None
         text = text_of(resolution, snapshot.insight(rows[0]), snapshot.insight(rows[1]), None)
-        identity = self.identity()
+        identity = msgspec.structs.replace(self.identity(), by_person=True)
         wish = Resolve(review=review.id, resolution=resolution, embedded_text=text)
         await self.over.store.write(propose_resolve(wish, identity, one_active, self.rules))
         return identity.op_id

@@ -71,6 +71,7 @@ class AuditWorld:
             client_op_id=False,
             now_us=self.clock_us,
             store="default",
+            by_person=True,
             request_digest="",
         )
 
