@@ -26,6 +26,7 @@ from mnemond.memory import entity_pages
 from mnemond.memory.draft import with_op_id
 from mnemond.memory.entities import Decision, NameDecision, preview, propose_names
 from mnemond.memory.relations import name_problems, named_entity
+from mnemond.memory.reviews import names_visible
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import EntityResult
 from mnemond.model.relations import When
@@ -93,7 +94,7 @@ class EntityHandlers:
         warm = await self._open_stores.use(params.store)
         await self._reader.catch_up(warm)
         wanted = NameDecision(
-            decision=decision, name=params.name, other=params.other, user=params.user_id,
+            decision=decision, name=params.name, other=params.other, scope=scope_of(params),
             propose=decision == "merge" and not is_person(call),
         )  # fmt: skip
         identity = self._identities.of(warm, params, call=call)
@@ -103,31 +104,32 @@ class EntityHandlers:
 
 
 def _listed(connection: Connection, params: EntityListParams) -> EntityListResult:
-    found = entity_pages.listed(connection, scope_of(params), params.type, params.query, params.limit)
+    scope = scope_of(params)
+    found = entity_pages.listed(connection, scope, params.type, params.query, params.limit)
     return EntityListResult(
         entities=[EntityLine(it.name, it.kind, it.aliases, it.memories, it.relations) for it in found.shown],
         total=found.total,
         types=found.kinds,
-        proposed=reviews.count_names(connection),
+        proposed=sum(names_visible(connection, it.asked, scope) for it in reviews.pending_names(connection)),
     )
 
 
 def _page(connection: Connection, params: EntityShowParams, when: When, now: str) -> EntityPage:
-    root = named_entity(connection, params.name, params.user_id)
     found, scope = relations.roots(connection), scope_of(params)
+    root = named_entity(connection, params.name, scope)
     members = found.members(root)
-    it = entity_pages.known(connection, members)
+    it = entity_pages.known(connection, members, scope)
     at = when.as_of or now
     rows = entity_pages.rows_at(connection, members, when, at, scope)
     memories = relations.memories_naming(connection, members, when.known_at, scope)
     summary = entity_pages.summary_of(memories)
-    events = events_of(connection, [*rows.now, *rows.before, *rows.later], memories, when)
+    events = events_of(connection, [*rows.now, *rows.before, *rows.later], memories, when, scope)
     return EntityPage(
         name=it.name,
         type=it.kind,
         aliases=it.aliases,
-        not_same=entity_pages.apart_from(connection, root, found),
-        proposed=entity_pages.proposed_for(connection, root, found),
+        not_same=entity_pages.apart_from(connection, root, found, scope),
+        proposed=entity_pages.proposed_for(connection, root, found, scope),
         now=with_evidence(connection, rows.now[:MAX_PART], at, scope),
         before=with_evidence(connection, rows.before[:MAX_PART], at, scope),
         later=with_evidence(connection, rows.later[:MAX_PART], at, scope),

@@ -178,7 +178,7 @@ def when_of(
 
 def _listed(connection: Connection, params: RelationsListParams, when: When, now: str) -> RelationsListResult:
     found = relations.roots(connection)
-    ids = None if params.of is None else found.members(named_entity(connection, params.of, params.user_id))
+    ids = None if params.of is None else found.members(named_entity(connection, params.of, scope_of(params)))
     scope = scope_of(params)
     rows = [it for it in seen(connection, ids, when.known_at, scope) if holds(it, when)]
     if params.type is not None:
@@ -203,25 +203,27 @@ def with_evidence(connection: Connection, rows: list[Relationship], now: str, sc
     """Return relations as they are shown, each with the statements in `scope` that it rests on."""
     evidence = relations.evidence_for(connection, rows, scope)
     return [
-        msgspec.structs.replace(view, evidence=evidence[view.id]) for view in relations.views(connection, rows, now)
+        msgspec.structs.replace(view, evidence=evidence[view.id])
+        for view in relations.views(connection, rows, now, scope)
     ]
 
 
 def _timeline(connection: Connection, params: TimelineParams, when: When) -> TimelineResult:
-    root, scope = named_entity(connection, params.name, params.user_id), scope_of(params)
-    members = relations.roots(connection).members(root)
+    scope, found = scope_of(params), relations.roots(connection)
+    root = named_entity(connection, params.name, scope)
+    members = found.members(root)
     rows = seen(connection, members, when.known_at, scope)
     memories = relations.memories_naming(connection, members, when.known_at, scope) if params.memories else []
-    events = events_of(connection, rows, memories, when)
-    name = relations.names(connection, [root]).get(root, params.name)
+    events = events_of(connection, rows, memories, when, scope)
+    name = relations.shown_names(connection, [root], scope, found).get(root, params.name)
     return TimelineResult(name=name, events=events[-params.limit :], total=len(events))
 
 
 def events_of(
-    connection: Connection, rows: list[Relationship], memories: Sequence[Naming], when: When
+    connection: Connection, rows: list[Relationship], memories: Sequence[Naming], when: When, scope: Scope
 ) -> list[TimelineEvent]:
     """Return what happened until `when.as_of`, in the order of time; of one time in that of the texts."""
-    events = [event for view in relations.views(connection, rows) for event in _events(view)]
+    events = [event for view in relations.views(connection, rows, scope=scope) for event in _events(view)]
     events += [TimelineEvent(it.created_at, "exact", "memory", it.id, it.content) for it in memories]
     events = [it for it in events if when.as_of is None or it.at is None or it.at <= when.as_of]
     return sorted(events, key=lambda it: (it.at or "", it.what, it.text, it.id))

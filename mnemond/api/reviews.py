@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 import msgspec
@@ -24,7 +25,8 @@ from mnemond.memory import reviews
 from mnemond.memory.consolidation import pair_preview
 from mnemond.memory.draft import Draft, clean, problems_of
 from mnemond.memory.held_texts import REASON, propose_drop, propose_keep, refuse_unasked
-from mnemond.model.memory import DAY_US, TextWithCues, format_us, parse_rfc3339
+from mnemond.memory.history import meets
+from mnemond.model.memory import DAY_US, Scope, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import ResolveResult, ScopeView
 from mnemond.model.reviews import EXPIRES_DAYS, HeldReview, Review
 from mnemond.store import held_texts, insights, relations
@@ -45,21 +47,9 @@ class ReviewHandlers:
     async def reviews(self, call: Call, params: ReviewsParams) -> ReviewsResult:
         """Return pairs that wait, with the texts of both, and texts that are no memory."""
         warm = await self._open_stores.use(params.store)
-        found = await warm.store.read(partial(_listed, params=params))
-        found = await trio.to_thread.run_sync(_with_previews, found, limiter=self._threads)
-        links, names = await warm.store.read(lambda it: (stored.count_links(it), stored.count_names(it)))
-        texts = await warm.store.read(partial(_texts, params=params))
-        return warm.marked(
-            ReviewsResult(
-                reviews=found,
-                total=warm.store.pending_reviews,
-                store=warm.store.name,
-                links=links,
-                names=names,
-                texts=texts,
-                texts_total=warm.store.held_texts,
-            )
-        )
+        result = await warm.store.read(partial(_listed, params=params, store=warm.store.name))
+        found = await trio.to_thread.run_sync(_with_previews, result.reviews, limiter=self._threads)
+        return warm.marked(msgspec.structs.replace(result, reviews=found))
 
     @handles("resolve", in_task=True)
     async def resolve(self, call: Call, params: ResolveParams) -> ResolveResult:
@@ -77,6 +67,8 @@ class ReviewHandlers:
         warm = await self._open_stores.use(params.store)
         held = await warm.store.read(lambda it: held_texts.read(it, params.id))
         if held is not None:
+            if not meets(scope_of(params), held.held.scope):
+                raise reviews.unknown(params.id)
             return await self._resolve_text(call, warm, params, held)
         identity = self._identities.of(warm, params, call=call)
         given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
@@ -126,12 +118,27 @@ async def _text(warm: OpenStore, params: ResolveParams, content: str | None) -> 
     return reviews.text_of(params.resolution, older, newer, content)
 
 
-def _listed(connection: Connection, params: ReviewsParams) -> list[ReviewView]:
-    return [_view(connection, each) for each in stored.pending(connection, params.limit, resolved=params.decided)]
-
-
-def _texts(connection: Connection, params: ReviewsParams) -> list[HeldTextView]:
-    return [_text_view(each) for each in held_texts.listed(connection, params.limit, resolved=params.decided)]
+def _listed(connection: Connection, params: ReviewsParams, store: str) -> ReviewsResult:
+    """Return what waits, or was decided, without previews. The counts are of what waits."""
+    scope = scope_of(params)
+    waiting = [it for it in stored.pending(connection, None) if reviews.visible(connection, it.asked, scope)]
+    texts = [it for it in held_texts.listed(connection, None) if meets(scope, it.held.scope)]
+    kinds = Counter(it.asked.kind for it in waiting)
+    shown, shown_texts = waiting, texts
+    if params.decided:
+        most = params.limit if scope == Scope() else None
+        decided = stored.pending(connection, most, resolved=True)
+        shown = [it for it in decided if reviews.visible(connection, it.asked, scope)]
+        shown_texts = [it for it in held_texts.listed(connection, most, resolved=True) if meets(scope, it.held.scope)]
+    return ReviewsResult(
+        reviews=[_view(connection, each) for each in shown[: params.limit]],
+        total=len(waiting) - kinds["link"] - kinds["names"],
+        store=store,
+        links=kinds["link"],
+        names=kinds["names"],
+        texts=[_text_view(each) for each in shown_texts[: params.limit]],
+        texts_total=len(texts),
+    )
 
 
 def _text_view(it: HeldReview) -> HeldTextView:

@@ -197,7 +197,9 @@ RESTORE = method(
 # reviews and resolve: pairs of memories that wait for a decision.
 
 
-class ReviewsParams(StoreParams, frozen=True, kw_only=True):
+class ReviewsParams(ScopeParams, frozen=True, kw_only=True):
+    """With a scope: those of which it admits both memories, or names."""
+
     limit: Annotated[Limit, about("at most so many", "-n")] = 20
     decided: Annotated[bool, about("those that were decided instead, the last one first")] = False
 

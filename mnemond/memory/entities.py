@@ -15,7 +15,9 @@ import msgspec
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.relations import MAX_SHOWN_NAME, Names, named_row
+from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import ChangeSet
+from mnemond.model.memory import Scope
 from mnemond.model.outcomes import EntityResult
 from mnemond.model.relations import AddLink, ExpireLink, KnowledgeChange, Link, Roots
 from mnemond.model.reviews import CloseReview, OpenReview, Review
@@ -41,22 +43,23 @@ def forbidding(links: Iterable[Link], roots: Roots, one: str, other: str) -> Lin
 
 def preview(connection: Connection, wanted: NameDecision, identity: WriteContext) -> EntityResult:
     """Return what a merge would do. Raises MnemonError as the merge does."""
-    rows = named_row(connection, wanted.name, wanted.user), named_row(connection, wanted.other, wanted.user)
+    rows = named_row(connection, wanted.name, wanted.scope), named_row(connection, wanted.other, wanted.scope)
     made = _merge(_Names(connection, msgspec.structs.replace(wanted, propose=False), rows))
     links = [each for each in made.changes if isinstance(each, AddLink)]
     new = [row for it in links for row in relations.changed_by_merge(connection, it.entity_id, it.other)]
-    changed = relations.views(connection, new, identity.now)
+    changed = relations.views(connection, new, identity.now, wanted.scope)
     return msgspec.structs.replace(made.outcome, op_id=identity.op_id, dry_run=True, changed=changed)
 
 
 class NameDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision about `name` and `other`. `propose`: a merge is not made, but waits for a decision of a person."""
+    """A decision about `name` and `other` by one who sees the names of a scope. `propose`: a merge is not made, but
+    waits for a decision of a person."""
 
     decision: Decision
     name: str
     other: str
     propose: bool = False
-    user: str | None = None
+    scope: Scope = Scope()
 
 
 def propose_names(wanted: NameDecision, identity: WriteContext) -> Proposal:
@@ -68,8 +71,8 @@ def _decide(wanted: NameDecision, identity: WriteContext, view: View) -> ChangeS
     """Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS."""
     connection = view.connection
     rows = (
-        named_row(connection, wanted.name, wanted.user),
-        None if wanted.decision == "alias" else named_row(connection, wanted.other, wanted.user),
+        named_row(connection, wanted.name, wanted.scope),
+        None if wanted.decision == "alias" else named_row(connection, wanted.other, wanted.scope),
     )
     return decide_rows(connection, wanted, rows, identity)
 
@@ -124,11 +127,17 @@ class _Names:
         )  # fmt: skip
         if not of:
             return found
-        memories, about = relations.counts_about(self.connection, of)
-        return msgspec.structs.replace(found, memories=memories, relations=about)
+        scope = self.wanted.scope
+        return msgspec.structs.replace(
+            found,
+            memories=relations.count_naming(self.connection, of, None, scope),
+            relations=len(seen(self.connection, of, None, scope)),
+        )
 
     def name_of(self, row: str) -> str:
-        return relations.names(self.connection, [row]).get(row, "")
+        """Return the name that a thing goes by."""
+        root = self.roots.of(row)
+        return relations.shown_names(self.connection, [root], self.wanted.scope, self.roots).get(root, "")
 
     def waiting(self) -> list[Review]:
         """Return the reviews about the two things that wait."""
@@ -200,7 +209,8 @@ def _split(names: _Names) -> _Made:
     link_id = next(it.link for it in relations.joins(names.connection) if it.row == below)
     members = names.roots.below(below)
     names.root = row if below == other else other
-    result = msgspec.structs.replace(names.result("split", of=members), entity=names.name_of(row))
+    called = relations.names(names.connection, [row]).get(row, "")
+    result = msgspec.structs.replace(names.result("split", of=members), entity=called)
     return _Made(result, [ExpireLink(link_id), AddLink("not_same", row, other)])
 
 
@@ -224,10 +234,13 @@ def _alias(names: _Names) -> _Made:
     """The second is another name of the first, which no row has."""
     alias = " ".join(names.wanted.other.split())
     canonical = canonical_name(alias)
-    found = Names(names.connection, names.wanted.user).find(alias)
+    scope = names.wanted.scope
+    found = Names(names.connection, scope.user_id).find(alias)
     if found is not None:
         if names.roots.of(found) == names.root:
             return _Made(names.result("unchanged"))
+        if found in relations.hidden(names.connection, [found], scope):
+            raise names.refuse(f"{alias[:MAX_SHOWN_NAME]!a} is taken already", "give it another alias")
         raise names.refuse(
             f"{alias[:MAX_SHOWN_NAME]!a} is a name of {names.name_of(names.roots.of(found))[:MAX_SHOWN_NAME]!a}",
             "if the two are one thing: mnemonctl entity merge A B",

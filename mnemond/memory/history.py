@@ -193,7 +193,11 @@ def hidden(id_or_prefix: str) -> MnemonError:
 
 def admits(scope: Scope, it: Insight) -> bool:
     """Return True if a memory is for the given user, session and agent; unset fields match all."""
-    theirs = it.scope
+    return meets(scope, it.scope)
+
+
+def meets(scope: Scope, theirs: Scope) -> bool:
+    """Return True if what is for `theirs` is for the given user, session and agent; unset fields match all."""
     pairs = (
         (scope.user_id, theirs.user_id),
         (scope.session_id, theirs.session_id),

@@ -14,7 +14,7 @@ from mnemond.memory.draft import WriteContext
 from mnemond.memory.relation_claims import Claim
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
-from mnemond.model.memory import Entity, Insight, parse_rfc3339
+from mnemond.model.memory import Entity, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Maintained, RelationResult, UndoResult
 from mnemond.model.relations import (
     MAX_TYPE,
@@ -93,28 +93,35 @@ class Names:
         return new.id
 
 
-def named_entity(connection: Connection, name: str, user: str | None = None) -> str:
+def named_entity(connection: Connection, name: str, scope: Scope = relations.NO_SCOPE) -> str:
     """Return the row that a thing goes by: that of the name or alias itself, else of the only thing whose name has
-    these words. Raises MnemonError: NOT_FOUND; AMBIGUOUS with the names of several."""
+    these words. Names that a reader with this scope does not see are none. Raises MnemonError: NOT_FOUND; AMBIGUOUS
+    with the names of several."""
     name = " ".join(name.split())
-    found = Names(connection, user).find(name)
+    found = _seen(connection, name, scope)
     roots = relations.roots(connection)
     if found is not None:
         return roots.of(found)
-    near = _near(connection, name, roots)
+    near = _near(connection, name, roots, scope)
     if len(near) == 1:
         return next(iter(near))
     raise _unknown(name, list(near.values()))
 
 
-def named_row(connection: Connection, name: str, user: str | None = None) -> str:
+def named_row(connection: Connection, name: str, scope: Scope = relations.NO_SCOPE) -> str:
     """Return the row that has a name or alias, whatever it was merged into; a write takes no part of a name. Raises
-    MnemonError: NOT_FOUND; AMBIGUOUS if several things have its words in their names."""
+    MnemonError as `named_entity`."""
     name = " ".join(name.split())
-    found = Names(connection, user).find(name)
+    found = _seen(connection, name, scope)
     if found is None:
-        raise _unknown(name, list(_near(connection, name, relations.roots(connection)).values()))
+        raise _unknown(name, list(_near(connection, name, relations.roots(connection), scope).values()))
     return found
+
+
+def _seen(connection: Connection, name: str, scope: Scope) -> str | None:
+    """Return the row of a name or alias, None if there is none, or none that a reader with this scope sees."""
+    found = Names(connection, scope.user_id).find(name)
+    return None if found is None or found in relations.hidden(connection, [found], scope) else found
 
 
 MAX_CANDIDATES: Final = 8
@@ -124,11 +131,13 @@ MAX_SHOWN_NAME: Final = 64
 """Characters of a name in an error."""
 
 
-def _near(connection: Connection, name: str, roots: Roots) -> dict[str, str]:
-    """Return the things whose name has the words of `name`: their names by their rows, at most MAX_CANDIDATES + 1."""
-    rows = relations.entities_with_words(connection, canonical_name(name), MAX_CANDIDATES * 4)
-    ids = list(dict.fromkeys(roots.of(each.id) for each in rows))
-    return relations.names(connection, ids[: MAX_CANDIDATES + 1])
+def _near(connection: Connection, name: str, roots: Roots, scope: Scope) -> dict[str, str]:
+    """Return the things whose name has the words of `name`, and that a reader with this scope sees: their names by
+    their rows, at most MAX_CANDIDATES + 1."""
+    rows = [each.id for each in relations.entities_with_words(connection, canonical_name(name))]
+    gone = relations.hidden(connection, rows, scope)
+    ids = list(dict.fromkeys(roots.of(each) for each in rows if each not in gone))
+    return relations.shown_names(connection, ids[: MAX_CANDIDATES + 1], scope, roots)
 
 
 def _unknown(name: str, near: Sequence[str]) -> MnemonError:
@@ -309,7 +318,7 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
     if wanted.source is None or wanted.type is None:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
-    source = relations.roots(connection).of(named_row(connection, wanted.source, wanted.user))
+    source = relations.roots(connection).of(named_row(connection, wanted.source, Scope(wanted.user)))
     rows = relations.relationships_from(connection, [source], kind, slot)
     rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
     if wanted.target is None:

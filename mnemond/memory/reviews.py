@@ -12,15 +12,16 @@ from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory import links, revise
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.entities import NameDecision, decide_rows
-from mnemond.memory.history import EmbeddedText, Find, active_row
+from mnemond.memory.history import EmbeddedText, Find, active_row, admits
 from mnemond.memory.remember import LEAST_WEIGHT, both_ways
 from mnemond.memory.resolver import needs_a_person, refusal
 from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
-from mnemond.model.memory import Edge, Insight, TextWithCues
+from mnemond.model.memory import Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import MergeResult, ResolveResult
 from mnemond.model.reviews import OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
-from mnemond.store import relations, reviews
+from mnemond.store import insights, relations, reviews
+from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 
 ACTIONS: Final[dict[Resolution, Action]] = {
@@ -56,13 +57,35 @@ def text_of(resolution: Resolution, older: Insight, newer: Insight, content: str
 
 def waiting(review: Review | None, number: int) -> Review:
     """Return a review that is not decided. Raises MnemonError(NOT_FOUND) otherwise."""
-    hint = "`mnemonctl reviews` lists those that wait"
     if review is None:
-        raise MnemonError(NOT_FOUND, f"there is no review {number}", hint=hint, outcome="rejected")
+        raise unknown(number)
     if review.resolved_at is not None:
         sentence = f"review {number} was decided as {review.resolution} by {review.by}, {review.resolved_at}"
-        raise MnemonError(NOT_FOUND, sentence, hint=hint, outcome="rejected")
+        raise MnemonError(NOT_FOUND, sentence, hint=LISTED, outcome="rejected")
     return review
+
+
+LISTED: Final = "`mnemonctl reviews` lists those that wait"
+
+
+def unknown(number: int) -> MnemonError:
+    """Return the error of a review that there is not, or not for this reader."""
+    return MnemonError(NOT_FOUND, f"there is no review {number}", hint=LISTED, outcome="rejected")
+
+
+def names_visible(connection: Connection, asked: OpenReview, scope: Scope) -> bool:
+    """Return True if a reader with this scope sees both names of a review."""
+    return not relations.hidden(connection, (asked.older, asked.newer), scope)
+
+
+def visible(connection: Connection, asked: OpenReview, scope: Scope) -> bool:
+    """Return True if a reader with this scope sees both sides of a review: memories, in any state, or names."""
+    if scope == Scope():
+        return True
+    if asked.kind == "names":
+        return names_visible(connection, asked, scope)
+    pair = insights.read(connection, asked.older), insights.read(connection, asked.newer)
+    return all(it is not None and admits(scope, it) for it in pair)
 
 
 def propose_resolve(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
@@ -75,6 +98,8 @@ def _decide(resolve: Resolve, identity: WriteContext, find: Find, rules: WriteRu
     """Raises MnemonError: NOT_FOUND if it does not wait any more or a memory left recall; INVALID_PARAMS; BUSY if the
     text that was embedded is another by now."""
     review = waiting(reviews.read(view.connection, resolve.review), resolve.review)
+    if review.asked.kind == "names" and not names_visible(view.connection, review.asked, resolve.scope):
+        raise unknown(review.id)
     _refuse_unasked(review, resolve.resolution)
     if not (resolve.gated or identity.by_person) and needs_a_person(
         review.asked.kind, resolve.resolution, rules.config

@@ -64,6 +64,8 @@ def facts_about(connection: Connection, question: str, when: When, now: str, sco
     """Return what is known of the things that a question names by a name or an alias: those of the longest names, and
     of each the relations that hold at `when.as_of`, the latest first. `now` (RFC 3339) without that."""
     rows = relations.entities_named(connection, names_in(question))
+    gone = relations.hidden(connection, rows, scope)
+    rows = [each for each in rows if each not in gone]
     if not rows:
         return []
     found = relations.roots(connection)
@@ -75,12 +77,12 @@ def facts_about(connection: Connection, question: str, when: When, now: str, sco
         current = entity_pages.rows_at(connection, members, when, at, scope).now
         if not memories and not current:
             continue
-        it = entity_pages.known(connection, members)
+        it = entity_pages.known(connection, members, scope)
         latest = sorted(current, key=lambda each: (each.valid_from or "", each.created_at, each.id), reverse=True)
+        shown = relations.views(connection, latest[:MAX_RELATIONS], at, scope)
         briefs.append(
             EntityBrief(
-                it.name, it.kind, it.aliases[:MAX_ALIASES], relations.views(connection, latest[:MAX_RELATIONS], at),
-                len(current), memories,
+                it.name, it.kind, it.aliases[:MAX_ALIASES], shown, len(current), memories,
             )
         )  # fmt: skip
     return briefs

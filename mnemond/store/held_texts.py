@@ -55,10 +55,12 @@ def count(connection: Connection) -> int:
     return connection.count(f"SELECT count(*) FROM pending_reviews WHERE {_WAITS}")  # noqa: S608 - constants
 
 
-def listed(connection: Connection, limit: int, *, resolved: bool = False) -> list[HeldReview]:
-    """Return the texts that wait, the oldest first; with `resolved` decided ones, the last decided first."""
+def listed(connection: Connection, limit: int | None, *, resolved: bool = False) -> list[HeldReview]:
+    """Return the texts that wait, the oldest first; with `resolved` decided ones, the last decided first. None: all."""
     decided = "kind = 'order' AND resolved_at IS NOT NULL ORDER BY resolved_at DESC, id DESC"
-    return _read(connection, f"{decided if resolved else f'{_WAITS} ORDER BY id'} LIMIT ?", (limit,))
+    return _read(
+        connection, f"{decided if resolved else f'{_WAITS} ORDER BY id'} LIMIT ?", (-1 if limit is None else limit,)
+    )
 
 
 def read(connection: Connection, number: int) -> HeldReview | None:

@@ -241,15 +241,15 @@ def row_named(connection: Connection, canonical: str) -> str | None:
     return None if found is None else str(found)
 
 
-def entities_with_words(connection: Connection, canonical: str, limit: int) -> list[StoredEntity]:
+def entities_with_words(connection: Connection, canonical: str) -> list[StoredEntity]:
     """Return rows whose canonical name, or an alias of them, has these words one after the other, shortest name first.
     Reads all names."""
     rows = connection.rows(
         "SELECT id, name, canonical_name, entity_type FROM entities WHERE"
         " (sense = '' AND instr(' ' || canonical_name || ' ', ' ' || ?1 || ' ')) OR id IN"
         " (SELECT entity_id FROM entity_aliases WHERE instr(' ' || alias || ' ', ' ' || ?1 || ' '))"
-        " ORDER BY length(canonical_name), canonical_name LIMIT ?2",
-        (canonical, limit),
+        " ORDER BY length(canonical_name), canonical_name",
+        (canonical,),
     )
     return [StoredEntity(*row) for row in rows]
 
@@ -284,15 +284,29 @@ def count_memories(connection: Connection, scope: Scope) -> dict[str, int]:
     )
 
 
-def named_by_any(connection: Connection) -> frozenset[str]:
-    """Return the rows that a memory names, whoever it is for."""
-    return frozenset(connection.column("SELECT DISTINCT entity_id FROM memory_entities"))
-
-
-def related_by_any(connection: Connection) -> frozenset[str]:
-    """Return the rows that a statement is about, whoever's memory it is of."""
-    sql = "SELECT source_id FROM relationship_evidence UNION SELECT target_id FROM relationship_evidence"
-    return frozenset(each for each in connection.column(sql) if each is not None)
+def hidden(connection: Connection, ids: Collection[str], scope: Scope) -> frozenset[str]:
+    """Return those of these rows that a reader with a scope does not see: which memories, in any state, and statements
+    name, but none of them in the scope; and other users of the store."""
+    if scope == NO_SCOPE:
+        return frozenset()
+    gone: set[str] = set()
+    for part, _ in _parts(ids):
+        places = ", ".join(f"?{number + 4}" for number in range(len(part)))
+        rows = connection.rows(
+            f"SELECT m.entity_id, max({_IN_SCOPE.format(1, 2, 3)}) FROM memory_entities AS m"  # noqa: S608 - places
+            f" JOIN insights AS i ON i.id = m.memory_id WHERE m.entity_id IN ({places}) GROUP BY m.entity_id",
+            (scope.user_id, scope.session_id, scope.agent_id, *part),
+        )
+        seen: set[str] = {each for each, is_seen in rows if is_seen}
+        stated = evidence(connection, part, expired=True)
+        within = visible(connection, stated, scope)
+        about = {each for each, _ in rows} | {each for it in stated for each in (it.source_id, it.target_id) if each}
+        seen |= {each for it in stated if it.id in within for each in (it.source_id, it.target_id) if each}
+        gone |= about.intersection(part) - seen
+        if scope.user_id is not None:
+            own = {user_id(scope.user_id), user_id(DEFAULT_USER)}
+            gone |= {each for each in part if each not in own and is_user(connection, each)}
+    return frozenset(gone)
 
 
 def entities_named(connection: Connection, canonicals: Sequence[str]) -> list[str]:
@@ -318,12 +332,6 @@ def is_user(connection: Connection, entity_id: str) -> bool:
     return connection.row("SELECT 1 FROM entities WHERE id = ? AND sense = ?", (entity_id, USER_SENSE)) is not None
 
 
-def counts_about(connection: Connection, ids: Collection[str]) -> tuple[int, int]:
-    """Return how many active memories name one of these rows, and how many relations that are believed have one."""
-    about = {it.id for it in relationships(connection, ids) if it.expired_at is None}
-    return count_naming(connection, ids), len(about)
-
-
 def names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     """Return the names of entities, by id."""
     found: dict[str, str] = {}
@@ -332,11 +340,26 @@ def names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     return found
 
 
-def views(connection: Connection, rows: Sequence[Relationship], now: str | None = None) -> list[RelationshipView]:
-    """Return relations as they are shown: those of `now` as current, without it as they are written."""
+def shown_names(connection: Connection, ids: Collection[str], scope: Scope, found: Roots) -> dict[str, str]:
+    """Return the names that things go by, by the rows that they go by: for a reader with a scope the first one that
+    this reader sees."""
+    of = {each: found.members(each) for each in map(found.of, ids)}
+    if scope == NO_SCOPE:
+        return names(connection, of)
+    gone = hidden(connection, {row for rows in of.values() for row in rows}, scope)
+    first = {root: next((row for row in rows if row not in gone), root) for root, rows in of.items()}
+    called = names(connection, set(first.values()))
+    return {root: called.get(row, "") for root, row in first.items()}
+
+
+def views(
+    connection: Connection, rows: Sequence[Relationship], now: str | None = None, scope: Scope = NO_SCOPE
+) -> list[RelationshipView]:
+    """Return relations as they are shown: those of `now` as current, without it as they are written; names as a reader
+    with this scope sees them."""
     found = roots(connection)
     ids = {each for it in rows for each in (it.source_id, it.target_id) if each is not None}
-    called = names(connection, {found.of(each) for each in ids})
+    called = shown_names(connection, ids, scope, found)
     return [
         RelationshipView(
             id=it.id, first_id=it.first_id, source=called.get(found.of(it.source_id), ""), type=shown_type(it),
@@ -482,7 +505,7 @@ def together(
     for other, insight_id in rows:
         if (root := found.of(other)) not in apart:
             memories.setdefault(root, {})[insight_id] = None
-    called = names(connection, memories)
+    called = shown_names(connection, memories, scope, found)
     views = [
         TogetherView(called.get(each, ""), round(together_strength(len(of)), 6), len(of), list(of)[:MAX_NEWEST])
         for each, of in memories.items()

@@ -184,11 +184,6 @@ def count_pending(connection: Connection) -> int:
     return connection.count(f"SELECT count(*) FROM pending_reviews WHERE {_IN_DOUBT}")  # noqa: S608 - constants
 
 
-def count_links(connection: Connection) -> int:
-    """Count the proposed links that wait, of which both memories are active."""
-    return connection.count(f"SELECT count(*) FROM pending_reviews WHERE kind = 'link' AND {_PENDING}")  # noqa: S608
-
-
 def count_names(connection: Connection) -> int:
     """Count the pairs of names that wait."""
     return connection.count(f"SELECT count(*) FROM pending_reviews WHERE kind = 'names' AND {_PENDING}")  # noqa: S608
@@ -199,10 +194,10 @@ def pending_names(connection: Connection) -> list[Review]:
     return _read(connection, f"kind = 'names' AND {_PENDING} ORDER BY id", ())
 
 
-def pending(connection: Connection, limit: int, *, resolved: bool = False) -> list[Review]:
-    """Return reviews that wait, the oldest first; with `resolved` decided ones, the last decided first."""
+def pending(connection: Connection, limit: int | None, *, resolved: bool = False) -> list[Review]:
+    """Return reviews that wait, the oldest first; with `resolved` decided ones, the last decided first. None: all."""
     which = "resolved_at IS NOT NULL ORDER BY resolved_at DESC, id DESC" if resolved else f"{_PENDING} ORDER BY id"
-    return _read(connection, f"{which} LIMIT ?", (limit,))
+    return _read(connection, f"{which} LIMIT ?", (-1 if limit is None else limit,))
 
 
 def pending_of(connection: Connection, insight_id: str) -> list[Review]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from trio.testing import MockClock
 
@@ -54,7 +55,7 @@ async def pairs(over: Keeping) -> list[tuple[str, str, str]]:
 
 
 async def decide(over: Keeping, decision: str, name: str, other: str) -> None:
-    identity = over._identities.own("default", "user")
+    identity = msgspec.structs.replace(over._identities.own("default", "user"), by_person=True)
     wanted = NameDecision(decision=decision, name=name, other=other)  # type: ignore[arg-type]
     await over.store.write(propose_names(wanted, identity))
 
