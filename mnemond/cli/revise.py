@@ -47,7 +47,7 @@ def _forget(result: ForgetResult, style: Style) -> str:
     links = affected(result.edges_removed, "removed")
     return lines(
         f"{verb} {style.strong(short_id(result.id))}{links}{repeated(result)}",
-        f"  {one_line(result.message)}" if result.backups or result.merged_into else None,
+        f"  {one_line(result.message)}" if result.backups or result.merged_into or result.decisions_removed else None,
         None if result.status == "purged" else undo_hint(result.op_id, style),
     )
 

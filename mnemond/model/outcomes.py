@@ -304,7 +304,8 @@ class ForgetResult(WriteResult, frozen=True):
     """The memory that left recall.
 
     Of a purged one: `merged_into` is the memory that took over its text, and keeps it; `backups` are names of copies of
-    the store's file, beside it, that still hold it.
+    the store's file, beside it, that still hold it; `decisions_removed` counts decisions about names that no other
+    memory and no statement has, which went with it.
     """
 
     id: str
@@ -313,6 +314,13 @@ class ForgetResult(WriteResult, frozen=True):
     edges_removed: int
     merged_into: str | None = None
     backups: tuple[str, ...] = ()
+    decisions_removed: int = 0
+
+
+def decisions_gone(number: int) -> str:
+    """The part of a `message` about decisions on names that went with a memory."""
+    one = number == 1
+    return f"{number} decision{'' if one else 's'} about names that nothing else has went with it"
 
 
 def forget_message(heir: str | None, *, purged: bool) -> str:

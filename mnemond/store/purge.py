@@ -1,7 +1,8 @@
 """Removal of every byte of memories from a store.
 
 Ids of removed memories stay, in the history, the log and the outcomes of operations. So does what other rows hold: the
-memories that superseded one or took over its text, entities that others name, edges that moved to a successor.
+memories that superseded one or took over its text, entities that others name, edges that moved to a successor. What was
+decided about a name stays while another memory or a statement has that name.
 
 Deleting rows is not enough. When rows move between the pages of a table, `secure_delete` leaves copies of them in the
 unused part of the old page (measured: of 600 deleted rows of a growing table one in a hundred could still be read in
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from mnemond.model.memory import Edge
 from mnemond.store import (
@@ -52,8 +54,15 @@ def edges_indexed_by_target(connection: Connection, rows: int) -> Iterator[None]
     connection.run("DROP INDEX edges_of_purged")
 
 
-def remove(connection: Connection, insight_id: str) -> list[Edge]:
-    """Delete a row, in any state, and all that derives from its text; return its edges. `remove_traces` must follow."""
+class Removed(NamedTuple):
+    """What a removed memory had: its edges, and how many decisions about names that nothing else has."""
+
+    edges: list[Edge]
+    decisions: int
+
+
+def remove(connection: Connection, insight_id: str) -> Removed:
+    """Delete a row, in any state, and all that derives from its text; return what went. `remove_traces` must follow."""
     links = edges.touching(connection, insight_id)
     edges.remove_strays(connection, insight_id)
     contents = history.contents_of(connection, insight_id)
@@ -64,11 +73,12 @@ def remove(connection: Connection, insight_id: str) -> list[Edge]:
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     held_texts.purge(connection)
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
+    named = relations.rows_of_memory(connection, insight_id)
     relations.purge(connection, insight_id)
     exchanges.purge(connection, contents)
     conversations.purge(connection)
     insights.purge(connection, insight_id)
-    return links
+    return Removed(links, relations.purge_names(connection, named, contents))
 
 
 def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[str]:

@@ -41,6 +41,7 @@ from mnemond.model.relations import (
 )
 from mnemond.store import core_summaries
 from mnemond.store.connection import Connection, Value
+from mnemond.text.tokens import fold
 
 _EVIDENCE: Final = (
     "id, source_id, type, slot, target_id, value, kind, at, granularity, strength, memory_id, quote, origin,"
@@ -939,6 +940,93 @@ def purge(connection: Connection, insight_id: str) -> None:
             [(it.id,) for it in relationships_from(connection, members) if _about(it, found) not in stated],
         )
     connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (STALE,))
+
+
+def rows_of_memory(connection: Connection, insight_id: str) -> set[str]:
+    """Return the rows of entities that a memory names, or that its statements are about."""
+    rows = connection.column("SELECT entity_id FROM memory_entities WHERE memory_id = ?", (insight_id,))
+    of = connection.rows("SELECT source_id, target_id FROM relationship_evidence WHERE memory_id = ?", (insight_id,))
+    return {*rows, *(each for pair in of for each in pair if each is not None)}
+
+
+def purge_names(connection: Connection, named: Collection[str], contents: Sequence[str]) -> int:
+    """Delete what was decided about names that a purged memory had, and no other memory and no statement has; return
+    how many decisions that count went. What was joined by way of such a name stays joined. `named`: the rows that the
+    memory named; `contents`: its texts, whose other names are found by their words."""
+    said = " ".join(map(fold, contents))
+    decided = connection.rows(
+        "SELECT id, canonical_name FROM entities WHERE sense = '' AND id IN"
+        " (SELECT entity_id FROM entity_links UNION SELECT other FROM entity_links"
+        "  UNION SELECT entity_id FROM entity_aliases)"
+    )
+    wanted = {row for row, canonical in decided if row in named or canonical in said}
+    before = _counting_links(connection)
+    for row in sorted({*wanted, *named}):
+        if not _has_support(connection, row):
+            if row in wanted:
+                _purge_name(connection, row)
+            connection.run("DELETE FROM pending_reviews WHERE kind = 'names' AND instr(payload, ?)", (row,))
+    _purge_aliases(connection, said)
+    return before - _counting_links(connection)
+
+
+def _counting_links(connection: Connection) -> int:
+    return connection.count("SELECT count(*) FROM entity_links WHERE expired_at IS NULL")
+
+
+def _has_support(connection: Connection, row: str) -> bool:
+    sql = (
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = ?1)"
+        " OR EXISTS (SELECT 1 FROM relationship_evidence WHERE source_id = ?1 OR target_id = ?1)"
+    )
+    return connection.row(sql, (row,)) is not None
+
+
+def _purge_name(connection: Connection, row: str) -> None:
+    """Delete the decisions about a row, or let the row next to it in its thing have them."""
+    canonical = connection.value("SELECT canonical_name FROM entities WHERE id = ?", (row,))
+    found = joins(connection)
+    above = next((it.above for it in found if it.row == row), None)
+    heir = above or next((it.row for it in found if it.above == row), None)
+    own = {it.link for it in found if it.row == row or (above is None and (it.row, it.above) == (heir, row))}
+    connection.run_many("DELETE FROM entity_links WHERE id = ?", [(each,) for each in own])
+    connection.run("DELETE FROM entity_links WHERE kind = 'alias' AND other = ?", (canonical,))
+    connection.run("DELETE FROM entity_aliases WHERE alias = ?", (canonical,))
+    if heir is not None:
+        connection.run(
+            "DELETE FROM entity_aliases WHERE entity_id = ?"
+            " AND alias = (SELECT canonical_name FROM entities WHERE id = ?)",
+            (row, heir),
+        )
+        for table, column, which in _NAMED_IN:
+            connection.run(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?{which}", (heir, row))  # noqa: S608
+    for table, column, _ in _NAMED_IN:
+        connection.run(f"DELETE FROM {table} WHERE {column} = ?", (row,))  # noqa: S608 - constants
+    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (STALE,))
+
+
+_NAMED_IN: Final = (
+    ("entity_links", "entity_id", " AND expired_at IS NULL"),
+    ("entity_links", "other", " AND expired_at IS NULL"),
+    ("entity_aliases", "entity_id", ""),
+    ("relationships", "source_id", ""),
+    ("relationships", "target_id", ""),
+)
+"""Columns that have rows of entities, and which of their rows may have another one in its place."""
+
+
+def _purge_aliases(connection: Connection, said: str) -> None:
+    """Delete the aliases without a row of their own that are among the words of a purged memory, unless another memory
+    has them as well."""
+    rows = connection.rows("SELECT DISTINCT other FROM entity_links WHERE kind = 'alias'")
+    lost = {other for (other,) in rows if other in said and row_named(connection, other) is None}
+    if lost:
+        for content in connection.column("SELECT content FROM insights"):
+            folded = fold(content)
+            lost = {each for each in lost if each not in folded}
+    for each in sorted(lost):
+        connection.run("DELETE FROM entity_links WHERE kind = 'alias' AND other = ?", (each,))
+        connection.run("DELETE FROM entity_aliases WHERE alias = ?", (each,))
 
 
 def _about(it: Evidence | Relationship, found: Roots) -> tuple[str, ...]:

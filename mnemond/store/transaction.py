@@ -51,6 +51,7 @@ from mnemond.model.outcomes import (
     UndoResult,
     UnlinkResult,
     UpdateResult,
+    decisions_gone,
 )
 from mnemond.model.relations import Relationship
 from mnemond.store import (
@@ -242,7 +243,15 @@ def _completed(connection: Connection, outcome: Outcome, applied: _Applied, weig
             return msgspec.structs.replace(outcome, relations=relations.views(connection, applied.relations))
         case EntityResult():
             return msgspec.structs.replace(outcome, changed=relations.views(connection, applied.relations))
-        case ForgetResult() | UnlinkResult() | UndoResult():
+        case ForgetResult():
+            removed = edges.logical_links(applied.removed)
+            message = outcome.message
+            if applied.decisions:
+                message = f"{message}; {decisions_gone(applied.decisions)}"
+            return msgspec.structs.replace(
+                outcome, edges_removed=removed, decisions_removed=applied.decisions, message=message
+            )
+        case UnlinkResult() | UndoResult():
             return msgspec.structs.replace(outcome, edges_removed=edges.logical_links(applied.removed))
         case SupersedeResult() | MergeResult():
             return msgspec.structs.replace(outcome, edges_moved=edges.logical_links(applied.moved))
@@ -264,7 +273,7 @@ def _completed(connection: Connection, outcome: Outcome, applied: _Applied, weig
 class _Applied(msgspec.Struct):
     """`changes`: those that took effect, for the index. `removed` and `moved`: edges. `linked`: the audited edges, as
     they are and were before. `subject`: the first memory that changed. `purged`: bytes have to be wiped. `relations`:
-    rows about relations that are new."""
+    rows about relations that are new. `decisions`: how many about names went with purged memories."""
 
     changes: list[Change]
     removed: list[Edge]
@@ -273,6 +282,7 @@ class _Applied(msgspec.Struct):
     subject: str | None = None
     purged: bool = False
     relations: list[Relationship] = []
+    decisions: int = 0
 
 
 class _Application:
@@ -428,7 +438,9 @@ class _Application:
     def _purge(self, change: PurgeInsight) -> None:
         if insights.read(self._connection, change.id) is None:
             raise _not_found(change.id, "known", None)
-        self._applied.removed += purge.remove(self._connection, change.id)
+        removed = purge.remove(self._connection, change.id)
+        self._applied.removed += removed.edges
+        self._applied.decisions += removed.decisions
         self._purged.append(change.id)
         self._trail.purge(change.id)
         self._trail.memory("DELETE", change.id, None, None)

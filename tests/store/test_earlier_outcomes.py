@@ -54,6 +54,8 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
         newer = {"same_text": None}
     if "undone" in reply:
         newer["relations"] = 0
+    if "merged_into" in reply and "backups" in reply:
+        newer["decisions_removed"] = 0
     if "scope" in reply:
         newer["scope"] = reply["scope"] | {"project": None}
     if "conflicts" in reply:
