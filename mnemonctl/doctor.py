@@ -479,6 +479,7 @@ def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
         mended=salvaged.mended,
         left_out=None if salvaged.left_out is None else str(salvaged.left_out),
         problems=salvaged.problems,
+        version=salvaged.version,
     )
     text = output.json(result) if output.form == "json" else render_salvage(result, output.style)
     return CliRunResult(0 if result.whole else PROBLEM_FOUND, False, text, "")

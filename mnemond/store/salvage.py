@@ -6,7 +6,8 @@ If the pages that name the tables are damaged, the tables are found without them
 Every row is decoded as a reader would: a column that cannot be used gets its default, and its row is named; a row that
 cannot be kept goes to `left-out.jsonl` beside the new store; a memory whose row is lost is taken from its history. What
 can be made again (metrics, staged vectors, vectors of damaged pages) is left out. The result is verified as
-`doctor --full` would, and opened. Blocking; for a process that has no store open.
+`doctor --full` would, and opened. A store of an earlier version of the schema is copied into one of that version, which
+is migrated then. Blocking; for a process that has no store open.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class Salvaged(msgspec.Struct, frozen=True):
 
     `recovered`: memories whose rows were lost and that were taken from their history. `mended`: the rows with a column
     that could not be used, in words, at most `MAX_NAMED`. `left_out`: the file with the rows that were left out.
-    `problems`: what a full verification of the new store found, in words.
+    `problems`: what a full verification of the new store found, in words. `version`: that of the schema of the damaged
+    store, where it was an earlier one; the new store was migrated.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class Salvaged(msgspec.Struct, frozen=True):
     mended: list[str] = []
     left_out: Path | None = None
     problems: list[str] = []
+    version: int | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -89,7 +92,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
     """Copy the store at `source`, which must not be open, to `target`, in a directory made for it.
 
     `target` appears whole and verified, or not at all. Raises MnemonError: STORAGE for a file of which nothing can be
-    read, or of another schema version than this release writes; SqliteError and OSError when the copy cannot be made.
+    read, or of a newer schema version than this release writes; SqliteError and OSError when the copy cannot be made.
     """
     work = target.with_name(f".{target.name}.work")
     os.mkdir(work, 0o700)
@@ -102,7 +105,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
         unnamed = _find_tables(copy, work)
         aside = _Aside(work / LEFT_OUT_FILE)
         try:
-            tables, recovered, mended = _salvage_tables(copy, draft, aside, now_us)
+            tables, recovered, mended, version = _salvage_tables(copy, draft, aside, now_us)
         finally:
             aside.close()
         facts = verified_copy.make(draft, target)
@@ -115,7 +118,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     tables = [msgspec.structs.replace(each, gaps=each.gaps + (each.table in unnamed)) for each in tables]
-    return Salvaged(target, facts, tables, recovered, mended, left_out, problems)
+    return Salvaged(target, facts, tables, recovered, mended, left_out, problems, version)
 
 
 def _verify(target: Path, now_us: int) -> list[str]:
@@ -171,16 +174,23 @@ def _shown(value: Any) -> object:  # noqa: ANN401 - of any column
     return str(value) if isinstance(value, str) else value
 
 
-def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tuple[list[TableReport], int, list[str]]:
+def _salvage_tables(
+    copy: Path, draft: Path, aside: _Aside, now_us: int
+) -> tuple[list[TableReport], int, list[str], int | None]:
     sound, any_ = _reader(copy, verify=True), _reader(copy, verify=False)
+    version = int(sound.pragma("user_version") or 0)
     new = Connection(draft)
     try:
-        migrate(new, draft)
+        migrate(new, draft, version)
         new.set_pragma("foreign_keys", 0)
         new.run("BEGIN IMMEDIATE")
-        of = {name: _Table(name, sound, any_, new, aside, now_us) for name in (*BY_NUMBER, *BY_KEY)}
+        of = {name: _Table(name, key, sound, any_, new, aside, now_us) for name, key in _keys(new).items()}
         tables = [each.salvaged() for each in of.values()]
         dangling = _drop_dangling(new)
+        if version != current_version():
+            new.run("COMMIT")
+            _migrate_draft(new, draft)
+            new.run("BEGIN IMMEDIATE")
         latest = format_us(now_us + AHEAD_US)
         recovered = _recover(new, of["insights"], of["memory_operations"], latest, aside)
         _mend_links(new)
@@ -199,7 +209,47 @@ def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tupl
         ],
         recovered,
         mended[:MAX_NAMED],
+        None if version == current_version() else version,
     )
+
+
+Key = str | tuple[str, ...]
+"""The column with the numbers of a table's rows, or the columns of its key."""
+
+
+def _keys(new: Connection) -> dict[str, Key]:
+    """Return the tables with what cannot be made again, of the version of this store, and how each is ordered."""
+    tables = {
+        str(name): not without_rowid
+        for _, name, kind, _, without_rowid, _ in new.rows("PRAGMA main.table_list")
+        if kind == "table" and not name.startswith("sqlite_") and name not in _MADE_ANEW
+    }
+    every: dict[str, Key] = {**BY_NUMBER, **BY_KEY}
+    usual = {name: key for name, key in every.items() if name in tables}
+    found: dict[str, Key] = {}
+    for name in (*usual, *(each for each in tables if each not in usual)):
+        info = new.rows(f"PRAGMA table_info({name})")
+        columns = {str(each[1]) for each in info} | ({"rowid"} if tables[name] else set())
+        key = usual.get(name)
+        if key is None or not columns.issuperset((key,) if isinstance(key, str) else key):
+            own = tuple(str(each[1]) for each in sorted(info, key=lambda each: each[5]) if each[5])
+            key = "rowid" if tables[name] else own
+        found[name] = key
+    return found
+
+
+_MADE_ANEW: Final = frozenset({"metrics", "node_metrics", "staged_vectors"})
+"""Tables that the daemon fills again."""
+
+
+def _migrate_draft(new: Connection, draft: Path) -> None:
+    """Bring a copy of an earlier version to the current one. Raises MnemonError(STORAGE) if its rows do not fit."""
+    try:
+        migrate(new, draft)
+    except SqliteError as error:
+        raise _unsalvageable(f"what was read cannot be migrated: {error}") from error
+    finally:
+        new.set_pragma("foreign_keys", 0)
 
 
 # The first page, without which nothing can be read.
@@ -268,7 +318,8 @@ def _find_tables(copy: Path, work: Path) -> list[str]:
     try:
         connection = Connection(copy, read_only=True)
         try:
-            if connection.pragma("user_version") != current_version() or _tables(connection) >= set(stored_rows.TABLES):
+            version = connection.pragma("user_version")
+            if version != current_version() or _tables(connection) >= set(stored_rows.TABLES):
                 return []
         finally:
             connection.close()
@@ -286,8 +337,8 @@ def _tables(connection: Connection) -> set[str]:
 
 def _reader(copy: Path, *, verify: bool) -> Connection:
     connection = Connection(copy, read_only=True)
-    version = connection.pragma("user_version")
-    if version != current_version():
+    version = int(connection.pragma("user_version") or 0)
+    if not 0 < version <= current_version():
         raise _unsalvageable(f"it has schema version {version}, and this mnemond writes {current_version()}")
     if not verify:
         connection.set_pragma("checksum_verification", 0)
@@ -300,12 +351,14 @@ def _unsalvageable(why: str) -> MnemonError:
 
 class _Table:
     def __init__(
-        self, name: str, sound: Connection, any_: Connection, new: Connection, aside: _Aside, now_us: int
+        self, name: str, key: Key, sound: Connection, any_: Connection, new: Connection, aside: _Aside, now_us: int
     ) -> None:
         self._name = name
+        self._key = key
         self._sound, self._any, self._new = sound, any_, new
         self._aside = aside
-        self._columns = stored_rows.columns_of(new, name)
+        self._columns = [str(row[1]) for row in new.rows(f"PRAGMA table_info({name})")]
+        self._columns += ["rowid"] if key == "rowid" else []
         places = ", ".join("?" * len(self._columns))
         self._insert = f"INSERT INTO {name}({', '.join(self._columns)}) VALUES({places})"
         self._latest = format_us(now_us + AHEAD_US)
@@ -325,10 +378,10 @@ class _Table:
         return not (self._gaps or self._left_out or self._mended)
 
     def salvaged(self) -> TableReport:
-        if self._name in BY_NUMBER:
-            self._by_number(BY_NUMBER[self._name])
+        if isinstance(self._key, str):
+            self._by_number(self._key)
         else:
-            self._by_key(BY_KEY[self._name])
+            self._by_key(self._key)
         return TableReport(self._name, self._kept, self._doubtful, self._left_out, self._gaps, self._mended)
 
     def _select(self, connection: Connection, rest: str, values: Sequence[Any]) -> Rows | None:
@@ -442,9 +495,8 @@ class _Table:
     def _count(self, before: Mapping[str, Any], after: Mapping[str, Any], *, doubtful: bool) -> None:
         self._kept += 1
         self._doubtful += doubtful
-        key = BY_NUMBER.get(self._name)
-        if doubtful and key is not None:
-            self.doubtful_numbers.add(after[key])
+        if doubtful and isinstance(self._key, str):
+            self.doubtful_numbers.add(after[self._key])
         other = [name for name in self._columns if before[name] != after[name] and name not in _MADE_AGAIN]
         if other:
             self._mended += 1
@@ -495,8 +547,10 @@ class _Table:
 
     def _exists(self, row: tuple[Any, ...]) -> bool:
         """True if the new file has the row already: tables are walked from both ends."""
-        key = ("id",) if self._name == "insights" else BY_KEY.get(self._name) or (BY_NUMBER[self._name],)
-        if self._name == "edge_rows":
+        key = (self._key,) if isinstance(self._key, str) else self._key
+        if self._name == "insights":
+            key = ("id",)
+        elif self._name == "edge_rows":
             key = ("source", "target", "kind")
         named = dict(zip(self._columns, row, strict=True))
         where = " AND ".join(f"{each} IS ?" for each in key)

@@ -59,14 +59,15 @@ def refuse_newer(path: Path) -> None:
         )
 
 
-def migrate(connection: Connection, path: Path) -> list[int]:
-    """Apply every migration the file lacks, one transaction each; return the versions applied.
+def migrate(connection: Connection, path: Path, upto: int | None = None) -> list[int]:
+    """Apply every migration the file lacks, or those up to a version, one transaction each; return the versions
+    applied.
 
     A copy `<file>.bak-<version>` precedes the first change of a file that already has a schema. Raises SqliteError, and
     MnemonError(STORAGE) for a file with dangling references, which is not changed.
     """
     version = int(connection.pragma("user_version") or 0)
-    missing = [(number, entry) for number, entry in _migrations() if number > version]
+    missing = [(number, entry) for number, entry in _migrations() if version < number <= (upto or number)]
     if missing and version > 0:
         connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
     connection.set_pragma("foreign_keys", 0)  # a referenced table may be rebuilt; checked before COMMIT
