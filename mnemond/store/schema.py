@@ -22,6 +22,13 @@ def _migrations() -> Sequence[tuple[int, Traversable]]:
     return sorted((int(entry.name.split("_")[0]), entry) for entry in found)
 
 
+@cache
+def _whole_schema() -> tuple[int, str]:
+    """Return schema.sql, and the version that its line `PRAGMA user_version` gives a store."""
+    sql = files("mnemond.store").joinpath("schema.sql").read_text("utf-8")
+    return int(sql.partition("PRAGMA user_version = ")[2].partition(";")[0]), sql
+
+
 def current_version() -> int:
     return _migrations()[-1][0]
 
@@ -63,7 +70,8 @@ def migrate(connection: Connection, path: Path, upto: int | None = None) -> list
     """Apply every migration the file lacks, or those up to a version, one transaction each; return the versions
     applied.
 
-    A copy `<file>.bak-<version>` precedes the first change of a file that already has a schema. Raises SqliteError, and
+    An empty file gets schema.sql instead, in one transaction: the same tables, without the steps that led to them. A
+    copy `<file>.bak-<version>` precedes the first change of a file that already has a schema. Raises SqliteError, and
     MnemonError(STORAGE) for a file with dangling references, which is not changed.
     """
     version = int(connection.pragma("user_version") or 0)
@@ -72,18 +80,23 @@ def migrate(connection: Connection, path: Path, upto: int | None = None) -> list
         connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
     connection.set_pragma("foreign_keys", 0)  # a referenced table may be rebuilt; checked before COMMIT
     try:
+        at_once, schema = _whole_schema()
+        if version == 0 and at_once in dict(missing) and not connection.count("SELECT count(*) FROM sqlite_schema"):
+            _apply(connection, at_once, schema)
+            version = at_once
         for number, entry in missing:
-            _apply(connection, number, entry)
+            if number > version:
+                _apply(connection, number, entry.read_text("utf-8"))
     finally:
         connection.set_pragma("foreign_keys", 1)
     return [number for number, _ in missing]
 
 
-def _apply(connection: Connection, number: int, entry: Traversable) -> None:
+def _apply(connection: Connection, number: int, sql: str) -> None:
     connection.run("BEGIN IMMEDIATE")
     try:
         _refuse_dangling(connection)
-        connection.script(entry.read_text("utf-8"))
+        connection.script(sql)
         _refuse_dangling(connection)
         connection.set_pragma("application_id", APPLICATION_ID)
         connection.set_pragma("user_version", number)
