@@ -10,6 +10,8 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Json
 from tests.wire.test_fuzz import NASTY, converse, count_replies, mutate, owed_to
@@ -95,5 +97,10 @@ def fuzz(data_dir: Path, connections: int, seed: int) -> None:
     assert "Traceback" not in log
 
 
+def test_a_thousand_hostile_connections(tmp_path: Path) -> None:
+    fuzz(tmp_path, 1_000, seed=1)
+
+
+@pytest.mark.deep
 def test_five_thousand_hostile_connections(tmp_path: Path) -> None:
-    fuzz(tmp_path, 5000, seed=1)
+    fuzz(tmp_path, 5_000, seed=1)

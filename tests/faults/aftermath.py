@@ -258,8 +258,10 @@ def survive(home: Path, tape: Sequence[object], images: int, seed: int, *, index
             if moment.place < made and (moment.place + turn) % MAKING_EVERY:
                 continue
             for image in moment.disk.images(chance, TORN):
+                if chance.random() >= share:
+                    continue
                 fingerprint = hash((moment.states[0], *sorted(image.items())))
-                if fingerprint not in known and chance.random() < share:
+                if fingerprint not in known:
                     known.add(fingerprint)
                     aftermath.judge(moment, image)
         turn += 1

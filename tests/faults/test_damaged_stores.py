@@ -15,7 +15,7 @@ from mnemond.store.verify import verify_closed
 from tests.faults.damages import NOW_US, Damage, build, damaged, rewrite, use
 from tests.store.test_registry import registry_at
 
-QUICK, DEEP = 24, 200
+QUICK, DEEP = 10, 200
 
 
 class Whole:

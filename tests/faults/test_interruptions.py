@@ -58,7 +58,7 @@ def sweep(struck: Struck, kind: str, interruption: Interruption, stride: int) ->
     raise AssertionError("moments without end")
 
 
-STRIDES: dict[type[Interruption], int] = {Interrupt: 9, FullHeap: 9, Surprise: 40}
+STRIDES: dict[type[Interruption], int] = {Interrupt: 25, FullHeap: 25, Surprise: 80}
 
 
 @pytest.mark.parametrize("kind", KINDS)

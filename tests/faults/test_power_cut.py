@@ -20,7 +20,7 @@ from tests.faults.every_change import all_batches, kinds, steps
 from tests.faults.power_cut import SECTOR, Disk, Image
 from tests.faults.recording_vfs import Deleted, Opened, Operation, RecordingVfs, Synced, Truncated, Written
 
-QUICK = 5_000
+QUICK = 1_500
 DEEP = 150_000
 """Images (reliability section 3)."""
 
