@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -30,6 +30,7 @@ from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import archives, markdown
+from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.recognise import (
     HEAD,
@@ -226,6 +227,7 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     output = invocation.output
     sure = invocation.options.get("yes") or invocation.options.get("dry_run")
+    looked: ImportFinishResult | None = None
     if not sure:
         if not (output.tty and output.tty_err and os.isatty(0)):
             raise MnemonError(
@@ -236,8 +238,24 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
         fast.write(1, imported(looked, output.style).encode())
         if not looked.added or not _is_confirmed():
             return CliRunResult(0, False, "", "")
+    if content.conversations and not params.get("dry_run") and not params.get("raise_cap"):
+        looked = looked or _imported(directory, {**params, "dry_run": True}, content, deadline, output)
+        _refuse_without_room(looked)
     result = _imported(directory, params, content, deadline, output)
     return success(invocation.command, result, output)
+
+
+def _refuse_without_room(looked: ImportFinishResult) -> None:
+    """Raise MnemonError(INVALID_PARAMS) if the store has no room for what is said in conversations: how many memories
+    that gives is known after they were read once."""
+    if looked.over_cap:
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"the store would have {plural(looked.over_cap, 'memory')} more than its maximum (lifecycle.max_insights),"
+            " so that the least important ones would be pruned; nothing was imported",
+            hint="--raise-cap raises the maximum of this store",
+            outcome="rejected",
+        )
 
 
 def _is_confirmed() -> bool:
@@ -248,6 +266,8 @@ def _is_confirmed() -> bool:
 def _imported(
     directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
 ) -> ImportFinishResult:
+    if content.conversations:
+        deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part
     opening = {**params, "kind": content.kind, "digest": content.digest, "memories": content.memories}
     begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
     progress = _Progress(
@@ -265,7 +285,8 @@ def _imported(
 
 
 class _Content:
-    """What is imported: its kind, its size, a hash of it, how many memories it has, and its lines in portions.
+    """What is imported: its kind, its size, a hash of it, how many memories it has, whether it has `conversations`, and
+    its lines in portions.
 
     An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
     an export are parsed before anything is sent, so that nothing is imported of what cannot be read. Raises
@@ -274,8 +295,9 @@ class _Content:
 
     def __init__(self, path: Path, kind: object) -> None:
         self._path = path
-        self._items: Iterable[Item] | None = None
+        self._items: Iterable[Item | Exchange] | None = None
         self.memories = 0
+        self.conversations = False
         named = None if kind is None else str(kind)
         if named is not None and named not in KINDS:
             raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
@@ -319,15 +341,15 @@ class _Content:
     def _read(self, named: str | None) -> None:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
         kinds: dict[str, None] = {}
-        items: list[Item] = []
+        items: list[Item | Exchange] = []
         whole = hashlib.sha256()
         self.size = 0
         for path in _files_of(self._path):
             with _opened(path) as file:
                 if file.read(4) in archives.MAGIC:
-                    for kind, content, found in _of_archive(path, file, named):
+                    for kind, content, unpacked in _of_archive(path, file, named):
                         kinds[kind] = None
-                        items += found
+                        items += unpacked
                         whole.update(content)
                         self.size += len(content)
                     continue
@@ -335,11 +357,16 @@ class _Content:
                 content = file.read(MAX_DOCUMENT + 1)
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
+            found: Sequence[Item | Exchange]
             try:
                 if content.startswith(MAGIC):
                     kind, found = items_of_database(path, named)
                 else:
                     kind, found = items_of(str(path), content, named)
+            except UnknownKindError as error:
+                if path == self._path:
+                    raise _unreadable(path, str(error)) from None
+                continue  # exports have some beside
             except NotReadableError as error:
                 raise _unreadable(path, str(error)) from None
             kinds[kind] = None
@@ -351,7 +378,11 @@ class _Content:
         if not kinds:
             raise _unreadable(self._path, "there is no file in it that can be imported")
         self.kind, self.digest = next(iter(kinds)), whole.hexdigest()
-        self._items, self.memories = items, len(items)
+        exchanges = [each for each in items if isinstance(each, Exchange)]
+        exchanges.sort(key=lambda each: each.began)  # so that what was said later replaces what was said before
+        memories = [each for each in items if isinstance(each, Item)]
+        self._items, self.memories = [*memories, *exchanges], len(memories)
+        self.conversations = bool(exchanges)
 
     def portions(self) -> Iterator[str]:
         if self._items is not None:
@@ -382,13 +413,16 @@ MAX_FILES: Final = 20_000
 ITEMS_AT_ONCE: Final = 50
 """Memories in one message: some tens of milliseconds of writing."""
 
+EXCHANGES_AT_ONCE: Final = 10
+"""Parts of conversations in one message."""
+
 
 def _opened(path: Path) -> io.BufferedReader:
     """Open a regular file, and no symbolic link. Raises OSError."""
     return open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
 
 
-def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Item]]]:
+def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Item | Exchange]]]:
     """Yield the kind, the content and the memories of each file in a zip file, without those of no known kind: exports
     have some beside. Raises MnemonError."""
     name = ""
@@ -430,12 +464,13 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _in_portions(items: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines of memories, so many at once, and no more than a message takes."""
+def _in_portions(items: Iterable[Item | Exchange]) -> Iterator[str]:
+    """Yield the lines of memories and of conversations, so many at once, and no more than a message takes."""
     waiting, size = list[str](), 0
     for item in items:
         line = msgspec.json.encode(item).decode() + "\n"
-        if waiting and (len(waiting) == ITEMS_AT_ONCE or size + len(line) > MAX_PORTION):
+        most = ITEMS_AT_ONCE if isinstance(item, Item) else EXCHANGES_AT_ONCE
+        if waiting and (len(waiting) >= most or size + len(line) > MAX_PORTION):
             yield "".join(waiting)
             waiting, size = [], 0
         waiting.append(line)

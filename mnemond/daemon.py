@@ -158,7 +158,7 @@ class Daemon:
             reader=self._reader_status,
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
-        self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings)
+        self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings, self._engine)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)

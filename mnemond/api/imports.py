@@ -7,7 +7,7 @@ a file without a name until all are there, and are restored in one transaction.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Final, cast
@@ -15,6 +15,7 @@ from typing import IO, Final, cast
 import msgspec
 import trio
 
+from mnemond.api.import_conversations import SAMPLES, ConversationReader, Progress
 from mnemond.api.remember import prepared_draft
 from mnemond.api.requests import Identities, submit
 from mnemond.api.settings import StoreSettings
@@ -30,14 +31,18 @@ from mnemond.api.types_interchange import (
     ImportSendParams,
     ImportSendResult,
 )
+from mnemond.config.settings import Config
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
-from mnemond.interchange.items import CHANNEL, Item
+from mnemond.extract.facts import Engine
+from mnemond.extract.rules import RuleEngine
+from mnemond.interchange.conversations import Exchange
+from mnemond.interchange.items import Item
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Record, Report, restore
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import propose_import
 from mnemond.memory.remember import Prepared
-from mnemond.model.memory import Scope, format_us
+from mnemond.model.memory import IMPORTED, Scope, format_us
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import imports, operations
 from mnemond.store.connection import Connection
@@ -64,12 +69,10 @@ SHORTEST: Final = 6
 
 
 MAX_ITEM: Final = 1 << 18
-"""Characters of the line of one memory: the longest text and the largest metadata have a tenth of that."""
+"""Characters of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a
+tenth of that."""
 
-SAMPLES: Final = 3
-"""Texts of which a report shows the beginning."""
-
-_item = msgspec.json.Decoder(Item)
+_line = msgspec.json.Decoder(Item | Exchange)
 
 
 def _no_item(why: str) -> MnemonError:
@@ -80,7 +83,7 @@ def _no_item(why: str) -> MnemonError:
 def _draft(item: Item) -> Draft:
     return Draft(
         content=item.content, category=item.category, importance=item.importance, weighed=False, tags=item.tags,
-        entities=item.entities, source=item.origin, channel=CHANNEL, scope=Scope(item.user_id, None, item.agent_id),
+        entities=item.entities, source=item.origin, channel=IMPORTED, scope=Scope(item.user_id, None, item.agent_id),
         created_at=item.created_at, metadata=item.metadata,
     )  # fmt: skip
 
@@ -112,6 +115,7 @@ class _Receiving:
         self.report = Report(added={}, known={}, conflicts=[], samples=[])
         self.seen: set[str] = set()
         """Sources of this import so far."""
+        self.talk = Progress(params.kind, self.report, context, dry_run=params.dry_run)
         self.raised: int | None = None
         self.lock = trio.Lock()
         self.heard_at = trio.current_time()
@@ -136,13 +140,13 @@ class _Receiving:
                 raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
             yield line.rstrip(b"\n")
 
-    def items(self, text: str) -> list[Item]:
-        """Return the memories in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
+    def items(self, text: str) -> list[Item | Exchange]:
+        """Return what is in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
         complete, _, self._rest = (self._rest + text).rpartition("\n")
         if len(self._rest) > MAX_ITEM:
             raise _no_item(f"a line has more than {MAX_ITEM:,} characters")
         try:
-            return [_item.decode(line) for line in complete.split("\n") if line]
+            return [_line.decode(line) for line in complete.split("\n") if line]
         except (msgspec.MsgspecError, RecursionError) as error:
             raise _no_item(str(error)) from None
 
@@ -161,11 +165,18 @@ class ImportHandlers:
     """import.open, import.send, import.finish and import.accept. `run` ends imports that are left."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities, settings: StoreSettings
+        self,
+        registry: StoreRegistry,
+        open_stores: OpenStores,
+        identities: Identities,
+        settings: StoreSettings,
+        engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
     ) -> None:
+        """`engine` returns what reads conversations for a store with these settings."""
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
+        self._reader = ConversationReader(identities, engine)
         self._receiving: dict[str, _Receiving] = {}
         registry.on_closed.append(self._closed)
 
@@ -254,6 +265,7 @@ class ImportHandlers:
                 await trio.to_thread.run_sync(receiving.take, params.text)
             else:
                 await self._import(await self._open_stores.open(receiving.store), receiving, params.text)
+            receiving.heard_at = trio.current_time()
         return ImportSendResult(received=receiving.received)
 
     @handles("import.finish", in_task=True)
@@ -272,9 +284,34 @@ class ImportHandlers:
     # ------------------------------------------------------------ memories of other programs
 
     async def _import(self, warm: OpenStore, receiving: _Receiving, text: str) -> None:
-        """Remember the memories in a part of the lines. Raises MnemonError(INVALID_PARAMS) for a line that is none."""
+        """Remember the memories in a part of the lines, and what is said in conversations. Raises
+        MnemonError(INVALID_PARAMS) for a line that is neither, and for conversations with more memories than the store
+        keeps."""
+        lines = receiving.items(text)
+        await self._import_items(warm, receiving, [each for each in lines if isinstance(each, Item)])
+        if exchanges := [each for each in lines if isinstance(each, Exchange)]:
+            await self._reader.read(warm, receiving.talk, exchanges, partial(self._make_more_room, receiving))
+
+    async def _make_more_room(self, receiving: _Receiving, warm: OpenStore, more: int) -> OpenStore:
+        """Raise the maximum of the store if so many memories exceed it, and it may be raised. Raises
+        MnemonError(INVALID_PARAMS) if it may not."""
+        room = _room(warm)
+        if not room.over(more):
+            return warm
+        if not receiving.params.raise_cap:
+            raise MnemonError(
+                INVALID_PARAMS,
+                f"the store is full: its maximum is {room.cap:,} memories (lifecycle.max_insights);"
+                f" {plural(receiving.report.active, 'memory')} of this import are in it",
+                hint=f"repeat it with --raise-cap to go on, or: mnemonctl undo {receiving.context.op_id}",
+                outcome="rejected",
+            )
+        receiving.raised = await self._raise_cap(warm.store.name, room.wanted(more))
+        return await self._open_stores.open(receiving.store)
+
+    async def _import_items(self, warm: OpenStore, receiving: _Receiving, given: Sequence[Item]) -> None:
         report, kind = receiving.report, receiving.params.kind
-        items = {item.key(kind): item for item in receiving.items(text)}
+        items = {item.key(kind): item for item in given}
         known = await warm.store.read(partial(imports.known, sources=list(items)))
         new: dict[str, Draft] = {}
         for key, item in items.items():
@@ -322,14 +359,16 @@ class ImportHandlers:
         if params.dry_run:
             over = _room(warm).over(report.active)
         else:
-            report.added = {"memory": report.active} if report.active else {}
+            report.added |= {"memory": report.active + receiving.talk.superseded}
+            report.added = {name: count for name, count in report.added.items() if count}
             now = format_us(self._identities.now_us())
 
             def work(connection: Connection) -> None:
-                if not imports.find(connection, context.op_id)[0].memories:
+                if not imports.find(connection, context.op_id)[0].memories and "exchange" not in report.added:
                     imports.drop(connection, context.op_id)
                     return
-                imports.finish(connection, context.op_id)
+                if not report.unread:
+                    imports.finish(connection, context.op_id)
                 detail = f"kind={params.kind} memories={report.active}"
                 operations.log(connection, "import", None, detail, now)
 
@@ -379,7 +418,7 @@ class ImportHandlers:
 
         def work(connection: Connection) -> list[Import]:
             chosen = _named(connection, params.operation)
-            accepted = [each for each in chosen if each.accepted_at is None]
+            accepted = [each for each in chosen if each.accepted_at is None and each.memories]
             imports.accept(connection, (each.op_id for each in accepted), now)
             for each in accepted:
                 operations.log(connection, "import:accept", None, f"import={each.op_id}", now)
@@ -472,4 +511,6 @@ def _result(receiving: _Receiving, report: Report, over_cap: int, raised: int | 
         over_cap=over_cap,
         raised_cap=raised,
         waits_until=waits,
+        calls=report.calls,
+        unread=report.unread,
     )

@@ -139,10 +139,16 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         if result.over_cap
         else None,
         f"  the store's maximum is {result.raised_cap:,} memories now" if result.raised_cap else None,
+        f"  found by the rules alone; a language model would be asked about {plural(result.calls, 'exchange')}"
+        if result.dry_run and result.calls
+        else None,
+        f"  the language model gave no answer about {plural(result.unread, 'exchange')}: repeat the import to ask again"
+        if result.unread
+        else None,
         f"  not at the beginning of sessions before {one_line(result.waits_until[:16])}, or: mnemonctl import accept"
         if result.waits_until
         else None,
-        None if result.dry_run else undo_line(result.op_id),
+        None if result.dry_run or not result.added.get("memory") else undo_line(result.op_id),
     )
 
 
@@ -161,8 +167,8 @@ IMPORT = Command(
     details=(
         "An export restores memories as they were: with their history, links, times and counts.",
         "Other kinds: Claude Code's memory folder, CLAUDE.md, notes of Obsidian and basic-memory, mem0, server-memory,",
-        "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon; of ChatGPT and Claude.ai",
-        "what they remember. A zip file is read as it was downloaded.",
+        "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon. Of exports of ChatGPT and",
+        "Claude.ai what they remember, and what you said in conversations, with its dates; the zip file as it is.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
         "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
     ),

@@ -44,18 +44,16 @@ _END64_BYTES: Final = 56
 def files_in(file: IO[bytes], most: int) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each file that can be imported, in the order of the names.
 
-    Of an export of Claude.ai only the memories are yielded. Raises NotReadableError before anything is unpacked for
-    names that lead out of the archive, links, encryption, and for more files or bytes than are admitted; for a file to
-    be imported that has more than `most` bytes; and for damage.
+    Raises NotReadableError before anything is unpacked for names that lead out of the archive, links, encryption, and
+    for more files or bytes than are admitted; for a file to be imported that has more than `most` bytes; and for
+    damage.
     """
     _check_directory(file)
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _check(entries)
-            chosen = sorted((each for each in entries if _is_wanted(each)), key=lambda entry: entry.filename)
-            memories = [each for each in chosen if _is_claude_memory(each.filename)]
-            for entry in memories or chosen:
+            for entry in sorted(filter(_is_wanted, entries), key=lambda entry: entry.filename):
                 if entry.file_size > most:
                     raise _refused(entry, f"has more than {most:,} bytes")
                 yield entry.filename, archive.read(entry)
@@ -113,8 +111,3 @@ def _is_wanted(entry: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(entry.filename)
     hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
     return not entry.is_dir() and not hidden and path.suffix in SUFFIXES
-
-
-def _is_claude_memory(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.name == "memories.json" or (path.parent.name == "memories" and path.suffix == ".json")

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from mnemond.model.memory import CATEGORIES, MAX_CONTENT, MAX_METADATA, MAX_TAG, MAX_TAGS, format_us, parse_rfc3339
-
-CHANNEL: Final = "import"
-"""`channel` of memories that another program had."""
 
 
 class NotReadableError(Exception):
@@ -26,7 +23,7 @@ class UnknownKindError(NotReadableError):
         super().__init__("it is nothing that can be imported")
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+class Item(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="line", tag="memory"):
     """A memory to import. `source`: its name there, by which it is known when it is imported again. `created_at`: RFC
     3339. `origin`: the `source` of the memory here; `metadata` holds plain values."""
 

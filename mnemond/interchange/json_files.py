@@ -1,5 +1,5 @@
 """Memories in JSON files: drafts of mnemon, mem0, the MCP servers `server-memory` and mcp-memory-service, claude-mem,
-and what exports of ChatGPT and Claude.ai say about memory."""
+and exports of ChatGPT and Claude.ai: what these remember, and the conversations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mnemond.interchange.conversations import Exchange, branch, of_chatgpt, of_claude
 from mnemond.interchange.items import Item, NotReadableError, category_of, labels, moment, pieces, plain
 from mnemond.model.memory import CATEGORIES
 
@@ -180,16 +181,18 @@ def _decoded_list(value: object) -> list[str]:
     return [each.strip() for each in value if isinstance(each, str) and each.strip()] if isinstance(value, list) else []
 
 
-# ChatGPT: memories are in messages to the tool that keeps them; the conversations are not read.
+# ChatGPT: memories are in messages to the tool that keeps them.
 
 _NUMBERED: Final = re.compile(r"^\s*\d+\.\s*(?:\[(\d{4}-\d{2}-\d{2})\]\.?)?\s*(.+)$", re.MULTILINE)
 
 
-def chatgpt(document: object) -> Iterator[Item]:
-    """`conversations.json`: the memories that ChatGPT keeps of its user. The newest `model_set_context` has all,
-    numbered, with a day; a `bio` call adds one; `user_editable_context` has what the user wrote."""
+def chatgpt(document: object) -> Iterator[Item | Exchange]:
+    """`conversations.json`: the conversations, and the memories that ChatGPT keeps of its user. The newest
+    `model_set_context` has all, numbered, with a day; a `bio` call adds one; `user_editable_context` has what the user
+    wrote."""
     newest: tuple[float, str] = (-1.0, "")
     for conversation in _objects(document):
+        yield from of_chatgpt(conversation)
         for message in branch(conversation):
             content = message.get("content")
             if not isinstance(content, Mapping):
@@ -213,30 +216,18 @@ def _instructions(content: Object, at: object) -> Iterator[Item]:
             yield from _items(text, f"{field}\n{text}", "chatgpt", category="preference", created_at=moment(at))
 
 
-def branch(conversation: Object) -> list[Object]:
-    """Return the messages of a ChatGPT conversation from its beginning to `current_node`, without what was edited."""
-    mapping = conversation.get("mapping")
-    nodes: Mapping[str, Any] = mapping if isinstance(mapping, Mapping) else {}
-    found: list[Object] = []
-    seen: set[str] = set()
-    here = conversation.get("current_node")
-    while isinstance(here, str) and here not in seen and isinstance(node := nodes.get(here), Mapping):
-        seen.add(here)
-        if isinstance(message := node.get("message"), Mapping):
-            found.append(message)
-        here = node.get("parent")
-    return found[::-1]
+# Claude.ai: memories.json and conversations.json.
 
 
-# Claude.ai: memories.json.
-
-
-def claude_ai(document: object) -> Iterator[Item]:
+def claude_ai(document: object) -> Iterator[Item | Exchange]:
     """`memories.json`: `[{conversations_memory: markdown, project_memories: {id: markdown}, account_uuid}]`, or one of
-    these objects (`memories/<account>.json`): each paragraph or bullet is a memory."""
+    these objects (`memories/<account>.json`): each paragraph or bullet is a memory. `conversations.json`: a list of
+    conversations."""
     from mnemond.interchange.notes import paragraphs  # notes are parsed there
 
     for account in _objects([document] if isinstance(document, Mapping) else document):
+        if "chat_messages" in account:
+            yield from of_claude(account)
         memories = {"": account.get("conversations_memory")}
         if isinstance(more := account.get("project_memories"), Mapping):
             memories |= more
@@ -248,7 +239,7 @@ def claude_ai(document: object) -> Iterator[Item]:
 
 # Recognition.
 
-Parser = Callable[[object], Iterator[Item]]
+Parser = Callable[[object], Iterator[Item | Exchange]]
 
 PARSERS: Final[dict[str, Parser]] = {
     DRAFT: mnemon_draft, "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem,
@@ -273,7 +264,7 @@ def kind_of(document: object) -> str | None:
             return "mem0"
     if "mapping" in first and "current_node" in first:
         return "chatgpt"
-    if "conversations_memory" in first or "project_memories" in first:
+    if "conversations_memory" in first or "project_memories" in first or "chat_messages" in first:
         return "claude-ai"
     if "memory" in first and "id" in first:
         return "mem0"

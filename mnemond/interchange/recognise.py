@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from mnemond.interchange import json_files, notes
+from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.sqlite_files import MEMMAN, MNEMON
 from mnemond.store.imports import OWN
+
+T = TypeVar("T")
 
 SERVER_MEMORY: Final = "server-memory"
 CLAUDE_MD: Final = "claude-md"
@@ -39,8 +42,9 @@ def kind_of_note(path: str) -> str:
     return CLAUDE_CODE if parts[-2:-1] == ["memory"] else NOTES
 
 
-def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Item]]:
-    """Return the kind of a file and its memories. `kind`: what it is said to be, None to recognise it.
+def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Item | Exchange]]:
+    """Return the kind of a file, and its memories and parts of conversations. `kind`: what it is said to be, None to
+    recognise it.
 
     Raises NotReadableError for a file that is something else.
     """
@@ -77,7 +81,7 @@ def streamed_items(lines: Iterable[bytes]) -> Iterator[Item]:
     return _checked(json_files.server_memory(json_files.of_lines(lines)))
 
 
-def _checked(items: Iterator[Item]) -> Iterator[Item]:
+def _checked(items: Iterator[T]) -> Iterator[T]:
     try:
         yield from items
     except (AttributeError, TypeError, ValueError, LookupError) as error:

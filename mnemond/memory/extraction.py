@@ -38,7 +38,7 @@ from mnemond.memory.resolver import Allowance, not_asked
 from mnemond.memory.witnesses import confirmed
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
-from mnemond.model.memory import EXTRACTED, Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.memory import EXTRACTED, IMPORTED, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
 from mnemond.model.reviews import Action, OpenReview, Resolution
@@ -67,6 +67,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Origin and scope of facts. `resolves`: they may replace what they contradict. `metadata` (plain values) is for
     each of them. `allowance`: what the run that finds them may replace."""
 
+    channel: str = EXTRACTED
     conversation_id: str | None = None
     scope: Scope = Scope()
     resolves: bool = True
@@ -203,7 +204,7 @@ def prepare(
         when=() if proposed is None else (proposed,),
         trigger_state="proposed",
         source=fact.attributed_to,
-        channel=EXTRACTED,
+        channel=provenance.channel,
         conversation_id=provenance.conversation_id,
         scope=provenance.scope.in_project(None) if general else provenance.scope,
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
@@ -378,9 +379,16 @@ def _changes(new: FactRelation, old: FactRelation) -> bool:
 
 
 def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
-    """Return the extracted relationship memories, newest first."""
-    wanted = Filter(channel=EXTRACTED, stated_intent="relationship", scope=scope, all_sessions=True)
-    return snapshot.newest(wanted, MAX_RELATIONSHIPS)
+    """Return the relationship memories that were found in conversations, newest first."""
+    found = [
+        each
+        for channel in (EXTRACTED, IMPORTED)
+        if snapshot.has_channel(channel)
+        for each in snapshot.newest(
+            Filter(channel=channel, stated_intent="relationship", scope=scope, all_sessions=True), MAX_RELATIONSHIPS
+        )
+    ]
+    return sorted(found, key=lambda each: each.created_at, reverse=True)[:MAX_RELATIONSHIPS]
 
 
 def _relations_in(insight: Insight) -> list[dict[str, object]]:

@@ -1,4 +1,5 @@
-"""Memories of other programs: remembered as any other, except that none takes the place of one that is here."""
+"""Memories of other programs, and facts of conversations with them: remembered as any other, except that none takes the
+place of one that was here before."""
 
 from __future__ import annotations
 
@@ -6,9 +7,12 @@ from typing import cast
 
 import msgspec
 
+from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, WriteRules
+from mnemond.memory.extraction import FactWrite
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import ChangeSet, Vector
+from mnemond.model.memory import IMPORTED
 from mnemond.model.outcomes import RememberResult
 from mnemond.store.operations import Proposal, View
 
@@ -31,3 +35,25 @@ def propose_import(prepared: Prepared, identity: WriteContext, rules: WriteRules
         return msgspec.structs.replace(reached, operation="", imported=((source, made),))
 
     return identity.proposal("remember", decided, cast("Vector | None", prepared.vector))
+
+
+def propose_imported_fact(write: FactWrite, identity: WriteContext, rules: WriteRules, source: str) -> Proposal:
+    """Propose the write of a fact of a conversation; `source` is noted with it. It may replace an older one that was
+    imported too. With one that a person or an agent stored here it waits for a decision; none of these changes."""
+
+    def decided(view: View) -> ChangeSet:
+        reached = extraction.decide(write, identity, rules, view.snapshot, view.similarity)
+        gone = cast("RememberResult", reached.outcome).replaced_id
+        if gone is not None and not _is_imported(gone, view):
+            beside = msgspec.structs.replace(write, resolves=False)
+            reached = extraction.decide(beside, identity, rules, view.snapshot, view.similarity)
+        outcome = cast("RememberResult", reached.outcome)
+        made = outcome.id if outcome.action in ("added", "replaced", "merged") else None
+        return msgspec.structs.replace(reached, operation="", imported=((source, made),))
+
+    return identity.proposal("remember", decided, cast("Vector | None", write.prepared.vector))
+
+
+def _is_imported(insight_id: str, view: View) -> bool:
+    row = view.snapshot.row_of(insight_id)
+    return row is not None and view.snapshot.insight(row).channel == IMPORTED

@@ -33,7 +33,16 @@ from mnemond.model.changes import (
     Showing,
     TriggerCount,
 )
-from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, effective_importances, format_us, parse_rfc3339
+from mnemond.model.memory import (
+    DAY_US,
+    EXTRACTED,
+    IMPORTED,
+    Insight,
+    Scope,
+    effective_importances,
+    format_us,
+    parse_rfc3339,
+)
 from mnemond.model.outcomes import GcDone, GcKept, Used
 from mnemond.model.query import Confidence, Filter
 from mnemond.store import insights
@@ -74,7 +83,8 @@ def leaving(snapshot: Snapshot, lifecycle: LifecycleSettings, now_us: int) -> li
     """
     rows = np.flatnonzero(snapshot.alive() & ~immune(snapshot, lifecycle))
     columns, own = snapshot.columns, importances(snapshot, now_us)[rows]
-    stated, by_hand = columns.importance[rows], ~snapshot.of_channel(EXTRACTED)[rows]
+    of_talk = snapshot.of_channel(EXTRACTED) | (snapshot.of_channel(IMPORTED) & (columns.intent != 0))
+    stated, by_hand = columns.importance[rows], ~of_talk[rows]
     places = own.copy()
     for level in np.unique(stated[~by_hand]).tolist():
         outlived = own[by_hand & (stated >= level)]

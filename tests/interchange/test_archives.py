@@ -58,12 +58,6 @@ def test_an_export_as_it_was_downloaded(tmp_path: Path, files: dict[str, bytes],
     assert [each.name for each in tmp_path.iterdir()] == ["export.zip"], "nothing is unpacked to the disk"
 
 
-def test_of_claude_only_the_memories_are_unpacked() -> None:
-    assert list(read(packed(CLAUDE))) == ["memories.json"]
-    newer = {"memories/u.json": b"{}", "conversations.json": b"[]"}
-    assert list(read(packed(newer))) == ["memories/u.json"]
-
-
 def test_notes_in_a_zip_file(tmp_path: Path) -> None:
     (tmp_path / "vault.zip").write_bytes(packed({"v/b.md": b"Second", "v/a.md": b"First", "v/.obsidian/x.json": b"{"}))
     content = transfer._Content(tmp_path / "vault.zip", None)

@@ -19,6 +19,7 @@ from mnemond.api.types_interchange import ImportFinishParams, ImportFinishResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
+from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, moment, pieces, plain
 from mnemond.interchange.recognise import KINDS, items_of
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
@@ -92,17 +93,23 @@ DOCUMENTS: dict[str, tuple[object, list[tuple[str, str | None]]]] = {
 }  # fmt: skip
 
 
+def memories_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Item]]:
+    """The kind of a file without conversations, and its memories."""
+    named, found = items_of(path, content, kind)
+    return named, [each for each in found if isinstance(each, Item)]
+
+
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_a_document_is_recognised_and_read(kind: str) -> None:
     document, expected = DOCUMENTS[kind]
-    found, items = items_of("/x/export.json", msgspec.json.encode(document), None)
+    found, items = memories_of("/x/export.json", msgspec.json.encode(document), None)
     assert found == kind
     assert [(each.content, each.created_at) for each in items] == expected
     assert len({each.key(kind) for each in items}) == len(items)
 
 
 def test_a_draft_of_mnemons_has_its_fields() -> None:
-    first, second = items_of("/x/a.json", msgspec.json.encode(DOCUMENTS["mnemon-draft"][0]), None)[1]
+    first, second = memories_of("/x/a.json", msgspec.json.encode(DOCUMENTS["mnemon-draft"][0]), None)[1]
     assert (first.category, first.importance, first.tags, first.entities, first.origin) == (
         "decision", 5, ["db"], ["Qdrant", "Milvus"], "agent",
     )  # fmt: skip
@@ -129,11 +136,11 @@ GOOD: dict[str, Any] = {"content": "It is so"}
 def test_a_draft_that_breaks_the_rules_is_refused_with_its_entry(change: dict[str, Any], why: str) -> None:
     draft = {"schema_version": "1", "insights": [GOOD, {"content": "Or so"}]} | change
     with pytest.raises(NotReadableError, match=why):
-        items_of("/x/memory_draft.json", msgspec.json.encode(draft), None)
+        memories_of("/x/memory_draft.json", msgspec.json.encode(draft), None)
 
 
 def test_memories_of_one_account_of_claude() -> None:
-    kind, [item] = items_of("/x/memories/u.json", b'{"conversations_memory": "Builds a daemon"}', None)
+    kind, [item] = memories_of("/x/memories/u.json", b'{"conversations_memory": "Builds a daemon"}', None)
     assert (kind, item.content) == ("claude-ai", "Builds a daemon")
 
 
@@ -149,7 +156,7 @@ def test_lines_of_server_memory() -> None:
         {"type": "relation", "from": "Ada", "to": "Acme", "relationType": "works_at"},
         {"type": "relation", "from_id": "Acme", "to_id": "Ada", "relation_type": "employs"},
     ]
-    kind, items = items_of("/x/memory.jsonl", b"\n".join(map(msgspec.json.encode, lines)) + b"\n", None)
+    kind, items = memories_of("/x/memory.jsonl", b"\n".join(map(msgspec.json.encode, lines)) + b"\n", None)
     assert kind == "server-memory"
     assert [each.content for each in items] == [
         "Ada: Speaks Portuguese", "Ada sings", "Acme: Is in Lisbon", "Ada works at Acme", "Acme employs Ada",
@@ -164,7 +171,7 @@ def test_claude_codes_memory_folder() -> None:
     assert (item.content, item.category, item.importance) == ("Run the tests.\n\n**Why:** March.", "preference", 4)
     assert item.metadata["name"] == "run-the-tests"
     assert list(notes.claude_memory("/h/memory/MEMORY.md", "- [a](a.md)")) == []
-    assert items_of("/h/memory/a.md", text.encode(), None)[0] == "claude-code"
+    assert memories_of("/h/memory/a.md", text.encode(), None)[0] == "claude-code"
 
 
 def test_claude_md_by_bullets_and_paragraphs() -> None:
@@ -234,11 +241,11 @@ def test_garbage_is_refused_with_a_sentence_or_is_memories(
         document = msgspec.json.decode(msgspec.json.encode(DOCUMENTS[shape][0]))
         spoil(document, garbage, data)
     content = msgspec.json.encode(document) if path.endswith(".json") else str(garbage).encode("utf-8", "replace")
-    items: list[Item] = []
+    items: list[Item | Exchange] = []
     with suppress(NotReadableError):
         _, items = items_of(path, content, kind)
     for each in items:
-        assert msgspec.json.decode(msgspec.json.encode(each), type=Item) == each
+        assert msgspec.json.decode(msgspec.json.encode(each), type=Item | Exchange) == each
 
 
 def spoil(document: Any, garbage: Any, data: st.DataObject) -> None:
@@ -404,4 +411,7 @@ async def test_a_line_that_is_no_memory_is_refused(tmp_path: Path, line: str) ->
 def test_what_a_parser_gives_can_be_remembered() -> None:
     for document, _ in DOCUMENTS.values():
         for each in items_of("/x/a.json", msgspec.json.encode(document), None)[1]:
-            assert problems_of({"content": each.content, "category": each.category, "tags": each.tags}) == []
+            assert (
+                isinstance(each, Exchange)
+                or problems_of({"content": each.content, "category": each.category, "tags": each.tags}) == []
+            )
