@@ -1,4 +1,5 @@
-"""Exports of ChatGPT and Claude.ai, made from their documented shapes: conversations with what surrounds them there."""
+"""Exports of ChatGPT and Claude.ai, and a memory folder of Claude Code, made from their documented shapes: conversations
+with what surrounds them there."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -107,3 +109,13 @@ def packed(files: dict[str, bytes]) -> bytes:
         for name, content in files.items():
             archive.writestr(name, content)
     return made.getvalue()
+
+
+def claude_code_folder(directory: Path, notes: Sequence[tuple[str, str, str]]) -> None:
+    """Fill a memory folder of Claude Code: (name, type, text) of each file, and the index that lists them."""
+    directory.mkdir(parents=True)
+    for name, kind, text in notes:
+        head = f"---\nname: {name}\ndescription: {name.replace('-', ' ')}\nmetadata:\n  type: {kind}\n---\n"
+        (directory / f"{name}.md").write_text(f"{head}\n{text}\n", encoding="utf-8")
+    index = "".join(f"- [{name}]({name}.md)\n" for name, _, _ in notes)
+    (directory / "MEMORY.md").write_text(index, encoding="utf-8")
