@@ -21,6 +21,8 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         secrets=1,
         samples=["Every change to main goes through a merge request"],
         over_cap=198,
+        calls=7,
+        unread=1,
     ),
 }
 
@@ -37,5 +39,7 @@ Would import 1,198 memories into store "default"
   lines of a later version, passed over: 1
   Every change to main goes through a merge request
   198 memories more than the store's maximum: --raise-cap raises it
+  found by the rules alone; a language model would be asked about 7 exchanges
+  the language model gave no answer about 1 exchange: repeat the import to ask again
 """,
 }

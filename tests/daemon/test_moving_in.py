@@ -1,5 +1,5 @@
-"""A newcomer's hour with memories that are elsewhere: what Claude Code and ChatGPT know is imported, looked at, corrected,
-exported and moved to another data directory, over two real daemons."""
+"""A newcomer's hour with memories that are elsewhere: what Claude Code and ChatGPT know is imported, looked at,
+corrected, exported and moved to another data directory, over two real daemons."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ $ mnemonctl list
 00000004  2025-08-09  fact/3         User moved to Berlin
 00000005  2025-05-01  fact/3         We use PostgreSQL 15 in production
 00000006  2025-05-01  fact/3         User works at Acme as a backend engineer
-$ mnemonctl viz --format html -o HOME/page.html -q > /dev/null ; grep -q "User moved to Berlin" HOME/page.html && echo drawn
+$ mnemonctl viz --format html -o HOME/page.html -q > /dev/null
+$ grep -q "User moved to Berlin" HOME/page.html && echo drawn
 drawn
 """
 

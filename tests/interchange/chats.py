@@ -1,5 +1,5 @@
-"""Exports of ChatGPT and Claude.ai, and a memory folder of Claude Code, made from their documented shapes: conversations
-with what surrounds them there."""
+"""Exports of ChatGPT and Claude.ai, and a memory folder of Claude Code, made from their documented shapes:
+conversations with what surrounds them there."""
 
 from __future__ import annotations
 

@@ -35,10 +35,12 @@ from mnemond.interchange.recognise import items_of
 from mnemond.model.memory import Insight, format_us
 from mnemond.store import imports
 from tests.api.factories import CALL, Bench, bench
+from tests.api.test_extract_model import ANSWER, AUTO, FOUND, SAID, engine_at
 from tests.interchange.chats import Said, chatgpt, chatgpt_zip, claude, claude_message, claude_zip, hidden, message
 from tests.interchange.test_import import SMALL, brief
 from tests.interchange.test_restore import JSON
 from tests.interchange.test_sources import context, spoil
+from tests.llm.scripted import BAD, scripted
 
 DAY = 86_400.0
 MAY = 1_746_057_600.0
@@ -409,3 +411,33 @@ async def test_a_line_of_another_form_is_refused(tmp_path: Path, line: str) -> N
         with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
             await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=line))
         assert caught.value.kind is INVALID_PARAMS
+
+
+# With a language model.
+
+
+async def test_a_model_is_asked_about_what_the_rules_left_and_by_no_dry_run(tmp_path: Path) -> None:
+    said = exchanges(chatgpt("c1", "t", [("user", SAID, MAY), ("assistant", "Fine.", MAY), ("user", "Thanks!", MAY)]))
+    async with scripted([ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
+        over.read_conversations_with(engine_at(server.url, tmp_path))
+        looked = await imported(over, said, dry_run=True)
+        assert (looked.memories, looked.calls, server.requests) == (1, 1, [])
+        result = await imported(over, said)
+        assert (result.memories, result.unread, len(server.requests)) == (2, 0, 1)
+        assert await texts(over) == ["We use SQLite now", FOUND]
+        assert (await imported(over, said)).added == {}
+        assert len(server.requests) == 1
+
+
+async def test_where_a_model_gives_no_answer_the_rules_read_and_a_repeat_asks_again(tmp_path: Path) -> None:
+    said = exchanges(chatgpt("c1", "t", [("user", SAID, MAY)]))
+    async with scripted([BAD["server error"], ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
+        over.read_conversations_with(engine_at(server.url, tmp_path))
+        first = await imported(over, said)
+        assert (first.memories, first.unread, await texts(over)) == (1, 1, ["We use SQLite now"])
+        over.read_conversations_with(engine_at(server.url, tmp_path))  # the pause after a failure is over
+        again = await imported(over, said)
+        assert (again.op_id, again.memories, again.unread) == (first.op_id, 1, 0)
+        assert await texts(over) == ["We use SQLite now", FOUND]
+        await over.history.undo(CALL, UndoParams(operation=first.op_id))
+        assert await texts(over) == []
