@@ -56,7 +56,9 @@ ALIAS = "mnemon"
 SAME_COMMANDS = frozenset({"setup", "import", "viz"})
 """Commands of mnemon that are run as if they were typed after `mnemonctl`."""
 
-SLOW_COMMANDS = frozenset({"backup", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import"})
+SLOW_COMMANDS = frozenset(
+    {"backup", "browse", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import"}
+)
 SLOW_COMMANDS |= {"logs", "prompts", "setup", "top", "version", "viz"}
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 

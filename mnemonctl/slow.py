@@ -89,6 +89,11 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
 
             daemon.start(directory, daemon.start_wait(os.environ))
             return show(viz.run(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
+        case "browse":
+            from mnemonctl.browse import command as browse
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            return browse.run(options, directory, os.environ.get("MNEMON_STORE", ""))
         case "config":
             from mnemonctl import commands
 

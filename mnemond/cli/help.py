@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from mnemond.cli import (
     admin,
+    browse,
     core,
     cues,
     embed,
@@ -52,8 +53,8 @@ COMPLETION = Command(
 """All three are answered without a daemon."""
 
 _MODULES = (
-    remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, viz, history, sessions,
-    admin, stores, interchange, embed, maintenance,
+    remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, viz, browse, history,
+    sessions, admin, stores, interchange, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

@@ -19,7 +19,7 @@ from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import MergeResult, ResolveResult
-from mnemond.model.reviews import OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
+from mnemond.model.reviews import ACCEPTED, OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
 from mnemond.store import insights, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
@@ -138,18 +138,17 @@ def only_by_person(number: int, resolution: Resolution) -> MnemonError:
 
 def _refuse_unasked(review: Review, resolution: Resolution) -> None:
     """Raise MnemonError(INVALID_PARAMS) for a decision that is none on the question of a review."""
+    kind = review.asked.kind
+    if resolution in ACCEPTED[kind]:
+        return
     if resolution in OF_TEXTS:
         sentence = f"review {review.id} is about two memories: {resolution} is for a text that is none"
-        raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
-    if review.asked.kind == "names":
-        if resolution not in ("MERGE", "COEXIST"):
-            sentence = f"review {review.id} asks whether two names are one: MERGE, or COEXIST if they are not"
-            raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
-        return
-    is_link = review.asked.link is not None
-    if (resolution == "LINK") != is_link and resolution != "COEXIST":
-        asks = "proposes a link: LINK, or COEXIST for none" if is_link else "proposes no link"
-        raise invalid([FieldProblem("resolution", f"review {review.id} {asks}")], hint="nothing was changed")
+    elif kind == "names":
+        sentence = f"review {review.id} asks whether two names are one: MERGE, or COEXIST if they are not"
+    else:
+        asks = "proposes a link: LINK, or COEXIST for none" if kind == "link" else "proposes no link"
+        sentence = f"review {review.id} {asks}"
+    raise invalid([FieldProblem("resolution", sentence)], hint="nothing was changed")
 
 
 def _names(resolve: Resolve, identity: WriteContext, view: View, review: Review) -> ChangeSet:

@@ -3,6 +3,7 @@ texts that are no memory and wait for a person's decision."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -26,6 +27,13 @@ nothing changes."""
 ReviewKind = Literal["conflict", "merge", "link", "names"]
 """The question about two memories: which holds, whether they are one statement, or whether they belong together; or
 whether two names are of one thing, whose rows then stand for the memories. The last two leave no memory in doubt."""
+
+_OF_PAIRS: Final[tuple[Resolution, ...]] = ("SUPERSEDE", "MERGE", "DUPLICATE", "COEXIST")
+
+ACCEPTED: Final[Mapping[ReviewKind, tuple[Resolution, ...]]] = {
+    "conflict": _OF_PAIRS, "merge": _OF_PAIRS, "link": ("LINK", "COEXIST"), "names": ("MERGE", "COEXIST"),
+}  # fmt: skip
+"""The decisions that are an answer to each question."""
 
 EXPIRES_DAYS: Final = 14
 """Days after which a review ends with the safe answer: both memories stay, and a text that is no memory is dropped."""

@@ -51,10 +51,10 @@ IMPURE = {
     "random": {"chance-door"},
 }  # type: dict[str, set[str]]
 CLIENT_LAYERS = (
-    ("mem0",),
+    ("mem0", "slow"),
+    ("browse", "commands", "daemon_commands", "doctor", "logs", "prompts"),
     ("client",),
-    ("connection", "slow"),
-    ("commands", "daemon_commands", "doctor", "logs", "prompts"),
+    ("connection",),
     ("setup", "daemon"),
     ("service", "rpc"),
     ("files",),
@@ -69,7 +69,7 @@ SETUP_LAYERS = (
     ("entries", "own_files"),
     ("files", "json_edit"),
 )
-CLIENT_PACKAGES = ("launcher", "setup/hosts")
+CLIENT_PACKAGES = ("browse", "launcher", "setup/hosts")
 LIBRARIES = ("mnemond", "argparse", "json", "msgspec", "os", "pathlib", "re", "socket", "subprocess", "time", "typing")
 TARGET = "seeded_target"
 
@@ -135,6 +135,8 @@ def _outside_seeds() -> Iterator[Seed]:
         yield _seed(importer, "urllib.request", "network-door")
         yield _seed(importer, "time", "clock-door")
         yield from (_seed(importer, name, "chance-door") for name in ("random", "secrets", "uuid"))
+    for file in ("mnemond/cli/seeded.py", "mnemonctl/slow.py", "mnemonctl/browse/command.py"):
+        yield Seed(file, "import textual", frozenset({"terminal-door"}))
     for name, door in {"apsw": "sqlite-door", "httpx": "network-door"}.items():
         yield Seed("mnemonctl/setup/hosts/seeded.py", f"import {name}", frozenset({door}))
 
@@ -184,6 +186,7 @@ def _allowed() -> Iterator[Seed]:
     yield from (_seed("ids", name) for name in ("random", "secrets", "uuid"))
     yield Seed("mnemonctl/fast.py", "import _socket", frozenset())
     yield Seed("mnemonctl/setup/hosts/seeded.py", "import mnemond.wire.params", frozenset())
+    yield Seed("mnemonctl/browse/app.py", "import textual", frozenset())
     yield _client_seed("mnemonctl", "fast", "slow")
     yield _client_seed("mnemonctl", "mem0", "launcher")
     yield _client_seed("mnemonctl/setup", "command", "hosts")

@@ -1,0 +1,1 @@
+"""`mnemonctl browse`: the memories of a store in the terminal."""

@@ -1,0 +1,50 @@
+"""`browse`: checks the terminal and the optional library, and shows the store."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Final
+
+from mnemond.cli.browse import BrowseOptions
+from mnemond.errors import INVALID_PARAMS, MnemonError
+
+LIBRARY: Final = "textual"
+"""The library that draws on the terminal, of the extra `tui`."""
+
+_SCOPE: Final = ("user_id", "session_id", "agent_id")
+
+
+def run(options: dict[str, object], directory: Path, store: str) -> int:
+    """Show a store until the user leaves; return the exit status. `store` is used unless --store is given.
+
+    Raises MnemonError without a terminal or without the library."""
+    if not all(map(os.isatty, (0, 1, 2))):
+        raise MnemonError(
+            INVALID_PARAMS,
+            "browse needs a terminal for its input and its output",
+            hint="without one: mnemonctl list, reviews, log, recall --explain",
+            outcome="rejected",
+        )
+    require_library()
+    os.environ.pop("TEXTUAL", None)  # it would let the library connect to its developer tools, over TCP
+    from mnemonctl.browse.app import Browser
+    from mnemonctl.browse.calls import Daemon
+
+    chosen = BrowseOptions(light=options.get("light") is True)
+    scope = {name: str(value) for name in _SCOPE if (value := options.get(name)) is not None}
+    named = str(options.get("store") or store) or None
+    Browser(Daemon(directory, named, scope, at_terminal=True), light=chosen.light).run()
+    return 0
+
+
+def require_library() -> None:
+    """Raise MnemonError(INVALID_PARAMS) if the extra is not installed."""
+    if importlib.util.find_spec(LIBRARY) is None:
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"browse needs the library {LIBRARY}, which is not installed",
+            hint="pip install 'mnemond[tui]' (or: pipx inject mnemond textual)",
+            outcome="rejected",
+        )

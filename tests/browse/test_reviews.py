@@ -1,0 +1,108 @@
+"""Reviews in the browser: what waits, and the decisions that each accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mnemonctl.browse.calls import Daemon
+from mnemonctl.browse.reviews import answers
+from mnemonctl.browse.widgets import Editor
+from mnemonctl.client import Client
+from mnemond.api.types_changes import ReviewView
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.reviews import ACCEPTED, RESOLUTIONS, Resolution
+from tests.browse.screens import Session, browse
+
+
+def conflict(client: Client) -> ReviewView:
+    """A review of two memories that contradict each other."""
+    client.remember(content="The office is in Berlin")
+    client.remember(content="The office is in Munich")
+    (review,) = client.reviews().reviews
+    return review
+
+
+def names(client: Client) -> ReviewView:
+    """A review of two names."""
+    client.relations.add(source="Ana", type="uses", target="Vim")
+    client.relations.add(source="Anita", type="uses", target="Emacs")
+    assert client.entity.merge(name="Ana", other="Anita").status == "proposed"
+    (review,) = client.reviews().reviews
+    return review
+
+
+def test_both_sides_are_shown_and_the_answer_is_carried_out(client: Client, daemon: Daemon) -> None:
+    review = conflict(client)
+
+    async def play(user: Session) -> None:
+        await user.until("1 pair of memories", "older", "The office is in Berlin", "newer", "suggested: SUPERSEDE")
+        await user.press("a")
+        screen = await user.until("the newer one holds", "both hold")
+        assert "KEEP" not in screen
+        await user.press("escape")
+        await user.until("1 pair of memories", without="both hold")
+        await user.press("a")
+        await user.until("the newer one holds")
+        await user.press("enter")  # SUPERSEDE is the first
+        await user.until("SUPERSEDE", "z takes it back", "nothing waits for a decision")
+        await user.press("x")
+        await user.until("decided lately", "SUPERSEDE by", without="nothing waits")
+        await user.press("a")  # it was decided
+        await user.press("x")
+        await user.until("nothing waits for a decision")
+        await user.press("z")
+        await user.until("Took back: resolve", "1 pair of memories")
+
+    browse(daemon, play)
+    assert [it.id for it in client.reviews().reviews] == [review.id]
+
+
+def test_a_merge_of_what_contradicts_itself_takes_the_text_that_is_typed(client: Client, daemon: Daemon) -> None:
+    conflict(client)
+
+    async def play(user: Session) -> None:
+        await user.until("The office is in Berlin")
+        await user.press("a")
+        await user.until("the newer one holds")
+        await user.press("down", "enter")
+        await user.until("MERGE: the text of the memory")
+        assert user.app.screen.query_one(Editor).text == "The office is in Berlin\nThe office is in Munich"
+        user.app.screen.query_one(Editor).text = "In Berlin, since May in Munich"
+        await user.press("ctrl+s")
+        await user.until("they are one memory now", "nothing waits for a decision")
+
+    browse(daemon, play)
+    assert [it.content for it in client.list().insights] == ["In Berlin, since May in Munich"]  # type: ignore[union-attr]
+
+
+def test_names_are_of_one_thing_or_of_two(client: Client, daemon: Daemon) -> None:
+    names(client)
+
+    async def play(user: Session) -> None:
+        await user.until("1 pair of names", "Ana", "Anita")
+        await user.press("a")
+        screen = await user.until("the second becomes a name of the first", "COEXIST")
+        assert "DUPLICATE" not in screen
+        await user.press("enter")
+        await user.until("MERGE: Ana and Anita", "nothing waits for a decision")
+
+    browse(daemon, play)
+    assert client.entity.show(name="Ana").aliases == ["Anita"]
+
+
+@pytest.mark.parametrize("make", [conflict, names], ids=["memories", "names"])
+@pytest.mark.parametrize("answer", RESOLUTIONS)
+def test_the_daemon_accepts_the_answers_that_are_offered_and_no_other(
+    make: Callable[[Client], ReviewView], answer: Resolution, client: Client
+) -> None:
+    review = make(client)
+    assert answers(review) == ACCEPTED[review.kind]
+    content = "In Berlin, since May in Munich" if answer == "MERGE" and review.kind != "names" else None
+    if answer in answers(review):
+        assert client.resolve(id=review.id, resolution=answer, content=content).resolution == answer
+    else:
+        with pytest.raises(MnemonError) as refused:
+            client.resolve(id=review.id, resolution=answer, content=content)
+        assert refused.value.kind is INVALID_PARAMS
