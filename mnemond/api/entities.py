@@ -8,6 +8,8 @@ from mnemond.api.relations import RelationReader, events_of, secrets, when_of, w
 from mnemond.api.requests import Identities, is_person, scope_of, submitted
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_entities import (
+    MAX_ALIASES,
+    MAX_LISTED_ALIASES,
     MAX_PART,
     EntityAliasParams,
     EntityLine,
@@ -107,7 +109,10 @@ def _listed(connection: Connection, params: EntityListParams) -> EntityListResul
     scope = scope_of(params)
     found = entity_pages.listed(connection, scope, params.type, params.query, params.limit)
     return EntityListResult(
-        entities=[EntityLine(it.name, it.kind, it.aliases, it.memories, it.relations) for it in found.shown],
+        entities=[
+            EntityLine(it.name, it.kind, it.aliases[:MAX_LISTED_ALIASES], it.memories, it.relations, len(it.aliases))
+            for it in found.shown
+        ],
         total=found.total,
         types=found.kinds,
         proposed=sum(names_visible(connection, it.asked, scope) for it in reviews.pending_names(connection)),
@@ -123,12 +128,15 @@ def _page(connection: Connection, params: EntityShowParams, when: When, now: str
     rows = entity_pages.rows_at(connection, members, when, at, scope)
     memories = relations.memories_naming(connection, members, when.known_at, scope)
     summary = entity_pages.summary_of(memories)
+    apart = entity_pages.apart_from(connection, root, found, scope)
     events = events_of(connection, [*rows.now, *rows.before, *rows.later], memories, when, scope)
     return EntityPage(
         name=it.name,
         type=it.kind,
-        aliases=it.aliases,
-        not_same=entity_pages.apart_from(connection, root, found, scope),
+        aliases=it.aliases[:MAX_ALIASES],
+        total_aliases=len(it.aliases),
+        not_same=apart[:MAX_ALIASES],
+        total_not_same=len(apart),
         proposed=entity_pages.proposed_for(connection, root, found, scope),
         now=with_evidence(connection, rows.now[:MAX_PART], at, scope),
         before=with_evidence(connection, rows.before[:MAX_PART], at, scope),

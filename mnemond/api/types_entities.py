@@ -16,16 +16,23 @@ from mnemond.wire.params import Access, Limit, Name, ScopedWriteParams, ScopePar
 MAX_PART: Final = 200
 """Relations, and events, on one page, each."""
 
+MAX_ALIASES: Final = 50
+"""Other names, and names that are not of it, on one page, each: one of thousands is of no use."""
+
+MAX_LISTED_ALIASES: Final = 10
+"""Other names of one thing in a list."""
+
 
 class EntityLine(msgspec.Struct, frozen=True):
-    """A person or a thing: the name that it goes by, its type, its other names, and how many active memories and
-    relations name it."""
+    """A person or a thing: the name that it goes by, its type, some of its other names, and how many active memories
+    and relations name it. `total_aliases` counts all of its other names."""
 
     name: str
     type: str
     aliases: list[str]
     memories: int
     relations: int
+    total_aliases: int = 0
 
 
 class EntityListResult(Result, frozen=True, kw_only=True):
@@ -78,6 +85,8 @@ class EntityPage(Result, frozen=True, kw_only=True):
     total_events: int
     memories: list[EntityMemory]
     total_memories: int
+    total_aliases: int = 0
+    total_not_same: int = 0
     summary: EntityMemory | None
     as_of: str | None
     known_at: str | None

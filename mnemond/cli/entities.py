@@ -46,7 +46,8 @@ def _list(result: EntityListResult, style: Style) -> str:
 
 
 def _entity(it: EntityLine, style: Style) -> str:
-    more = f", and {len(it.aliases) - MAX_ALIASES:,} more" if len(it.aliases) > MAX_ALIASES else ""
+    left = max(it.total_aliases, len(it.aliases)) - MAX_ALIASES
+    more = f", and {left:,} more" if left > 0 else ""
     also = f" (also {', '.join(map(one_line, it.aliases[:MAX_ALIASES]))}{more})" if it.aliases else ""
     known = ", ".join(filter(None, (_many(it.memories, "memory"), _many(it.relations, "relation"))))
     return body(f"{one_line(it.name)}{also}  {one_line(it.type)}{'  ' if known else ''}{known}", style, "")
@@ -72,8 +73,8 @@ def _show(result: EntityPage, style: Style) -> str:
     waiting = [f"{one_line(name)} (mnemonctl resolve {one_line(number)})" for number, name in result.proposed.items()]
     return lines(
         style.strong(one_line(result.name)) + f"  {one_line(result.type)}",
-        _named("also", map(one_line, result.aliases), style),
-        _named("not", map(one_line, result.not_same), style),
+        _named("also", _some(result.aliases, result.total_aliases), style),
+        _named("not", _some(result.not_same, result.total_not_same), style),
         _named("perhaps", waiting, style),
         _time(result),
         None if result.summary is None else "summary",
@@ -84,6 +85,12 @@ def _show(result: EntityPage, style: Style) -> str:
         *_section("timeline", [event(each, style) for each in result.events], result.total_events),
         *_section("memories", [_memory(each, style) for each in result.memories], result.total_memories),
     )
+
+
+def _some(names: Sequence[str], total: int) -> list[str]:
+    """Return names as they are shown, and how many more there are."""
+    left = total - len(names)
+    return [*map(one_line, names), *([f"{left:,} more"] if left > 0 else [])]
 
 
 def _named(what: str, names: Iterator[str] | Sequence[str], style: Style) -> str | None:

@@ -289,8 +289,8 @@ MAX_QUOTE: Final = 200
 def page(result: EntityPage, nonce: str) -> str:
     """All that is known of a person or a thing."""
     facts = {
-        "also": _names(result.aliases),
-        "not the same as": _names(result.not_same),
+        "also": _names(result.aliases, result.total_aliases),
+        "not the same as": _names(result.not_same, result.total_not_same),
         "perhaps the same as": _names(list(result.proposed.values())),
         "summary": "" if result.summary is None else result.summary.content[:MAX_SHOWN],
     }
@@ -307,8 +307,9 @@ def page(result: EntityPage, nonce: str) -> str:
     return f"{_degraded(result)}{_at(result.as_of, result.known_at)}{WARNING}{more}\n{fenced(lines, nonce)}\n"
 
 
-def _names(names: Sequence[str]) -> str:
-    more = f", and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+def _names(names: Sequence[str], total: int = 0) -> str:
+    left = max(total, len(names)) - MAX_NAMES
+    more = f", and {left:,} more" if left > 0 else ""
     return ", ".join(names[:MAX_NAMES]) + more
 
 

@@ -7,7 +7,7 @@ is that of all rows that lead to one. So each decision is taken back by expiring
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Literal
 
 import msgspec
@@ -109,9 +109,11 @@ class _Names:
         self.connection = connection
         self.wanted = wanted
         self.row, self.other_row = rows
-        self.roots = relations.roots(connection)
-        self.links = relations.links(connection)
-        self.root = self.roots.of(self.row)
+        self.root = relations.root_of(connection, self.row)
+
+    @cached_property
+    def roots(self) -> Roots:
+        return relations.roots(self.connection)
 
     @property
     def both(self) -> tuple[str, str]:
@@ -136,8 +138,11 @@ class _Names:
 
     def name_of(self, row: str) -> str:
         """Return the name that a thing goes by."""
-        root = self.roots.of(row)
-        return relations.shown_names(self.connection, [root], self.wanted.scope, self.roots).get(root, "")
+        scope = self.wanted.scope
+        root = relations.root_of(self.connection, row)
+        if scope == Scope():
+            return relations.names(self.connection, [root]).get(root, "")
+        return relations.shown_names(self.connection, [root], scope, self.roots).get(root, "")
 
     def waiting(self) -> list[Review]:
         """Return the reviews about the two things that wait."""
@@ -153,7 +158,7 @@ class _Names:
 
     def refuse_not_same(self) -> None:
         """Raise MnemonError(INVALID_PARAMS) if they were decided not to be the same."""
-        link = forbidding(self.links, self.roots, *self.both)
+        link = forbidding(relations.links(self.connection, "not_same"), self.roots, *self.both)
         if link is not None:
             op_id = relations.operation_of_link(self.connection, link.id)
             raise self.refuse(
@@ -194,15 +199,15 @@ def _split(names: _Names) -> _Made:
     row, other = names.both
     canonical = canonical_name(names.wanted.other)
     if row == other:
-        link = _alias_link(names.links, row, canonical) or _alias_link(
-            names.links, row, canonical_name(names.wanted.name)
-        )
+        link = relations.alias_link(names.connection, row, canonical)
+        if link is None:
+            link = relations.alias_link(names.connection, row, canonical_name(names.wanted.name))
         if link is None:
             raise names.refuse(
                 "both are spellings of one name, which no decision joined",
                 "spellings that differ in case or blanks, and built-in ones as k8s for Kubernetes, are one name",
             )
-        return _Made(names.result("split"), [ExpireLink(link.id)])
+        return _Made(names.result("split"), [ExpireLink(link)])
     if names.roots.of(row) != names.roots.of(other):
         raise names.refuse("they are two things already", "to keep them apart for good: mnemonctl entity not-same A B")
     below = row if other in names.roots.above(row) else other
@@ -214,10 +219,6 @@ def _split(names: _Names) -> _Made:
     return _Made(result, [ExpireLink(link_id), AddLink("not_same", row, other)])
 
 
-def _alias_link(links: Iterable[Link], row: str, canonical: str) -> Link | None:
-    return next((it for it in links if it.kind == "alias" and it.entity_id == row and it.other == canonical), None)
-
-
 def _not_same(names: _Names) -> _Made:
     """Two things are remembered to be two."""
     one, other = (names.roots.of(each) for each in names.both)
@@ -225,7 +226,7 @@ def _not_same(names: _Names) -> _Made:
         raise names.refuse(
             "they are one thing now", "mnemonctl entity split A B separates them, and remembers that they are two"
         )
-    if forbidding(names.links, names.roots, one, other) is not None:
+    if forbidding(relations.links(names.connection, "not_same"), names.roots, one, other) is not None:
         return _Made(names.result("unchanged"))
     return _Made(names.result("not-same"), [AddLink("not_same", *names.both)], names.waiting())
 
@@ -237,12 +238,12 @@ def _alias(names: _Names) -> _Made:
     scope = names.wanted.scope
     found = Names(names.connection, scope.user_id).find(alias)
     if found is not None:
-        if names.roots.of(found) == names.root:
+        if relations.root_of(names.connection, found) == names.root:
             return _Made(names.result("unchanged"))
         if found in relations.hidden(names.connection, [found], scope):
             raise names.refuse(f"{alias[:MAX_SHOWN_NAME]!a} is taken already", "give it another alias")
         raise names.refuse(
-            f"{alias[:MAX_SHOWN_NAME]!a} is a name of {names.name_of(names.roots.of(found))[:MAX_SHOWN_NAME]!a}",
+            f"{alias[:MAX_SHOWN_NAME]!a} is a name of {names.name_of(found)[:MAX_SHOWN_NAME]!a}",
             "if the two are one thing: mnemonctl entity merge A B",
         )
     return _Made(names.result("alias"), [AddLink("alias", names.root, canonical, alias)])

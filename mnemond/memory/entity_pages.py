@@ -127,10 +127,9 @@ def summary_of(memories: Sequence[Naming]) -> Naming | None:
 def apart_from(connection: Connection, root: str, found: Roots, scope: Scope) -> list[str]:
     """Return the names of things that were decided not to be this one, of those that a reader with a scope sees."""
     others: set[str] = set()
-    for it in relations.links(connection):
-        if it.kind == "not_same":
-            pair = {found.of(it.entity_id), found.of(it.other)}
-            others |= pair - {root} if root in pair else set()
+    for it in relations.links(connection, "not_same"):
+        pair = {found.of(it.entity_id), found.of(it.other)}
+        others |= pair - {root} if root in pair else set()
     return sorted(_seen_names(connection, others, found, scope).values())
 
 

@@ -481,13 +481,13 @@ def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
 def contradiction(connection: Connection, changes: Sequence[KnowledgeChange]) -> str | None:
     """Return why changes of links, made in this order, would contradict decisions that count; None if they do not: a
     row would lead to two others, or two things that are not the same would be one."""
-    links = {it.id: it for it in relations.links(connection)}
+    links = {it.id: it for it in relations.links(connection, "not_same")}
     parents = {it.row: it for it in relations.joins(connection)}
-    apart = [(it.entity_id, it.other) for it in links.values() if it.kind == "not_same"]
+    apart = [(it.entity_id, it.other) for it in links.values()]
     for each in changes:
         if isinstance(each, ExpireLink):
             gone = links.get(each.id)
-            if gone is not None and gone.kind == "not_same":
+            if gone is not None:
                 apart.remove((gone.entity_id, gone.other))
             parents = {row: join for row, join in parents.items() if join.link != each.id}
         elif isinstance(each, AddLink) and each.kind == "not_same":

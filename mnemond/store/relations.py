@@ -28,6 +28,7 @@ from mnemond.model.relations import (
     KnowledgeChange,
     KnownSince,
     Link,
+    LinkKind,
     RefreshAll,
     Relationship,
     RelationshipView,
@@ -149,11 +150,20 @@ def _relationship(row: Sequence[object]) -> Relationship:
     return msgspec.convert(dict(zip(_RELATIONSHIP.split(", "), row, strict=True)), Relationship)
 
 
-def links(connection: Connection, *, expired: bool = False) -> list[Link]:
-    """Return the decisions about names that count, with `expired` also those that were taken back."""
-    rest = "" if expired else " WHERE expired_at IS NULL"
-    rows = connection.rows(f"SELECT {_LINK} FROM entity_links{rest} ORDER BY id")  # noqa: S608 - constants
+def links(connection: Connection, kind: LinkKind | None = None, *, expired: bool = False) -> list[Link]:
+    """Return the decisions about names that count, of one kind or all; with `expired` also those that were taken
+    back."""
+    rest = "" if expired else " AND expired_at IS NULL"
+    rest, values = (rest, ()) if kind is None else (f"{rest} AND kind = ?", (kind,))
+    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE true{rest} ORDER BY id", values)  # noqa: S608
     return [msgspec.convert(dict(zip(_LINK.split(", "), row, strict=True)), Link) for row in rows]
+
+
+def alias_link(connection: Connection, row: str, canonical: str) -> int | None:
+    """Return the decision that a canonical name is an alias of a row, None if there is none."""
+    sql = "SELECT id FROM entity_links WHERE kind = 'alias' AND entity_id = ? AND other = ? AND expired_at IS NULL"
+    found: int | None = connection.value(sql, (row, canonical))
+    return found
 
 
 class Join(NamedTuple):
@@ -179,6 +189,25 @@ def joins(connection: Connection) -> list[Join]:
 def roots(connection: Connection) -> Roots:
     """Return which rows of entities are one thing."""
     return Roots((it.row, it.above) for it in joins(connection))
+
+
+def root_of(connection: Connection, row: str) -> str:
+    """Return the row that a thing goes by, as `roots` does, reading only what leads from one row to it."""
+    seen = {row}
+    while True:
+        above = connection.value(
+            "SELECT entity_id FROM entity_links WHERE kind = 'same' AND other = ? AND expired_at IS NULL"
+            " ORDER BY id DESC LIMIT 1",
+            (row,),
+        ) or connection.value(
+            "SELECT a.entity_id FROM entities AS e JOIN entity_aliases AS a ON a.alias = e.canonical_name"
+            " WHERE e.id = ?1 AND e.sense = '' AND a.entity_id <> ?1",
+            (row,),
+        )
+        if above is None or above in seen:
+            return row
+        row = str(above)
+        seen.add(row)
 
 
 def operation_of_link(connection: Connection, link: int) -> str:
@@ -694,8 +723,9 @@ class _Knowledge:
     def _link(self, change: AddLink) -> None:
         if change.kind == "alias":
             earlier = self._connection.column(
-                "SELECT id FROM entity_links WHERE kind = 'alias' AND other = ? AND entity_id <> ?"
-                " AND expired_at IS NULL",
+                "SELECT l.id FROM entity_aliases AS a JOIN entity_links AS l ON l.entity_id = a.entity_id"
+                " AND l.other = a.alias WHERE l.kind = 'alias' AND a.alias = ? AND a.entity_id <> ?"
+                " AND l.expired_at IS NULL",
                 (change.other, change.entity_id),
             )
             for each in earlier:  # a name is an alias of one thing
@@ -731,6 +761,8 @@ class _Knowledge:
         if kind == "alias":
             sql = "SELECT id FROM entities WHERE canonical_name = ? AND sense = ''"
             others = self._connection.column(sql, (other,))
+            if not others:
+                return  # nothing stands under that name
         else:
             others = [other]
         found = roots(self._connection)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.relations import named_entity, named_row
 from mnemond.model.outcomes import EntityResult
 from mnemond.store import relations, reviews
+from mnemond.store.connection import Connection, Value
 from tests.memory.relation_world import RelationWorld
 
 NAMES = ("Ana", "Ana Silva", "Anita", "Bea", "Carl")
@@ -325,3 +327,37 @@ def test_merges_are_the_classes_of_a_union_find(pairs: list[tuple[int, int]]) ->
         assert world.things() == sorted(sorted(it, key=NAMES.index) for it in classes)
         derived = {msgspec.structs.replace(it, id="") for it in world.rows()}
         assert all(it.source_id == world.ask(relations.roots).of(it.source_id) for it in derived)
+
+
+def with_aliases(world: EntityWorld, many: int) -> None:
+    """Give Ana so many other names, as decisions do."""
+
+    def fill(it: Connection) -> None:
+        ana = relations.row_named(it, "ana")
+        link = (
+            "INSERT INTO entity_links(kind, entity_id, other, name, op_id, created_at) VALUES('alias', ?, ?, ?, 'x', ?)"
+        )
+        it.run_many(link, [(ana, f"name {at}", f"Name {at}", world.now) for at in range(many)])
+        alias = "INSERT INTO entity_aliases(alias, entity_id) VALUES(?, ?)"
+        it.run_many(alias, [(f"name {at}", ana) for at in range(many)])
+
+    world.engine.rewrite(fill)
+
+
+def test_an_alias_does_not_read_the_others(world: EntityWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    people(world)
+    with_aliases(world, 500)
+    read: list[int] = []
+    original = Connection.rows
+
+    def rows(self: Connection, sql: str, values: Sequence[Value] = ()) -> list[Any]:
+        found = original(self, sql, values)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Connection, "rows", rows)
+    world.decide("alias", "Ana", "Nina")
+    world.decide("split", "Ana", "Nina")
+    world.decide("not-same", "Ana", "Bea")
+    assert 0 < sum(read) < 250
+    assert world.ask(lambda it: named_entity(it, "Name 499")) == world.ask(lambda it: named_entity(it, "Ana"))

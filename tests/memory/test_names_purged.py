@@ -169,6 +169,9 @@ def test_no_name_is_left_and_no_other_is_lost(decisions: list[tuple[str, int, in
             target = f"Alias{number}" if decision == "alias" else names[other]
             with suppress(MnemonError):  # one that contradicts an earlier one
                 world.decide(decision, names[one], target)  # type: ignore[arg-type]
+        found = world.ask(relations.roots)
+        for row in world.ask(lambda it: it.column("SELECT id FROM entities")):
+            assert world.ask(lambda it, row=row: relations.root_of(it, row)) == found.of(row)  # type: ignore[misc]
         rest = [name for number, name in enumerate(names) if number != purged]
         before = [set(each) - {names[purged]} for each in world.things(tuple(names))]
         world.purge(memories[purged])
