@@ -191,12 +191,18 @@ def _listed(connection: Connection, params: RelationsListParams, when: When, now
     return RelationsListResult(
         relations=with_evidence(connection, rows[: params.limit], now, scope), total=len(rows), as_of=when.as_of,
         known_at=when.known_at,
-        together=_together(connection, ids, scope, params.limit) if params.together and ids is not None else [],
+        together=_together(connection, params, ids, When(when.as_of if params.as_of else None, when.known_at)),
     )  # fmt: skip
 
 
-def _together(connection: Connection, ids: Collection[str], scope: Scope, limit: int) -> list[TogetherView]:
-    return relations.together(connection, ids, seen(connection, ids, None, scope), limit, scope)
+def _together(
+    connection: Connection, params: RelationsListParams, ids: Collection[str] | None, when: When
+) -> list[TogetherView]:
+    if not params.together or ids is None:
+        return []
+    scope = scope_of(params)
+    stated = seen(connection, ids, when.known_at, scope)
+    return relations.together(connection, ids, stated, params.limit, scope, when)
 
 
 def with_evidence(connection: Connection, rows: list[Relationship], now: str, scope: Scope) -> list[RelationshipView]:

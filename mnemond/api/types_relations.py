@@ -36,7 +36,7 @@ class RelationsListParams(ScopeParams, frozen=True, kw_only=True):
     as_of: AsOf = None
     known_at: KnownAt = None
     history: Annotated[bool, about("of all times, also what is over")] = False
-    together: Annotated[bool, about("also names that stand in the same memories now, with `of`")] = False
+    together: Annotated[bool, about("also names that stand in the same memories, with `of`")] = False
     limit: Annotated[Limit, about("how many at most", "-n")] = 100
 
 

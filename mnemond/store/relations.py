@@ -34,6 +34,7 @@ from mnemond.model.relations import (
     RelationshipView,
     Roots,
     TogetherView,
+    When,
     grouped,
     intervals,
     shown_type,
@@ -510,23 +511,40 @@ _IN_SCOPE: Final = (
 """As `memory.history.admits`: what is null, in the memory or in the question, fits all."""
 
 
+NOW: Final = When()
+
+_AT: Final = (
+    "CASE WHEN ?{1} IS NOT NULL THEN i.created_at <= ?{1} AND coalesce(i.deleted_at > ?{1}, TRUE)"
+    " WHEN ?{0} IS NOT NULL THEN i.status IN ('active', 'superseded') ELSE i.status = 'active' END"
+    " AND (?{0} IS NULL OR (coalesce(i.valid_from, i.created_at) <= ?{0} AND coalesce(i.expires_at > ?{0}, TRUE)"
+    " AND (coalesce(coalesce(i.invalid_at, i.deleted_at) > ?{0}, TRUE) OR (?{1} IS NOT NULL AND i.status <> 'active'))))"
+)
+"""Of a time at which it held and one at which it was known. What was learned since of its end does not count then."""
+
 MAX_NEWEST: Final = 3
 """Memories named of two names that stand together."""
 
 
 def together(
-    connection: Connection, ids: Collection[str], related: Iterable[Relationship], limit: int, scope: Scope = NO_SCOPE
+    connection: Connection,
+    ids: Collection[str],
+    related: Iterable[Relationship],
+    limit: int,
+    scope: Scope = NO_SCOPE,
+    when: When = NOW,
 ) -> list[TogetherView]:
-    """Return the names that stand in active memories in a scope with one of these entities, which are one thing, and
-    are not in a relation of `related`: the strongest first, then by name."""
+    """Return the names that stand in memories in a scope with one of these entities, which are one thing, and are not
+    in a relation of `related`: the strongest first, then by name. Memories are those that are active; of a time
+    `when.as_of` those that held then, also in the place of which another is now; of a time `when.known_at` those that
+    were active then."""
     found = roots(connection)
-    places = ", ".join(f"?{number + 4}" for number in range(len(ids)))
+    places = ", ".join(f"?{number + 6}" for number in range(len(ids)))
     rows = connection.rows(
         "SELECT DISTINCT other.entity_id, i.id FROM memory_entities AS own"  # noqa: S608 - placeholders
         " JOIN memory_entities AS other ON other.memory_id = own.memory_id JOIN insights AS i ON i.id = own.memory_id"
-        f" WHERE own.entity_id IN ({places}) AND i.status = 'active' AND NOT i.quarantined"
+        f" WHERE own.entity_id IN ({places}) AND {_AT.format(4, 5)} AND NOT i.quarantined"
         f" AND {_IN_SCOPE.format(1, 2, 3)} ORDER BY i.created_at DESC, i.id",
-        (scope.user_id, scope.session_id, scope.agent_id, *ids),
+        (scope.user_id, scope.session_id, scope.agent_id, when.as_of, when.known_at, *ids),
     )
     apart = set(map(found.of, ids))
     for it in related:

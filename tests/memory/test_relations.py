@@ -10,6 +10,7 @@ import pytest
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point, RelationToAdd, RelationToClose, propose_addition, propose_closing
 from mnemond.memory.relations_seen import seen
+from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Entity, Scope, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.model.relations import AddLink, When
@@ -284,3 +285,35 @@ def test_entities_of_relations_alone_survive_a_purge_of_others(world: RelationWo
     it = world.remember("something else")
     world.purge(it)
     assert [row[0] for row in world.told()] == ["Nadia"]
+
+
+def test_what_stood_together_at_a_time(world: RelationWorld) -> None:
+    """As the memories held then, and as they were known."""
+
+    def note(text: str, *names: str) -> str:
+        return world.note(text, tuple(Entity(name, canonical_name(name), "person") for name in names))
+
+    def found(**times: str) -> dict[str, list[str]]:
+        members = [entity_id(Entity("Ana", "ana", "person"))]
+        when = When(**times)
+        stated = world.ask(lambda c: seen(c, members, when.known_at, Scope()))
+        views = world.ask(lambda c: relations.together(c, members, stated, 10, Scope(), when))
+        return {it.name: it.memory_ids for it in views}
+
+    before = world.now
+    oslo = note("Ana and Bob went to Oslo", "Ana", "Bob", "Oslo")
+    then = world.now
+    world.us += DAY_US
+    rome = note("Ana and Bob went to Rome", "Ana", "Bob", "Rome")
+    world.us += DAY_US
+    world.change(RetireInsight(oslo, "superseded", rome))
+    gone = note("Ana saw Eva", "Ana", "Eva")
+    later = world.now
+    world.us += DAY_US
+    world.forget(gone)
+    assert found() == {"Bob": [rome], "Rome": [rome]}
+    assert found(as_of=before) == found(known_at=before) == {}
+    assert found(as_of=then) == found(known_at=then) == {"Bob": [oslo], "Oslo": [oslo]}
+    assert found(as_of=then, known_at=later) == {}  # it was known not to hold any more
+    assert found(known_at=later) == {"Bob": [rome], "Rome": [rome], "Eva": [gone]}
+    assert found(as_of=later) == {"Bob": [rome], "Rome": [rome]}
