@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 from msgspec import inspect
@@ -13,10 +14,15 @@ R = TypeVar("R", bound=WriteResult)
 
 def made(kind: type[R], op_id: str, **fields: object) -> R:
     """An outcome with these fields; all others are empty, null, or the first choice."""
+    empty = {name: _empty(node) for name, node in _required(kind)}
+    return kind(**(empty | {"op_id": op_id} | fields))
+
+
+@cache
+def _required(kind: type[WriteResult]) -> tuple[tuple[str, inspect.Type], ...]:
     node = inspect.type_info(kind)
     assert isinstance(node, inspect.StructType)
-    empty = {field.name: _empty(field.type) for field in node.fields if field.required}
-    return kind(**(empty | {"op_id": op_id} | fields))
+    return tuple((field.name, field.type) for field in node.fields if field.required)
 
 
 def remembered(insight_id: str | None, op_id: str, *, embedded: bool = False, **fields: object) -> RememberResult:
