@@ -6,7 +6,9 @@ import json
 import random
 import re
 import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import msgspec
@@ -32,11 +34,22 @@ SIZE = 4096
 NOW_US = START_US + 100 * 86_400_000_000
 
 
+@cache
+def store_of(many: int) -> bytes:
+    """A store with so many memories, made once for all tests."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "mnemon.db")
+        engine = engine_at(path)
+        for start in range(1, many, 50):
+            engine.commit([remember(number) for number in range(start, min(start + 50, many + 1))])
+        engine.close()
+        assert [each.name for each in path.parent.iterdir()] == [path.name]
+        return path.read_bytes()
+
+
 def made(path: Path, many: int = 300) -> Path:
-    engine = engine_at(path)
-    for start in range(1, many, 50):
-        engine.commit([remember(number) for number in range(start, min(start + 50, many + 1))])
-    engine.close()
+    path.touch(0o600)
+    path.write_bytes(store_of(many))
     return path
 
 
