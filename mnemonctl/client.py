@@ -214,6 +214,7 @@ class BackupMethods(_Methods):
     list = remote(types_admin.BACKUP_LIST)
     verify = remote(types_admin.BACKUP_VERIFY)
     restore = remote(types_admin.BACKUP_RESTORE)
+    send = remote(types_admin.BACKUP_SEND)
 
 
 class ConfigMethods(_Methods):

@@ -1,38 +1,108 @@
-"""Small commands that the client runs itself: `backup -o FILE`, `cues --apply FILE`, `config path`, `config check`,
-`top`."""
+"""Small commands that the client runs itself: `backup` with files and keys, `cues --apply FILE`, `config path`,
+`config check`, `top`."""
 
 from __future__ import annotations
 
+import base64
 import errno
+import hashlib
 import os
 import shutil
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
-from mnemonctl import fast, rpc
-from mnemond.api.types_admin import BackupCreateResult, CliRunResult, TopResult
+from mnemonctl import fast, keys, rpc
+from mnemond import encryption
+from mnemond.api.types_admin import (
+    MAX_UPLOAD_PORTION,
+    BackupCreateResult,
+    BackupListResult,
+    BackupRestoreResult,
+    BackupSendResult,
+    BackupVerifyResult,
+    BackupView,
+    CliRunResult,
+    TopResult,
+)
 from mnemond.api.types_changes import MemoryCues
 from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, Output, failure, success
 from mnemond.cli.output import one_line
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
-from mnemond.config.regular_files import read_regular
+from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.outcomes import CuesApplied
 from mnemond.store import registry
 from mnemond.wire.params import plural
 
-# ------------------------------------------------------------------ backup -o FILE
+# ------------------------------------------------------------------ backup -o FILE, --encrypt-to, --identity
 
 
-def run_backup_file(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
-    """Let the daemon make a backup and copy it to a file. `store` is used unless --store is given.
+def run_backup(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
+    """Run a `backup` that names a file or a key. `store` is used unless --store is given. Raises MnemonError."""
+    params: dict[str, object] = {"store": store, **invocation.params} if store else dict(invocation.params)
+    params.pop("identity", None)
+    if (named := invocation.options.get("encrypt_to")) is not None:
+        params["encrypt_to"] = keys.recipients(msgspec.convert(named, list[str]))
+    match invocation.method:
+        case "backup.create" if "file" in invocation.options:
+            return _backup_into_file(invocation, directory, deadline, params)
+        case "backup.create":
+            made = rpc.call(directory, "backup.create", params, BackupCreateResult, deadline)
+            return success(invocation.command, made, invocation.output)
+        case "backup.verify":
+            checked = _verified(directory, params, str(invocation.options["identity"]), deadline)
+            return success(invocation.command, checked, invocation.output)
+    restored = _restored(directory, params, str(invocation.options["identity"]), deadline)
+    return success(invocation.command, restored, invocation.output)
 
-    Raises MnemonError, also if the file exists: nothing is overwritten.
-    """
+
+def _verified(directory: Path, params: dict[str, object], identity: str, deadline: float) -> BackupVerifyResult:
+    checked = rpc.call(directory, "backup.verify", params, BackupVerifyResult, deadline)
+    backup = checked.backup
+    if not backup.encrypted:
+        return checked
+    digest = hashlib.sha256()
+    with _plaintext(backup, identity) as plain:
+        for part in encryption.parts_of(plain):
+            digest.update(part)
+    if digest.hexdigest() != backup.sha256:
+        sentence = f"{backup.name} is damaged: its plaintext is not the one that was noted when it was made"
+        raise MnemonError(STORAGE, sentence, hint="do not rely on it: `mnemonctl backup list` shows others")
+    return BackupVerifyResult(backup=backup)
+
+
+def _restored(directory: Path, params: dict[str, object], identity: str, deadline: float) -> BackupRestoreResult:
+    """Decrypt a backup, send it to the daemon, and let it be restored. Nothing is written here."""
+    known = rpc.call(directory, "backup.list", {"store": params.get("store")}, BackupListResult, deadline).backups
+    found = [each for each in known if each.name.startswith(str(params["backup"]))]
+    if len(found) == 1 and found[0].encrypted:
+        upload: str | None = None
+        with _plaintext(found[0], identity) as plain:
+            for part in encryption.parts_of(plain, MAX_UPLOAD_PORTION // 4 * 3):
+                content = base64.b64encode(part).decode()
+                sending = {"upload": upload, "content": content}
+                upload = rpc.call(directory, "backup.send", sending, BackupSendResult, deadline).upload
+        params = {**params, "upload": upload}
+    return rpc.call(directory, "backup.restore", params, BackupRestoreResult, deadline)
+
+
+def _plaintext(backup: BackupView, identity: str) -> IO[bytes]:
+    try:
+        file = open(open_regular(backup.path, os.O_RDONLY), "rb")  # noqa: SIM115 - the stream closes it
+    except OSError as error:
+        raise MnemonError(STORAGE, f"{backup.path} cannot be read: {error.strerror}", outcome="rejected") from None
+    return encryption.decrypted(file, keys.identities(identity), backup.name)
+
+
+def _backup_into_file(
+    invocation: Invocation, directory: Path, deadline: float, params: dict[str, object]
+) -> CliRunResult:
+    """Let the daemon make a backup and copy it to a file. Raises MnemonError, also if the file exists: nothing is
+    overwritten."""
     target = Path(os.path.abspath(os.path.expanduser(str(invocation.options["file"]))))
     if os.path.lexists(target):
         raise _not_writable(target, "it exists already")
@@ -43,7 +113,6 @@ def run_backup_file(invocation: Invocation, directory: Path, deadline: float, st
             hint="name a file outside of it; without -o the backup is in backups/ there",
             outcome="rejected",
         )
-    params = {"store": store, **invocation.params} if store else invocation.params
     result = rpc.call(directory, "backup.create", params, BackupCreateResult, deadline)
     try:
         _copy(Path(result.backup.path), target)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from mnemonctl import daemon, fast, files, rpc, service
+from mnemonctl import daemon, fast, files, keys, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.setup import check as setup_check
 from mnemonctl.setup.host import SetupEnvironment
+from mnemond import encryption
 from mnemond.api.admin import check_view
 from mnemond.api.types_admin import (
     CheckView,
@@ -78,7 +79,8 @@ def run(directory: Path, options: DoctorOptions, output: Output, environ: Mappin
             checks.append(note("daemon", "none answers: its memory was not compared with the databases"))
         for name in _all_stores(facts) if store is None else [store]:
             checks += _check_store(facts, name, full=options.full)
-        checks += _check_copies(facts.directory, store, full=options.full)
+        read_with = () if options.identity is None else keys.identities(options.identity)
+        checks += _check_copies(facts.directory, store, full=options.full, identities=read_with)
     seen = None if running is None else {name: each.last_event_at for name, each in running.hosts.items()}
     agents = setup_check.Agents()
     if environ.get("HOME"):
@@ -389,13 +391,16 @@ def _no_store(name: str, path: Path) -> CheckView:
     return note("store", what) if name == registry.DEFAULT else problem("store", what, path, "mnemonctl store list")
 
 
-def _check_copies(directory: Path, store: str | None, *, full: bool) -> list[CheckView]:
-    """Check the backups of a store, or of all; what is kept of damaged stores, and left of interrupted copies."""
+def _check_copies(
+    directory: Path, store: str | None, *, full: bool, identities: Sequence[encryption.Identity] = ()
+) -> list[CheckView]:
+    """Check the backups of a store, or of all; what is kept of damaged stores, and left of interrupted copies. With
+    `identities` encrypted backups are decrypted as well."""
     checks = []
     if full:
         known = BackupDirectory(_real(directory), keep=1)
         backups = known.all() if store is None else known.of(store)
-        wrong = [(each, found) for each in backups if (found := examine(each)) is not None]
+        wrong = [(each, found) for each in backups if (found := examine(each, identities)) is not None]
         next_ = "do not rely on it; mnemonctl backup makes another one"
         problems = [ProblemView(f"{each.name} ({each.store}): {found}", str(each.path), next_) for each, found in wrong]
         others = known.no_files(store)

@@ -22,7 +22,7 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 _TRANSFERS = frozenset({"export.open", "import.open"})
 """Methods that the client always has a part in: it reads or writes the files."""
 
-OF_CLIENT = frozenset({"file", "format"})
+OF_CLIENT = frozenset({"file", "format", "encrypt_to", "identity"})
 """Options with which the client has a part in a command that the daemon runs otherwise."""
 
 RETRY_S = 0.02
@@ -65,7 +65,7 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
 
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
-            return show(commands.run_backup_file(invocation, directory, deadline, store))
+            return show(commands.run_backup(invocation, directory, deadline, store))
         case "export":
             from mnemonctl import transfer
 

@@ -8,13 +8,14 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
 
-from mnemonctl import fast, rpc
+from mnemonctl import fast, keys, rpc
+from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
 from mnemond.api.types_interchange import (
     MAX_PORTION,
@@ -54,6 +55,7 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     name, form = invocation.options.get("file"), invocation.options.get("format") or "jsonl"
     target = None if name is None else _target(str(name), directory)
+    recipients = _recipients(invocation, to_terminal=target is None)
     begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
     progress = _Progress(
         begun.expected,
@@ -61,14 +63,14 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
     )
     portions = _portions(directory, begun.export, deadline, progress)
     if target is None:
-        _print(portions, invocation.output)
+        _print(portions, invocation.output, recipients)
         progress.end()
         return CliRunResult(0, False, "", "")
     try:
         if form == "markdown":
             written = _write_pages(target, portions, whole=begun.whole)
         else:
-            _write_file(target, portions)
+            _write_file(target, portions, recipients)
             written = progress.lines
     except OSError as error:
         raise _not_writable(target, error.strerror or str(error)) from None
@@ -79,7 +81,20 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
         return CliRunResult(0, False, invocation.output.json(facts), "")
     noun = "file" if form == "markdown" else "line"
     what = "" if begun.whole else " (what the filter admits)"
+    if recipients:
+        what += f", encrypted for {plural(len(recipients), 'recipient')}"
     return CliRunResult(0, False, f"Wrote {plural(written, noun)}{what}: {one_line(str(target))}\n", "")
+
+
+def _recipients(invocation: Invocation, *, to_terminal: bool) -> list[encryption.Recipient]:
+    """Return the keys for which an export is encrypted. Raises MnemonError."""
+    named = invocation.options.get("encrypt_to")
+    if named is None:
+        return []
+    if to_terminal and invocation.output.tty:
+        sentence = "an encrypted export is no text for a terminal"
+        raise MnemonError(INVALID_PARAMS, sentence, hint="name a file: -o FILE", outcome="rejected")
+    return encryption.recipients_of(keys.recipients(msgspec.convert(named, list[str])))
 
 
 def _target(name: str, data_dir: Path) -> Path:
@@ -134,27 +149,46 @@ class _Progress:
             self._shown = False
 
 
-def _print(portions: Iterator[str], output: Output) -> None:
+def _print(portions: Iterator[str], output: Output, recipients: Sequence[encryption.Recipient]) -> None:
     """Print; stop quietly when the reader leaves. Raises fast.OutputError."""
-    for text in portions:
-        view = memoryview((escape_json(text) if output.tty else text).encode())
+
+    def write(data: bytes) -> None:
+        view = memoryview(data)
         try:
             while view:
                 view = view[os.write(1, view) :]
         except BrokenPipeError:
-            return
+            raise
         except OSError as error:
             raise fast.OutputError(error.strerror) from None
 
+    try:
+        _pass_on((escape_json(text) if output.tty else text for text in portions), write, recipients)
+    except BrokenPipeError:
+        return
 
-def _write_file(target: Path, portions: Iterator[str], *, flush: bool = True) -> None:
-    """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there. Raises
-    OSError."""
+
+def _pass_on(
+    portions: Iterable[str], write: Callable[[bytes], object], recipients: Sequence[encryption.Recipient]
+) -> None:
+    parts = (text.encode() for text in portions)
+    if recipients:
+        encryption.encrypt(parts, write, recipients)
+        return
+    for part in parts:
+        write(part)
+
+
+def _write_file(
+    target: Path, portions: Iterable[str], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True
+) -> None:
+    """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there; with
+    `recipients` encrypted for them. Raises OSError."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(descriptor, "wb") as file:
-            file.writelines(text.encode() for text in portions)
+            _pass_on(portions, file.write, recipients)
             file.flush()
             if flush:
                 os.fsync(file.fileno())
@@ -197,7 +231,7 @@ def _write_pages(target: Path, portions: Iterator[str], *, whole: bool) -> int:
             page = Path(drafts, name).read_text(encoding="utf-8") + markdown.links_of(links.get(name, ()))
             path = target / f"{name}.md"
             if not path.is_file() or path.is_symlink() or path.read_bytes() != page.encode():
-                _write_file(path, iter([page]), flush=False)
+                _write_file(path, [page], flush=False)
     if whole:
         _remove_stale(target, {f"{name}.md" for name in names.values()})
     return len(names)
@@ -223,7 +257,9 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
     cannot be read or is of no known kind.
     """
     path = Path(os.path.abspath(os.path.expanduser(invocation.words[0])))
-    content = _Content(path, invocation.options.get("kind"))
+    identity = invocation.options.get("identity")
+    identities = None if identity is None else keys.identities(str(identity))
+    content = _Content(path, invocation.options.get("kind"), identities)
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     output = invocation.output
     sure = invocation.options.get("yes") or invocation.options.get("dry_run")
@@ -293,8 +329,9 @@ class _Content:
     MnemonError(INVALID_PARAMS) for what cannot be imported.
     """
 
-    def __init__(self, path: Path, kind: object) -> None:
+    def __init__(self, path: Path, kind: object, identities: Sequence[encryption.Identity] | None = None) -> None:
         self._path = path
+        self._identities = identities
         self._items: Iterable[Item | Exchange] | None = None
         self.memories = 0
         self.conversations = False
@@ -303,16 +340,12 @@ class _Content:
             raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
         try:
             if not path.is_dir() or path.is_symlink():
-                with _opened(path) as file:
-                    head = file.read(HEAD)
-                    self.size = os.fstat(file.fileno()).st_size
-                    file.seek(0)
-                    self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+                head = self._measure()
                 if named == OWN or (named is None and is_own(head)):
                     self.kind = OWN
                     return
                 if self.size > MAX_DOCUMENT and named in (None, SERVER_MEMORY):
-                    with _opened(path) as file:
+                    with self._opened(path) as file:
                         of_lines = is_server_memory(file.readline(MAX_LINE))
                     if of_lines:
                         self._stream()
@@ -322,6 +355,31 @@ class _Content:
             if error.errno == errno.ELOOP:
                 raise _unreadable(path, "it is a symbolic link", "name the file itself") from None
             raise _unreadable(path, error.strerror or str(error)) from None
+
+    def _measure(self) -> bytes:
+        """Read the file once; return its beginning. Raises OSError, MnemonError."""
+        digest, self.size = hashlib.sha256(), 0
+        with self._opened(self._path) as file:
+            head = part = file.read(HEAD)
+            while part:
+                digest.update(part)
+                self.size += len(part)
+                part = file.read(_PART)
+        self.digest = digest.hexdigest()
+        return head
+
+    def _opened(self, path: Path) -> io.BufferedReader:
+        """Open a regular file, and no symbolic link; one that is encrypted gives its plaintext, in which one cannot
+        seek. Raises OSError, MnemonError."""
+        file = open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")  # noqa: SIM115 - closed by the caller
+        if not encryption.is_encrypted(file.read(encryption.HEAD)):
+            file.seek(0)
+            return file
+        if self._identities is None:
+            file.close()
+            raise _unreadable(path, "it is encrypted", "name the file of your key: --identity FILE")
+        file.seek(0)
+        return encryption.decrypted(file, self._identities, str(path))
 
     def _stream(self) -> None:
         """Parse a large file of lines once, without holding more than a line of it. Raises OSError, MnemonError."""
@@ -333,7 +391,7 @@ class _Content:
 
     def _streamed(self) -> Iterator[Item]:
         try:
-            with _opened(self._path) as file:
+            with self._opened(self._path) as file:
                 yield from streamed_items(_lines_of(file))
         except NotReadableError as error:
             raise _unreadable(self._path, str(error)) from None
@@ -345,24 +403,35 @@ class _Content:
         whole = hashlib.sha256()
         self.size = 0
         for path in _files_of(self._path):
-            with _opened(path) as file:
-                if file.read(4) in archives.MAGIC:
-                    for kind, content, unpacked in _of_archive(path, file, named):
+            with self._opened(path) as file:
+                archive: IO[bytes] | None = None
+                content = file.read(len(archives.MAGIC[0]))
+                if content in archives.MAGIC and file.seekable():
+                    archive = file
+                else:
+                    content += file.read(MAX_DOCUMENT + 1)
+                    if content.startswith(archives.MAGIC):
+                        archive = io.BytesIO(content)
+                encrypted = not file.seekable()
+                if archive is not None and len(content) <= MAX_DOCUMENT:
+                    for kind, content, unpacked in _of_archive(path, archive, named):
                         kinds[kind] = None
                         items += unpacked
                         whole.update(content)
                         self.size += len(content)
                     continue
-                file.seek(0)
-                content = file.read(MAX_DOCUMENT + 1)
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
             found: Sequence[Item | Exchange]
+            if encrypted and content.startswith(MAGIC):
+                why = "it is an encrypted database, which would have to be written to the disk to be read"
+                raise _unreadable(path, why, "decrypt it yourself: age -d")
             try:
                 if content.startswith(MAGIC):
                     kind, found = items_of_database(path, named)
                 else:
-                    kind, found = items_of(str(path), content, named)
+                    name = str(path).removesuffix(encryption.SUFFIX) if encrypted else str(path)
+                    kind, found = items_of(name, content, named)
             except UnknownKindError as error:
                 if path == self._path:
                     raise _unreadable(path, str(error)) from None
@@ -389,7 +458,7 @@ class _Content:
             yield from _in_portions(self._items)
             return
         try:
-            with io.TextIOWrapper(_opened(self._path), encoding="utf-8", newline="") as file:
+            with io.TextIOWrapper(self._opened(self._path), encoding="utf-8", newline="") as file:
                 while text := file.read(MAX_PORTION):
                     yield text
         except OSError as error:
@@ -410,16 +479,14 @@ MAX_LINE: Final = 16 << 20
 MAX_FILES: Final = 20_000
 """Files of a directory."""
 
+_PART: Final = 64 << 10
+"""Bytes that are read at once."""
+
 ITEMS_AT_ONCE: Final = 50
 """Memories in one message: some tens of milliseconds of writing."""
 
 EXCHANGES_AT_ONCE: Final = 10
 """Parts of conversations in one message."""
-
-
-def _opened(path: Path) -> io.BufferedReader:
-    """Open a regular file, and no symbolic link. Raises OSError."""
-    return open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
 
 
 def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Item | Exchange]]]:

@@ -42,6 +42,7 @@ from mnemond.api.sessions import SessionHandlers
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
+from mnemond.api.uploads import BackupUploads
 from mnemond.api.uses import Uses
 from mnemond.api.viz import VizHandlers
 from mnemond.cli.run import CliHandler
@@ -138,7 +139,9 @@ class Daemon:
         self._model = None if self.reader is None else self._build_model(data_dir, config.llm, self.reader)
         self._engine = partial(engine_of, model=self._model)
         self._rerankers = Rerankers(loaded.sources.environment, monotonic_s)
-        self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
+        backups = BackupDirectory(data_dir, config.backup.keep, config.backup.encrypt_to or ())
+        self.safekeeping = BackupService(self.stores, backups, clock.now_us)
+        self.uploads = BackupUploads(data_dir, identities.nonce)
         self.examiner = Examiner()
         self._core = self._build_core(config.core_summary, identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
@@ -276,7 +279,8 @@ class Daemon:
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
                 StoreHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
-                BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
+                BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping, self.uploads),
+                self.uploads,
                 ConfigHandlers(self.stores, self.settings),
                 JobHandlers(self.open_stores, self.scheduler, clock),
                 StatsHandlers(self.open_stores, clock, self._reader_status),
@@ -518,6 +522,7 @@ class _Process:
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.exports.run)
             await nursery.start(daemon.imports.run)
+            await nursery.start(daemon.uploads.run)
             await nursery.start(daemon.scheduler.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)

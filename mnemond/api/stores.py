@@ -11,8 +11,9 @@ from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.requests import is_person
 from mnemond.api.store_access import OpenStores
+from mnemond.api.uploads import BackupUploads
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.store.backups import Backup, BackupService, wrong_note
+from mnemond.store.backups import Backup, BackupService, Enforced, wrong_note
 from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.verified_copy import Facts
@@ -36,19 +37,26 @@ class BackupHandlers:
     """backup.create, backup.list, backup.verify, backup.restore."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, worker: EmbeddingWorker, safekeeping: BackupService
+        self,
+        registry: StoreRegistry,
+        open_stores: OpenStores,
+        worker: EmbeddingWorker,
+        safekeeping: BackupService,
+        uploads: BackupUploads,
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
         self._worker = worker
         self._safekeeping = safekeeping
+        self._uploads = uploads
 
     @handles("backup.create", in_task=True)
-    async def create(self, call: Call, params: StoreParams) -> types_admin.BackupCreateResult:
-        """Back up a store while it is in use. Raises MnemonError: NOT_FOUND, STORAGE."""
+    async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
+        """Back up a store while it is in use. Raises MnemonError: NOT_FOUND, STORAGE, and INVALID_PARAMS or UNAVAILABLE
+        if it cannot be encrypted."""
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
-        made = await self._safekeeping.back_up(name)
+        made = await self._safekeeping.back_up(name, params.encrypt_to or ())
         result = types_admin.BackupCreateResult(backup=_backup_view(made.backup), dropped=made.dropped)
         return warm.marked(result)
 
@@ -60,8 +68,14 @@ class BackupHandlers:
 
     @handles("backup.verify", in_task=True)
     async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
-        """Read every page of a backup. Raises MnemonError: NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
+        """Read every page of a backup, or compare the bytes of one that is encrypted with its note. Raises MnemonError:
+        NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
+        if backup.encrypted:
+            if (wrong := await self._safekeeping.examine(backup)) is not None:
+                hint = "`mnemonctl backup list` shows others; `mnemonctl backup` makes one"
+                raise MnemonError(STORAGE, f"{backup.name}: {wrong}", hint=hint)
+            return types_admin.BackupVerifyResult(backup=_backup_view(backup), read=False)
         facts = await self._safekeeping.verify(backup)
         if facts.unreadable:
             raise MnemonError(
@@ -96,9 +110,25 @@ class BackupHandlers:
                 hint="what it is now becomes a backup first; or name another store with into (--into)",
                 outcome="rejected",
             )
-        if not is_person(call):
-            await self._refuse_enforcing(backup, into)
-        done = await self._safekeeping.restore(backup, into)
+        if backup.encrypted != (params.upload is not None):
+            raise MnemonError(
+                INVALID_PARAMS,
+                f"{backup.name} is encrypted; the key is needed to restore it (--identity FILE)"
+                if backup.encrypted
+                else f"{backup.name} is not encrypted; nothing is to be sent for it",
+                hint=f"mnemonctl backup restore {backup.name} --identity FILE" if backup.encrypted else None,
+                outcome="rejected",
+            )
+
+        async def admit(enforced: Enforced) -> None:
+            if not is_person(call):
+                await self._refuse_enforcing(backup, enforced, into)
+
+        if params.upload is None:
+            done = await self._safekeeping.restore(backup, into, admit)
+        else:
+            with self._uploads.taken(params.upload) as plain:
+                done = await self._safekeeping.restore(backup, into, admit, plain)
         await self._open_stores.open(into)
         return types_admin.BackupRestoreResult(
             store=into,
@@ -108,10 +138,10 @@ class BackupHandlers:
             kept=None if done.aside is None else str(done.aside),
         )
 
-    async def _refuse_enforcing(self, backup: Backup, into: str) -> None:
+    async def _refuse_enforcing(self, backup: Backup, enforced: Enforced, into: str) -> None:
         """Raise MnemonError(INVALID_PARAMS) if rules would be enforced that the store does not enforce now, or not
         those that it does, in the same words."""
-        changed = await self._safekeeping.enforced(backup)
+        changed = enforced
         if self._stores.exists(into):
             with suppress(MnemonError):  # of a store that cannot be read nothing is known
                 changed ^= await (await self._open_stores.open(into)).store.read(enforced_triggers)
@@ -138,6 +168,7 @@ def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.Back
         memories=None if known is None else known.memories,
         retired=None if known is None else known.retired,
         sha256=None if known is None else known.sha256,
+        encrypted=backup.encrypted,
     )
 
 

@@ -361,10 +361,11 @@ BackupName = Annotated[
 
 
 class BackupView(msgspec.Struct, frozen=True):
-    """One backup: SQLite's own file format, readable by its owner only.
+    """One backup: SQLite's own file format, or that of age if it is `encrypted`; readable by its owner only.
 
     `kind`: `asked` for, `scheduled`, or made because the store was about to be `replaced` or `removed`. `memories` and
-    `retired` are those in recall and out of it; with `sha256` they are null if their record is lost.
+    `retired` are those in recall and out of it; with `sha256` they are null if their record is lost. Of
+    one that is encrypted, `sha256` is that of the plaintext.
     """
 
     name: str
@@ -376,6 +377,20 @@ class BackupView(msgspec.Struct, frozen=True):
     memories: int | None
     retired: int | None
     sha256: str | None
+    encrypted: bool = False
+
+
+MAX_RECIPIENT: Final = 4096
+"""Characters of a public key: one of RSA with 16,384 bits has 2,800."""
+
+Recipient = Annotated[str, Meta(min_length=8, max_length=MAX_RECIPIENT)]
+
+
+class BackupCreateParams(StoreParams, frozen=True, kw_only=True):
+    encrypt_to: Annotated[
+        list[Recipient] | None,
+        about("public keys for which the backup is encrypted, in place of those of the configuration", by_client=True),
+    ] = None
 
 
 class BackupCreateResult(Result, frozen=True, kw_only=True):
@@ -387,7 +402,7 @@ class BackupCreateResult(Result, frozen=True, kw_only=True):
 
 
 BACKUP_CREATE = method(
-    "backup.create", StoreParams, BackupCreateResult, Access.WRITE,
+    "backup.create", BackupCreateParams, BackupCreateResult, Access.WRITE,
     "Copy a store while it serves.", positional=("store",),
 )  # fmt: skip
 
@@ -414,9 +429,12 @@ class BackupVerifyParams(StoreParams, frozen=True, kw_only=True):
 
 
 class BackupVerifyResult(Result, frozen=True, kw_only=True):
-    """Every page was read and nothing is wrong. A damaged backup is an error."""
+    """Every page was read and nothing is wrong. A damaged backup is an error. `read` is false for one that is
+    encrypted: its bytes are those that were noted when it was made; the client can read its pages, as it has the key.
+    """
 
     backup: BackupView
+    read: bool = True
 
 
 BACKUP_VERIFY = method(
@@ -425,14 +443,41 @@ BACKUP_VERIFY = method(
 )  # fmt: skip
 
 
+MAX_UPLOAD_PORTION: Final = 384 << 10
+"""Characters of a portion of a backup: of 288 KiB."""
+
+
+class BackupSendParams(Params, frozen=True, kw_only=True):
+    """The next part of the plaintext of an encrypted backup, in base64; without `upload` the first one. What was sent
+    is in a file without a name until it is restored, or nothing was sent for a minute."""
+
+    upload: Annotated[Name | None, about("what was begun, as the first reply names it")] = None
+    content: Annotated[str, Meta(max_length=MAX_UPLOAD_PORTION), about("bytes in base64")]
+
+
+class BackupSendResult(Result, frozen=True, kw_only=True):
+    """The name of what was begun, and the bytes received so far."""
+
+    upload: str
+    received: int
+
+
+BACKUP_SEND = method(
+    "backup.send", BackupSendParams, BackupSendResult, Access.WRITE,
+    "Send the plaintext of an encrypted backup, to be restored.",
+)  # fmt: skip
+
+
 class BackupRestoreParams(StoreParams, frozen=True, kw_only=True):
-    """`store` tells backups of one name apart. What a replaced store was before is a backup afterwards."""
+    """`store` tells backups of one name apart. What a replaced store was before is a backup afterwards. Of a backup
+    that is encrypted, `upload` names the plaintext that was sent by `backup.send`."""
 
     backup: BackupName
     into: Annotated[
         StoreName | None, about("restore into this store, which may be new; the one it was made of unless given")
     ] = None
     yes: Annotated[bool, about("yes, replace the store that is there")] = False
+    upload: Annotated[Name | None, about("the plaintext of an encrypted backup", by_client=True)] = None
 
 
 class BackupRestoreResult(Result, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from mnemond.api.types_admin import (
     StoreLoad,
     TopResult,
 )
+from mnemond.cli.keys import IdentityFile
 from mnemond.cli.output import Style, counts, duration, hanging, lines, milliseconds, one_line, shorten, size
 from mnemond.cli.parser import Command, Group
 from mnemond.config.settings import LEVELS, Level
@@ -183,6 +184,7 @@ class DoctorOptions(msgspec.Struct, frozen=True):
     salvage: Annotated[bool, about("read what can be read of a damaged store into a new one; no daemon may run")] = (
         False
     )
+    identity: IdentityFile = None
     store: str | None = None
 
 

@@ -15,6 +15,7 @@ from mnemond.api.types_interchange import (
     ImportFinishResult,
     ImportOpenResult,
 )
+from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import MIN_CONTENT, Style, lines, one_line, short_id, shorten, undo_line
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.interchange.recognise import KINDS
@@ -32,6 +33,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
     format: Annotated[
         ExportFormat | None, about("jsonl, which restores everything, or markdown, one file a memory", metavar="NAME")
     ] = None
+    encrypt_to: EncryptTo = None
 
 
 def _request(arguments: Arguments) -> Request:
@@ -40,6 +42,8 @@ def _request(arguments: Arguments) -> Request:
     file, form = options.pop("file", None), options.pop("format", None)
     if form == "markdown" and file is None:
         raise UsageError("markdown is one file for each memory and needs a directory", "Name it: -o DIR")
+    if options.pop("encrypt_to", None) is not None and form == "markdown":
+        raise UsageError("--encrypt-to is for jsonl: markdown is a directory of files", "Leave out --format markdown")
     return Request(EXPORT_OPEN.name, options)
 
 
@@ -60,6 +64,7 @@ EXPORT = Command(
         "mnemonctl export -o memories.jsonl",
         "mnemonctl export -o notes --format markdown",
         "mnemonctl export --since 2026-01-01 --cat decision --redact",
+        "mnemonctl export -o memories.jsonl.age --encrypt-to @recipients.txt",
     ),
     method=EXPORT_OPEN,
     summary="Write a store as lines of text, or as markdown.",
@@ -67,6 +72,7 @@ EXPORT = Command(
         "JSONL has one object a line, in a fixed order: the same store gives the same bytes. Vectors are left out.",
         "Without a filter it is everything: history, links, what is out of recall. With one, the memories it admits.",
         "Markdown opens in Obsidian and reads in git; a second export into the directory replaces what changed.",
+        "--encrypt-to writes a file of age (age-encryption.org), which your key decrypts: `import` or `age -d`.",
     ),
     options=ExportOptions,
     request=_request,
@@ -84,6 +90,7 @@ class ImportOptions(StoreParams, frozen=True, kw_only=True):
     dry_run: Annotated[bool, about("write nothing; show what would be imported")] = False
     yes: Annotated[bool, about("yes, import it, without a question")] = False
     raise_cap: Annotated[bool, about("raise the store's maximum of memories if it is too low")] = False
+    identity: IdentityFile = None
 
 
 def _import_request(arguments: Arguments) -> Request:
@@ -160,6 +167,7 @@ IMPORT = Command(
         "mnemonctl import memories.jsonl --yes",
         "mnemonctl import ~/.claude/projects/-home-me-shop/memory",
         "mnemonctl import CLAUDE.md --raise-cap",
+        "mnemonctl import memories.jsonl.age --identity key.txt",
         "mnemonctl import accept",
     ),
     summary="Take in memories: an export of mnemond's, or what another program keeps.",
@@ -168,7 +176,8 @@ IMPORT = Command(
         "An export restores memories as they were: with their history, links, times and counts.",
         "Other kinds: Claude Code's memory folder, CLAUDE.md, notes of Obsidian and basic-memory, mem0, server-memory,",
         "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon. Of exports of ChatGPT and",
-        "Claude.ai what they remember, and what you said in conversations, with its dates; the zip file as it is.",
+        "Claude.ai what they remember, and what you said in conversations, with its dates. A zip file is read as it was",
+        "downloaded, and a file of age with --identity.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
         "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
     ),

@@ -22,8 +22,19 @@ from mnemond.api.types_admin import (
     StoreRemoveResult,
     StoreSetResult,
 )
+from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import Style, lines, one_line, size
-from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type, nearest_second_word
+from mnemond.cli.parser import (
+    Arguments,
+    Command,
+    Group,
+    Request,
+    UsageError,
+    Words,
+    by_type,
+    nearest_second_word,
+    options_of,
+)
 from mnemond.wire.params import StoreName, about, plural
 
 # store.
@@ -136,6 +147,8 @@ class BackupOptions(msgspec.Struct, frozen=True):
     file: Annotated[
         str | None, about("copy the new backup into FILE as well", "-o", option="--output", metavar="FILE")
     ] = None
+    encrypt_to: EncryptTo = None
+    identity: IdentityFile = None
     into: Annotated[StoreName | None, about("restore into this store; it may be a new one")] = None
     yes: Annotated[bool, about("yes, replace the store that is there")] = False
 
@@ -143,13 +156,13 @@ class BackupOptions(msgspec.Struct, frozen=True):
 def _backup_request(arguments: Arguments) -> Request:
     match arguments.words:
         case []:
-            return _only(arguments, "backup.create", "file")
+            return _only(arguments, "backup.create", "file", "encrypt_to")
         case ["list"]:
             return _only(arguments, "backup.list")
         case ["verify", name]:
-            return _only(arguments, "backup.verify", backup=name)
+            return _only(arguments, "backup.verify", "identity", backup=name)
         case ["restore", name]:
-            return _only(arguments, "backup.restore", "into", "yes", backup=name)
+            return _only(arguments, "backup.restore", "into", "yes", "identity", backup=name)
         case ["verify" | "restore" as verb, *_]:
             raise UsageError(f"backup {verb} needs the name of one backup", "`mnemonctl backup list` shows them")
         case [word, *_]:
@@ -161,9 +174,9 @@ def _backup_request(arguments: Arguments) -> Request:
 
 def _only(arguments: Arguments, method: str, *allowed: str, **words: str) -> Request:
     """Make a request; refuse options that have no meaning for its method."""
-    for name, option in (("file", "--output"), ("into", "--into"), ("yes", "--yes")):
-        if name in arguments.options and name not in allowed:
-            raise UsageError(f"{method.replace('.', ' ')} takes no {option}", "See: mnemonctl backup --help")
+    for option in options_of(BackupOptions):
+        if option.name in arguments.options and option.name not in allowed:
+            raise UsageError(f"{method.replace('.', ' ')} takes no {option.flags[0]}", "See: mnemonctl backup --help")
     return Request(method, {**arguments.options, **words})
 
 
@@ -190,6 +203,12 @@ def _listed(result: BackupListResult, style: Style) -> str:
 def _verified(result: BackupVerifyResult, style: Style) -> str:
     if style.quiet:
         return lines(one_line(result.backup.name))
+    if result.backup.encrypted and not result.read:
+        name = one_line(result.backup.name)
+        return lines(
+            f"Unchanged since it was made: {name}: {_holds(result.backup)}",
+            f"  to read it as well: mnemonctl backup verify {name} --identity FILE",
+        )
     return lines(f"Nothing is wrong with {one_line(result.backup.name)}: {_holds(result.backup)}")
 
 
@@ -205,7 +224,8 @@ def _restored(result: BackupRestoreResult, style: Style) -> str:
 
 def _holds(backup: BackupView) -> str:
     memories = "unknown contents" if backup.memories is None else plural(backup.memories, "memory")
-    return f"{memories}, {size(backup.bytes)}{_KINDS.get(backup.kind, '')}"
+    encrypted = ", encrypted" if backup.encrypted else ""
+    return f"{memories}, {size(backup.bytes)}{_KINDS.get(backup.kind, '')}{encrypted}"
 
 
 _KINDS = {
@@ -220,6 +240,7 @@ BACKUP = Command(
     (
         "mnemonctl backup",
         "mnemonctl backup --store work -o work.db",
+        "mnemonctl backup --encrypt-to @recipients.txt",
         "mnemonctl backup list",
         "mnemonctl backup verify 20260218T093000.000000Z-asked",
         "mnemonctl backup restore 20260218T093000.000000Z-asked --into work2",
@@ -231,6 +252,7 @@ BACKUP = Command(
         "The newest ten of each store are kept, see backup.keep in config.toml.",
         "A store that is replaced becomes a backup first; that needs --yes. What cannot be read is kept in damaged/.",
         "The beginning of a name is enough where it means one backup.",
+        "backup.encrypt_to in config.toml encrypts every backup; --identity FILE reads one, and is not sent.",
     ),
     options=BackupOptions,
     request=_backup_request,

@@ -49,6 +49,14 @@ class BackupSettings(Section, frozen=True):
             " restored or removed. A new one replaces the oldest.",
         ),
     ] = 10
+    encrypt_to: Annotated[
+        tuple[Annotated[str, Meta(pattern="^(age1[0-9a-z]{20,}|ssh-(ed25519|rsa) [0-9A-Za-z+/=]{60,}( .*)?)$")], ...]
+        | None,
+        Meta(
+            description="Recipients of age (age1…, ssh-ed25519 …, ssh-rsa …) for which every backup is encrypted, with"
+            " the extra `age`. None = no backup is encrypted. A secret key has no place here."
+        ),
+    ] = None
 
 
 class ServerSettings(Section, frozen=True):

@@ -1,4 +1,5 @@
-"""Backups: verified copies of stores in `backups/STORE/` of the data directory, under names made here.
+"""Backups: verified copies of stores in `backups/STORE/` of the data directory, under names made here. With recipients
+they are encrypted: then no plaintext is ever in `backups`, and the keys to read them are not here.
 
 No path ever comes from a caller: a backup is found by the name it was given. A note of its facts lies next to each; a
 backup without one can still be restored.
@@ -6,19 +7,21 @@ backup without one can still be restored.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeVar, get_args
+from typing import IO, Final, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 import trio
 
-from mnemond.config.regular_files import read_regular
+from mnemond import encryption
+from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError, rejected
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
@@ -34,12 +37,17 @@ Kind = Literal["asked", "scheduled", "replaced", "removed"]
 """Why a backup was made: on request, on schedule, or before the store was replaced or removed."""
 
 DIRECTORY: Final = "backups"
-_SUFFIX: Final = ".db"
+_SUFFIXES: Final = (".db", f".db{encryption.SUFFIX}")
+"""Endings of the names of backups: of a database, and of one that is encrypted."""
+
 DAMAGED: Final = "damaged"
 """Directory of the data directory with stores that could not be read when they were replaced or removed."""
 
 REMOVED: Final = ".removed-"
 """Prefix of a store's directory that is being deleted; it is no valid name of a store."""
+
+COPYING: Final = ".copying-"
+"""Prefix of a directory beside the stores with a copy of the files of one that was put aside."""
 
 RESTORING: Final = ".restoring-"
 """Prefix of a store's directory that is being made from a backup."""
@@ -65,7 +73,8 @@ class _Note(msgspec.Struct, frozen=True):
 
 
 class Backup(msgspec.Struct, frozen=True):
-    """One backup. `facts` is None when its note is lost; `bytes` is the present size of the file."""
+    """One backup. `facts` is None when its note is lost; `bytes` is the present size of the file, which is that of a
+    database, or is encrypted."""
 
     name: str
     store: str
@@ -75,38 +84,52 @@ class Backup(msgspec.Struct, frozen=True):
     bytes: int
     facts: Facts | None
 
+    @property
+    def encrypted(self) -> bool:
+        return self.path.suffix == encryption.SUFFIX
+
 
 class BackupDirectory:
     """The backups of one data directory. Every method is blocking; one at a time for each store."""
 
-    def __init__(self, data_dir: Path, keep: int) -> None:
-        """`keep`: backups of a store, of each kind."""
+    def __init__(self, data_dir: Path, keep: int, encrypt_to: Sequence[str] = ()) -> None:
+        """`keep`: backups of a store, of each kind. `encrypt_to`: recipients of all backups, none to encrypt none."""
         self._root = data_dir / DIRECTORY
         self._keep = keep
+        self._encrypt_to = tuple(encrypt_to)
 
     def directory(self, store: str) -> Path:
         return self._root / check_name(store)
 
     def add(
-        self, store: str, source: Path | Connection, kind: Kind, now_us: int, pause: Pause = no_pause
+        self,
+        store: str,
+        source: Path | Connection,
+        kind: Kind,
+        now_us: int,
+        pause: Pause = no_pause,
+        encrypt_to: Sequence[str] = (),
     ) -> tuple[Backup, list[str]]:
         """Copy the database of a store, given by its file or an open connection, then delete the oldest of this kind
-        beyond `keep`; return the backup and the names of those deleted.
+        beyond `keep`; return the backup and the names of those deleted. `encrypt_to`: recipients in place of those of
+        all backups.
 
         Raises MnemonError, SqliteError and OSError; then there is no new backup and none is deleted.
         """
+        recipients = encryption.recipients_of(encrypt_to or self._encrypt_to)
         folder = self.directory(store)
         files.make_directory(self._root)
         files.make_directory(folder)
-        while (path := folder / _file_name(now_us, kind)).exists():
+        while any((folder / f"{_name(now_us, kind)}{suffix}").exists() for suffix in _SUFFIXES):
             now_us += 1
+        path = folder / f"{_name(now_us, kind)}{_SUFFIXES[bool(recipients)]}"
         if isinstance(source, Connection):
-            facts = verified_copy.make_of_open(source, path, pause)
+            facts = verified_copy.make_of_open(source, path, pause, recipients)
         else:
-            facts = verified_copy.make(source, path, pause)
+            facts = verified_copy.make(source, path, pause, recipients)
         note = _Note(format_us(now_us), facts)
         files.replace_file(_note_of(path), msgspec.json.format(msgspec.json.encode(note)) + b"\n")
-        made = Backup(path.stem, store, kind, note.created_at, path, facts.bytes, facts)
+        made = Backup(_stem(path), store, kind, note.created_at, path, path.stat().st_size, facts)
         gone = [each for each in self.of(store) if each.kind == kind][self._keep :]
         for each in gone:
             self.drop(each)
@@ -115,9 +138,7 @@ class BackupDirectory:
     def add_of_files(self, store: str, source: Path, kind: Kind, now_us: int, pause: Pause = no_pause) -> Backup:
         """Copy a database that is not in use, and its log, to a place where they may be opened, and add that as `add`
         does: nothing is opened beside `source`. Raises MnemonError, SqliteError and OSError."""
-        files.make_directory(self._root)
-        files.make_directory(self.directory(store))
-        work = self.directory(store) / f".{kind}.work"
+        work = self._root.with_name("data") / f"{COPYING}{check_name(store)}"
         shutil.rmtree(work, ignore_errors=True)
         os.mkdir(work, 0o700)
         try:
@@ -179,15 +200,15 @@ class BackupDirectory:
         folder = self.directory(store)
         if not folder.is_dir():
             return []
-        paths = sorted((path for path in folder.iterdir() if path.suffix == _SUFFIX and path.is_file()), reverse=True)
+        paths = sorted((path for path in folder.iterdir() if _is_named(path) and path.is_file()), reverse=True)
         return [backup for path in paths if (backup := _read(path, store)) is not None]
 
     def no_files(self, store: str | None) -> list[Path]:
         """Return what has the name of a backup, of one store or of all, and is no file: a directory, a named pipe, a
         link to nothing. No backup is read from it."""
         folders = [self.directory(store)] if store is not None else self._root.glob("*")
-        places = (path for folder in folders if is_valid_name(folder.name) for path in folder.glob(f"*{_SUFFIX}"))
-        return sorted(path for path in places if _NAME.fullmatch(path.stem) and not path.is_file())
+        places = (path for folder in folders if is_valid_name(folder.name) for path in folder.glob("*"))
+        return sorted(path for path in places if _is_named(path) and not path.is_file())
 
     def find(self, name: str, store: str | None) -> Backup:
         """Return the backup whose name is, or begins with, `name`; of one store if that is given.
@@ -209,8 +230,18 @@ class BackupDirectory:
         return found[0]
 
 
-def _file_name(now_us: int, kind: Kind) -> str:
-    return f"{_stamp(now_us)}-{kind}{_SUFFIX}"
+def _name(now_us: int, kind: Kind) -> str:
+    return f"{_stamp(now_us)}-{kind}"
+
+
+def _is_named(path: Path) -> bool:
+    """Return True for the path of a backup, whatever is there."""
+    return path.name.endswith(_SUFFIXES) and _NAME.fullmatch(_stem(path)) is not None
+
+
+def _stem(path: Path) -> str:
+    """Return the name of a backup."""
+    return path.name.partition(".db")[0]
 
 
 def _stamp(now_us: int) -> str:
@@ -218,12 +249,12 @@ def _stamp(now_us: int) -> str:
 
 
 def _note_of(path: Path) -> Path:
-    return path.with_suffix(".json")
+    return path.with_name(f"{_stem(path)}.json")
 
 
 def _read(path: Path, store: str) -> Backup | None:
     """The backup of a file; None if its name was not made here."""
-    parts = _NAME.fullmatch(path.stem)
+    parts = _NAME.fullmatch(_stem(path))
     if parts is None:
         return None
     stamp = parts[1]
@@ -233,14 +264,17 @@ def _read(path: Path, store: str) -> Backup | None:
         facts = msgspec.json.decode(read_regular(_note_of(path), MAX_NOTE), type=_Note).facts
     except (OSError, msgspec.MsgspecError):
         facts = None
-    return Backup(path.stem, store, kind, created_at, path, path.stat().st_size, facts)
+    return Backup(_stem(path), store, kind, created_at, path, path.stat().st_size, facts)
 
 
-def examine(backup: Backup) -> str | None:
-    """Return what is wrong with a backup or its note, None if nothing is; every page and row is read (blocking)."""
+def examine(backup: Backup, identities: Sequence[encryption.Identity] = ()) -> str | None:
+    """Return what is wrong with a backup or its note, None if nothing is; every page and row is read (blocking). Of one
+    that is encrypted the bytes are compared with its note, with `identities` those of its plaintext as well."""
     if backup.facts is None:
         return wrong_note(backup, None)
     try:
+        if backup.encrypted:
+            return _examine_encrypted(backup, backup.facts, identities)
         facts = verified_copy.verify(backup.path, no_pause, backup.facts.sha256)
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
@@ -249,6 +283,30 @@ def examine(backup: Backup) -> str | None:
     if facts.unreadable:
         return f"rows that cannot be read: {facts.unreadable:,} ({', '.join(facts.unreadable_rows)})"
     return wrong_note(backup, facts)
+
+
+def _examine_encrypted(backup: Backup, facts: Facts, identities: Sequence[encryption.Identity]) -> str | None:
+    with open(open_regular(backup.path, os.O_RDONLY), "rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != facts.encrypted_sha256:
+            return "it is damaged: its checksum is not the one that was noted when it was made"
+    if identities and plain_sha256(backup, identities) != facts.sha256:
+        return "it is damaged: its plaintext is not the one that was noted when it was made"
+    return None
+
+
+def plain_sha256(backup: Backup, identities: Sequence[encryption.Identity]) -> str:
+    """Return the SHA-256 of the plaintext of an encrypted backup (blocking). Raises MnemonError, OSError."""
+    digest = hashlib.sha256()
+    with opened_plain(backup, identities) as plain:
+        for part in encryption.parts_of(plain):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def opened_plain(backup: Backup, identities: Sequence[encryption.Identity]) -> IO[bytes]:
+    """Return the plaintext of an encrypted backup as a stream; see `encryption.decrypted`. Raises OSError."""
+    file = open(open_regular(backup.path, os.O_RDONLY), "rb")  # noqa: SIM115 - the stream closes it
+    return encryption.decrypted(file, identities, backup.name)
 
 
 def wrong_note(backup: Backup, facts: Facts | None) -> str | None:
@@ -290,8 +348,8 @@ def copies_holding(path: Path, ids: Collection[str]) -> list[str]:
 
 def _copies_elsewhere(root: Path) -> Iterator[Path]:
     patterns = (
-        f"{DIRECTORY}/*/*{_SUFFIX}", f"data/*/{DATABASE_FILE}.bak*", f"data/*/{LEFT_OUT_FILE}", f"{DAMAGED}/*/*/*",
-        DATABASE_FILE, f"{DATABASE_FILE}-wal",
+        *(f"{DIRECTORY}/*/*{suffix}" for suffix in _SUFFIXES), f"data/*/{DATABASE_FILE}.bak*",
+        f"data/*/{LEFT_OUT_FILE}", f"{DAMAGED}/*/*/*", DATABASE_FILE, f"{DATABASE_FILE}-wal",
     )  # fmt: skip
     for pattern in patterns:
         yield from (each for each in root.glob(pattern) if each.is_file())
@@ -326,7 +384,9 @@ _HAS: Final = """
 
 def _holds(copy: Path, wanted: frozenset[bytes]) -> bool:
     """Reads in pieces, as searching one holds up all other threads. Many ids are found by matching the shape of ids, as
-    each would be searched for in every piece."""
+    each would be searched for in every piece. What is encrypted may hold them."""
+    if copy.suffix == encryption.SUFFIX:
+        return True
     shaped = frozenset(filter(_ID.fullmatch, wanted)) if len(wanted) > MAX_SEARCHED_IDS else frozenset()
     others = wanted - shaped
     kept = max(map(len, wanted), default=0)
@@ -390,11 +450,12 @@ class BackupService:
         self._now_us = now_us
         self._locks: dict[str, trio.Lock] = {}
 
-    async def back_up(self, name: str) -> NewBackup:
-        """Copy the present state of a store; reads and writes go on. Raises MnemonError."""
+    async def back_up(self, name: str, encrypt_to: Sequence[str] = ()) -> NewBackup:
+        """Copy the present state of a store; reads and writes go on. `encrypt_to`: recipients in place of those of all
+        backups. Raises MnemonError."""
         path = self._stores.find(name)
         async with self._lock(name):
-            return await self._add_of(name, path, "asked", self._now_us())
+            return await self._add_of(name, path, "asked", self._now_us(), encrypt_to)
 
     async def scheduled(self, store: Store, now_us: int) -> str:
         """Copy an open store on schedule; return the name of the backup. Raises MnemonError."""
@@ -409,21 +470,25 @@ class BackupService:
             await self.back_up(name)
         return lost
 
-    async def _add_of(self, name: str, path: Path, kind: Kind, now_us: int) -> NewBackup:
+    async def _add_of(
+        self, name: str, path: Path, kind: Kind, now_us: int, encrypt_to: Sequence[str] = ()
+    ) -> NewBackup:
         """Copy a store that may be open. One whose file is not there any more is copied through the connection that the
         daemon has; its queries and writes wait as long."""
         store = self._stores.warm(name)
         if store is None or store.lost is None:
-            return await self._add(name, path, kind, now_us)
+            add_file = self._directory.add
+            made = await _in_thread(lambda pause: add_file(name, path, kind, now_us, pause, encrypt_to=encrypt_to))
+            return NewBackup(*made)
 
         def add(connection: Connection) -> NewBackup | OSError:
             try:
-                return NewBackup(*self._directory.add(name, connection, kind, now_us))
+                return NewBackup(*self._directory.add(name, connection, kind, now_us, encrypt_to=encrypt_to))
             except OSError as error:
                 return error
 
-        made = await store.read(add)
-        return await _in_thread(lambda _: _made(made))
+        read = await store.read(add)
+        return await _in_thread(lambda _: _made(read))
 
     async def list(self, store: str | None) -> list[Backup]:
         """Return the backups of one store, or of all, newest first. Raises MnemonError for an invalid name."""
@@ -438,20 +503,9 @@ class BackupService:
         expected = None if backup.facts is None else backup.facts.sha256
         return await _in_thread(lambda pause: verified_copy.verify(backup.path, pause, expected))
 
-    async def enforced(self, backup: Backup) -> frozenset[tuple[str, str, str, str]]:
-        """Return (id, trigger, ask or deny, text) of the rules of a backup that were enforced.
-
-        Raises MnemonError(STORAGE) if it cannot be read.
-        """
-
-        def read(_pause: Pause) -> frozenset[tuple[str, str, str, str]]:
-            connection = Connection(backup.path, read_only=True, frozen=True)
-            try:
-                return enforced_triggers(connection)
-            finally:
-                connection.close()
-
-        return await _in_thread(read)
+    async def examine(self, backup: Backup) -> str | None:
+        """Return what is wrong with a backup, None if nothing is; see `examine`."""
+        return await _in_thread(lambda _: examine(backup))
 
     async def remove(self, name: str, *, purge: bool) -> Removed:
         """Delete a store after a last backup; with `purge` without one, and its earlier backups as well. A store that
@@ -478,23 +532,39 @@ class BackupService:
         aside = await _run(partial(self._directory.put_aside, name, self._now_us()), abandon=False)
         return Removed(*await self._kept(name, "removed", last, aside))
 
-    async def restore(self, backup: Backup, into: str) -> Restored:
+    async def restore(
+        self,
+        backup: Backup,
+        into: str,
+        admit: Callable[[Enforced], Awaitable[None]] | None = None,
+        plain: IO[bytes] | None = None,
+    ) -> Restored:
         """Replace a store by a backup. Its previous content becomes a backup; a store that cannot be read is not
-        opened, and is kept aside as it is.
+        opened, and is kept aside as it is. `plain` is the plaintext of one that is encrypted. `admit` is called with
+        the rules that it enforces, and raises to end it there.
 
         Raises MnemonError; the store is unchanged then.
         """
         if not self._stores.exists(check_name(into)):
             check_new_name(into)
         async with self._lock(into):
-            facts = await self.verify(backup)
             path = self._stores.path(into)
             ready = path.parent.with_name(RESTORING + into)
-            await _in_thread(lambda pause: _prepare(backup.path, ready, path.parent, pause))
-            before = await self._save(into, "replaced")
-            async with self._stores.exclusive(into) as closed:
-                before = before or await self._last_backup(into, closed, "replaced")
-                aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
+            try:
+                if plain is None:
+                    await self.verify(backup)
+                expected = None if backup.facts is None else backup.facts.sha256
+                prepare = partial(_prepare, backup.path, ready, path.parent, plain=plain, expected=expected)
+                facts = await _in_thread(prepare)
+                if admit is not None:
+                    await admit(await _in_thread(lambda _: _enforced(ready / DATABASE_FILE)))
+                before = await self._save(into, "replaced")
+                async with self._stores.exclusive(into) as closed:
+                    before = before or await self._last_backup(into, closed, "replaced")
+                    aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
+            except MnemonError:
+                await _run(partial(shutil.rmtree, ready, ignore_errors=True), abandon=False)
+                raise
             before, aside = await self._kept(into, "replaced", before, aside, path.parent)
         return Restored(into, path, backup, facts.memories, before, aside)
 
@@ -548,9 +618,6 @@ class BackupService:
             return None
         return made
 
-    async def _add(self, name: str, path: Path, kind: Kind, now_us: int) -> NewBackup:
-        return NewBackup(*await _in_thread(lambda pause: self._directory.add(name, path, kind, now_us, pause)))
-
     def _lock(self, name: str) -> trio.Lock:
         return self._locks.setdefault(name, trio.Lock())
 
@@ -559,7 +626,7 @@ def remove_leftovers(data_dir: Path) -> None:
     """Delete the leftovers of a process that ended while it copied, removed or restored a store, and finish a restore
     that had put the old store aside already (blocking)."""
     stores = data_dir / "data"
-    for left in stores.glob(f"{REMOVED}*"):
+    for left in (*stores.glob(f"{REMOVED}*"), *stores.glob(f"{COPYING}*")):
         shutil.rmtree(left, ignore_errors=True)
     for ready in stores.glob(f"{RESTORING}*"):
         place = ready.with_name(ready.name.removeprefix(RESTORING))
@@ -573,8 +640,8 @@ def remove_leftovers(data_dir: Path) -> None:
 
 
 def drafts(data_dir: Path) -> list[Path]:
-    """Return what an interrupted process left of copies of stores: files `.NAME.part`, directories `.NAME.work`. While
-    nothing is being copied, none of them is in use."""
+    """Return what an interrupted process left of copies of stores: files `.NAME.part`, directories `.copying-NAME`.
+    While nothing is being copied, none of them is in use."""
     found = [
         path
         for pattern in ("data/*/.*", f"{DIRECTORY}/*/.*")
@@ -582,6 +649,7 @@ def drafts(data_dir: Path) -> list[Path]:
         if path.name.endswith(DRAFT_ENDINGS)
     ]
     found += data_dir.glob(f"data/*/{DATABASE_FILE}.restored")
+    found += data_dir.glob(f"data/{COPYING}*")
     return sorted(found)
 
 
@@ -608,15 +676,35 @@ LEFT_OUT_FILE: Final = "left-out.jsonl"
 """Beside a salvaged store: rows that were read and could not be kept, a JSON object a line, 0600."""
 
 
-def _prepare(source: Path, ready: Path, old: Path, pause: Pause) -> None:
-    """Make a directory for a store next to the old one, with the content of a backup and the settings of the store."""
+Enforced = frozenset[tuple[str, str, str, str]]
+"""(id, trigger, ask or deny, text) of the rules of a store that are enforced."""
+
+
+def _enforced(path: Path) -> Enforced:
+    connection = Connection(path, read_only=True, frozen=True)
+    try:
+        return enforced_triggers(connection)
+    finally:
+        connection.close()
+
+
+def _prepare(
+    source: Path, ready: Path, old: Path, pause: Pause, plain: IO[bytes] | None = None, expected: str | None = None
+) -> Facts:
+    """Make a directory for a store next to the old one, with the content of a database, or of the bytes of one that
+    have the `expected` SHA-256, and the settings of the store; return the facts of the content.
+
+    Raises MnemonError, SqliteError, OSError.
+    """
     make_directory(ready.parent)
     shutil.rmtree(ready, ignore_errors=True)
     make_directory(ready)
     for name in OWN_FILES:
         if (old / name).is_file():
             files.replace_file(ready / name, (old / name).read_bytes())
-    verified_copy.make(source, ready / DATABASE_FILE, pause)
+    if plain is None:
+        return verified_copy.make(source, ready / DATABASE_FILE, pause)
+    return verified_copy.take(plain, ready / DATABASE_FILE, pause, expected)
 
 
 OWN_FILES: Final = ("config.toml",)

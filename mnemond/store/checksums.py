@@ -10,6 +10,7 @@ such a file without the extension leaves pages with wrong checksums.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,27 @@ def install(extension: Path = _EXTENSION) -> bool:
     finally:
         db.close()
     return True
+
+
+def of_page(page: bytes | bytearray) -> bytes:
+    """Return the checksum of a page, without the bytes that are reserved for it (SQLite's ext/misc/cksumvfs.c)."""
+    words = struct.unpack(f"<{len(page) // 4}I", page)
+    first = second = 0
+    for one, other in zip(words[::2], words[1::2], strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return struct.pack("<2I", first, second)
+
+
+def without_log(page: bytes) -> bytes:
+    """Return the first page of a database with a write-ahead log as that of one without, changed once more, so that
+    connections read it again (SQLite file format, 1.3.3, 1.3.7 and 1.3.18)."""
+    reserved = page[20]
+    changed = bytearray(page[: len(page) - reserved])
+    changed[18:20] = b"\x01\x01"
+    counter = (int.from_bytes(changed[24:28], "big") + 1) & 0xFFFFFFFF
+    changed[24:28] = changed[92:96] = counter.to_bytes(4, "big")
+    return bytes(changed) + (of_page(changed) if reserved == RESERVED else page[len(page) - reserved :])
 
 
 def is_damage(error: BaseException) -> bool:

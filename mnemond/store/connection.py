@@ -133,9 +133,18 @@ class Connection:
     rollback: a number is assigned again then.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, frozen: bool = False, vfs: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        frozen: bool = False,
+        unnamed: bool = False,
+        vfs: str | None = None,
+    ) -> None:
         """Open `path` (created when missing unless `read_only`). `frozen`: nothing else changes it, so no locks are
-        taken, and its log is not read. Raises SqliteError."""
+        taken, and its log is not read. `unnamed`: it loses its name at once, and ends with this connection. Raises
+        SqliteError."""
         flags = apsw.SQLITE_OPEN_NOFOLLOW
         flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         name = str(path)
@@ -160,7 +169,10 @@ class Connection:
         self._db.set_rollback_hook(self._clear_caches)
         try:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            if not read_only:
+            if unnamed:
+                os.unlink(path)
+                self._db.pragma("journal_mode", "off")
+            elif not read_only:
                 self._configure()
         except BaseException:
             self._db.close(True)
@@ -322,14 +334,36 @@ class Connection:
         two. The copy is one file without a log. Raises SqliteError, and what `pause` raises."""
         copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         try:
-            self._begin_like_this(copy)
-            with copy.backup("main", self._db, "main") as backup:
-                while not backup.done:
-                    backup.step(256)
-                    pause()
+            self._copy_into(copy, pause)
             copy.pragma("journal_mode", "delete")
         finally:
             copy.close()
+
+    @contextmanager
+    def unnamed_copy(self, draft: Path, pause: Callable[[], None] = lambda: None) -> Iterator[tuple[Connection, int]]:
+        """Copy the whole database as `backup_to` does, into a file that has no name by the time something is in it, so
+        that nothing is left of it whenever the process ends. Yield a connection to it, and a descriptor to read its
+        bytes. `draft`: a name in a directory of the disk it is to be on. Raises SqliteError, OSError, and what `pause`
+        raises."""
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            copy = Connection(draft, unnamed=True)
+            try:
+                self._copy_into(copy._db, pause)
+                first = os.pread(descriptor, int(self.pragma("page_size") or 0), 0)
+                os.pwrite(descriptor, checksums.without_log(first), 0)  # SQLite would look for a log by the name
+                yield copy, descriptor
+            finally:
+                copy.close()
+        finally:
+            os.close(descriptor)
+
+    def _copy_into(self, copy: apsw.Connection, pause: Callable[[], None]) -> None:
+        self._begin_like_this(copy)
+        with copy.backup("main", self._db, "main") as backup:
+            while not backup.done:
+                backup.step(256)
+                pause()
 
     def _begin_like_this(self, copy: apsw.Connection) -> None:
         """Write the first page of a copy, from which cksumvfs learns if there are checksums to compute.

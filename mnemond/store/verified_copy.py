@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
+from mnemond import encryption
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store import checksums, stored_rows
 from mnemond.store.connection import Connection, SqliteError
@@ -26,7 +28,8 @@ Pause = Callable[[], None]
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
     """A copy: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file. `unreadable`:
-    rows that no reader can use, and the first of them in words; they are copied as they are."""
+    rows that no reader can use, and the first of them in words; they are copied as they are. If the file is encrypted,
+    all this is of its plaintext, and `encrypted_sha256` is that of the file."""
 
     bytes: int
     memories: int
@@ -35,28 +38,34 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
     sha256: str
     unreadable: int = 0
     unreadable_rows: tuple[str, ...] = ()
+    encrypted_sha256: str = ""
 
 
 def no_pause() -> None:
     """A Pause that never ends anything."""
 
 
-def make(source: Path, target: Path, pause: Pause = no_pause) -> Facts:
-    """Copy the database at `source` into `target` (0600), which appears whole, verified and on the disk, or not at all.
+def make(source: Path, target: Path, pause: Pause = no_pause, recipients: Sequence[encryption.Recipient] = ()) -> Facts:
+    """Copy the database at `source` into `target` (0600), which appears whole, verified and on the disk, or not at all;
+    with `recipients` encrypted for them.
 
     Raises MnemonError(STORAGE) for a database that is damaged, SqliteError, OSError.
     """
     connection = Connection(source, read_only=True)
     try:
-        return make_of_open(connection, target, pause)
+        return make_of_open(connection, target, pause, recipients)
     finally:
         connection.close()
 
 
-def make_of_open(connection: Connection, target: Path, pause: Pause = no_pause) -> Facts:
+def make_of_open(
+    connection: Connection, target: Path, pause: Pause = no_pause, recipients: Sequence[encryption.Recipient] = ()
+) -> Facts:
     """Copy the database of a connection, which is in no transaction, as `make` does: its file may be gone."""
     draft = target.with_name(f".{target.name}.part")
     _discard(draft)
+    if recipients:
+        return _make_encrypted(connection, draft, target, pause, recipients)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
         connection.run("BEGIN")
@@ -73,6 +82,101 @@ def make_of_open(connection: Connection, target: Path, pause: Pause = no_pause) 
         raise
     flush_directory(target.parent)
     return facts
+
+
+def _make_encrypted(
+    connection: Connection, draft: Path, target: Path, pause: Pause, recipients: Sequence[encryption.Recipient]
+) -> Facts:
+    """Copy a database and encrypt the copy. The plaintext is in a file without a name."""
+    connection.run("BEGIN")
+    try:
+        memories, retired = _count(connection)  # the first read fixes the state
+        with connection.unnamed_copy(draft, pause) as (copy, descriptor):
+            version, found, unreadable = _examined(copy, target, pause)
+            try:
+                plain, sealed = _encrypt_file(descriptor, draft, pause, recipients)
+                facts = Facts(
+                    os.fstat(descriptor).st_size, *found, version, plain, len(unreadable),
+                    tuple(unreadable[:SHOWN_ROWS]), sealed,
+                )  # fmt: skip
+                _refuse_other(target, facts, memories, retired)
+                os.replace(draft, target)
+            except BaseException:
+                _discard(draft)
+                raise
+    finally:
+        connection.run("ROLLBACK")
+    flush_directory(target.parent)
+    return facts
+
+
+def _encrypt_file(
+    descriptor: int, target: Path, pause: Pause, recipients: Sequence[encryption.Recipient]
+) -> tuple[str, str]:
+    """Encrypt an open file into a new one (0600), to the disk; return the SHA-256 of the plaintext and of the new file.
+    Raises OSError, and MnemonError(STORAGE) if the new file is read differently than it was written."""
+    plain, sealed = hashlib.sha256(), hashlib.sha256()
+
+    def parts() -> Iterator[bytes]:
+        at = 0
+        while part := os.pread(descriptor, 1 << 16, at):
+            plain.update(part)
+            at += len(part)
+            yield part
+            pause()
+
+    opened = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(opened, "w+b") as file:
+
+        def write(data: bytes) -> None:
+            sealed.update(data)
+            file.write(data)
+
+        encryption.encrypt(parts(), write, recipients)
+        file.flush()
+        os.fsync(opened)
+        file.seek(0)
+        if hashlib.file_digest(file, "sha256").digest() != sealed.digest():
+            raise _bad(target, "what was written to it is not what is read from it")
+    return plain.hexdigest(), sealed.hexdigest()
+
+
+def take(content: IO[bytes], target: Path, pause: Pause = no_pause, expected: str | None = None) -> Facts:
+    """Make a database of the bytes of a copy, which appears as with `make`. Raises what `verify` does."""
+    draft = target.with_name(f".{target.name}.part")
+    _discard(draft)
+    try:
+        opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with open(opened, "wb") as file:
+            for part in encryption.parts_of(content):
+                file.write(part)
+                pause()
+            file.flush()
+            os.fsync(opened)
+        facts = verify(draft, pause, expected)
+        os.replace(draft, target)
+    except BaseException:
+        _discard(draft)
+        raise
+    flush_directory(target.parent)
+    return facts
+
+
+def _examined(connection: Connection, path: Path, pause: Pause) -> tuple[int, tuple[int, int], list[str]]:
+    """Read every page and row of a copy; return the schema's version, the memories in recall and out of it, and the
+    rows that cannot be read. Raises MnemonError, SqliteError."""
+    version = _version(connection, path)
+    pause()
+    if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
+        raise _bad(path, "; ".join(str(row[0]) for row in found))
+    pause()
+    if wrong := check_violations(connection):
+        raise _bad(path, "; ".join(wrong))
+    pause()
+    if dangling := connection.rows("PRAGMA foreign_key_check"):
+        raise _bad(path, f"{len(dangling)} rows refer to rows that do not exist")
+    counted = _count(connection)
+    return version, counted, _unreadable(connection, pause) if version == current_version() else []
 
 
 def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> Facts:
@@ -92,24 +196,13 @@ def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> 
     try:
         connection = Connection(path, read_only=True)
         try:
-            version = _version(connection, path)
-            pause()
-            if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
-                raise _bad(path, "; ".join(str(row[0]) for row in found))
-            pause()
-            if wrong := check_violations(connection):
-                raise _bad(path, "; ".join(wrong))
-            pause()
-            if dangling := connection.rows("PRAGMA foreign_key_check"):
-                raise _bad(path, f"{len(dangling)} rows refer to rows that do not exist")
-            memories, retired = _count(connection)
-            unreadable = _unreadable(connection, pause) if version == current_version() else []
+            version, counted, unreadable = _examined(connection, path, pause)
         finally:
             connection.close()
     except SqliteError as error:
         raise _bad(path, checksums.reason(error)) from error
     shown = tuple(unreadable[:SHOWN_ROWS])
-    return Facts(path.stat().st_size, memories, retired, version, digest, len(unreadable), shown)
+    return Facts(path.stat().st_size, *counted, version, digest, len(unreadable), shown)
 
 
 def _unreadable(connection: Connection, pause: Pause) -> list[str]:

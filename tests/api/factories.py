@@ -27,6 +27,7 @@ from mnemond.api.requests import Identities
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
+from mnemond.api.uploads import BackupUploads
 from mnemond.config.loading import FILE, loaded_from
 from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Purpose, Supply
@@ -158,9 +159,12 @@ class Bench:
         self.worker = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
         self.settings = StoreSettings(self.stores, loaded_from(config or Config(), path / FILE))
         self.open_stores = OpenStores(self.stores, self.supply, self.settings, self.worker)
-        self.safekeeping = BackupService(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
+        self.safekeeping = BackupService(
+            self.stores, BackupDirectory(path, KEPT, (config or Config()).backup.encrypt_to or ()), self.clock.now_us
+        )
         self.named = StoreHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
-        self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
+        self.uploads = BackupUploads(path, self.identities.nonce)
+        self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping, self.uploads)
         self.configuration = ConfigHandlers(self.stores, self.settings)
         self.embedding = EmbedHandlers(self.open_stores, self.supply, self.worker, self.identities)
         self.projects = Projects()

@@ -36,7 +36,7 @@ async def create(over: Bench, *names: str) -> None:
 
 
 async def back_up(over: Bench, store: str) -> types_admin.BackupView:
-    return (await over.backups.create(CALL, StoreParams(store=store))).backup
+    return (await over.backups.create(CALL, types_admin.BackupCreateParams(store=store))).backup
 
 
 def damage(path: str) -> None:
@@ -200,7 +200,7 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         made = []
         for _ in range(KEPT + 1):
             over.clock.us += 1_000_000
-            made.append(await over.backups.create(CALL, StoreParams(store="shop")))
+            made.append(await over.backups.create(CALL, types_admin.BackupCreateParams(store="shop")))
         other = await back_up(over, "home")
         assert [each.dropped for each in made] == [[]] * KEPT + [[made[0].backup.name]]
         listed = (await over.backups.list(CALL, types_admin.BackupListParams())).backups

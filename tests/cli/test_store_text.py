@@ -58,6 +58,14 @@ def understood(*argv: str) -> Invocation:
             "20260218T093000.000000Z-asked\n",
         ),
         (
+            BackupVerifyResult(backup=msgspec.structs.replace(MADE, encrypted=True), read=False),
+            (
+                f"Unchanged since it was made: {MADE.name}: 1,234 memories, 1.9 MiB, encrypted\n"
+                f"  to read it as well: mnemonctl backup verify {MADE.name} --identity FILE\n"
+            ),
+            f"{MADE.name}\n",
+        ),
+        (
             BackupRestoreResult(store="work", backup=MADE.name, memories=1, before=None),
             'Restored store "work": 1 memory\n',
             "work\n",
@@ -93,6 +101,9 @@ def test_settings_that_cannot_be_read_any_more_are_told() -> None:
         (["store", "set", "work"], "store.set", {"name": "work"}),
         (["backup"], "backup.create", {}),
         (["backup", "--store", "work", "-o", "F"], "backup.create", {"store": "work"}),
+        (["backup", "--encrypt-to", "age1qqqqqq,age1zzzzzz"], "backup.create",
+         {"encrypt_to": ["age1qqqqqq", "age1zzzzzz"]}),
+        (["backup", "verify", "2026", "--identity", "K"], "backup.verify", {"backup": "2026"}),
         (["backup", "list", "--store", "work"], "backup.list", {"store": "work"}),
         (["backup", "verify", "2026"], "backup.verify", {"backup": "2026"}),
         (["backup", "restore", "2026", "--into", "x", "--yes"], "backup.restore",

@@ -18,6 +18,7 @@ ABOUT_NO_STORE = {
     "hello", "ping",  # the daemon
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
+    "backup.send",  # what is restored
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
     "import.send", "import.finish",  # an import that was begun; tests/interchange/test_import.py
     "export.read",  # an export that was begun, whose beginning says it

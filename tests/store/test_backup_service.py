@@ -347,7 +347,9 @@ async def test_giving_up_on_a_backup_leaves_nothing_and_harms_nobody(
         token = trio.lowlevel.current_trio_token()
         add = BackupDirectory.add
 
-        def noticed(shelf: BackupDirectory, store: str, source: Path, kind: Kind, now_us: int, pause: Pause) -> object:
+        def noticed(
+            shelf: BackupDirectory, store: str, source: Path, kind: Kind, now_us: int, pause: Pause, **_: object
+        ) -> object:
             def waiting() -> None:
                 token.run_sync_soon(begun.set)
                 while True:
