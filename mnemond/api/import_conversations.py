@@ -38,6 +38,9 @@ from mnemond.text.secrets import find_secrets, redact
 MAX_CONTEXTS: Final = 100
 """Conversations whose last messages are kept as context of what is read next."""
 
+MAX_EARLIER: Final = 4
+"""Messages of such a context: two exchanges. Reading takes longer with each, and a pronoun seldom reaches further."""
+
 SAMPLES: Final = 3
 """Texts of which a report shows the beginning."""
 
@@ -72,9 +75,10 @@ class Progress:
             self.report.conflicts.append(Conflict(name, why))
 
     def heard(self, exchange: Exchange, messages: Sequence[Message], window: int) -> None:
-        """Keep messages as context of the next ones of their conversation."""
+        """Keep messages, without secrets, as context of the next ones of their conversation."""
         before = self.earlier.pop(exchange.conversation, ())
-        self.earlier[exchange.conversation] = (*before, *messages)[-window:] if window else ()
+        kept = (*before, *extraction.cleaned(messages[-MAX_EARLIER:]))[-min(window, MAX_EARLIER) :] if window else ()
+        self.earlier[exchange.conversation] = kept
         if len(self.earlier) > MAX_CONTEXTS:
             del self.earlier[next(iter(self.earlier))]
 
@@ -219,8 +223,8 @@ def _read(
     observed_us = next((each.said_us for each in reversed(said) if each.said_us is not None), now_us)
     context = extraction.context_of(snapshot, scope, warm.config.extraction, observed_us)
     existing = partial(known_memories, snapshot, Filter(scope=scope, now_us=now_us))
-    earlier = extraction.cleaned(progress.earlier.get(exchange.conversation, ()))
-    context = msgspec.structs.replace(context, earlier=tuple(earlier), existing=existing)
+    earlier = progress.earlier.get(exchange.conversation, ())
+    context = msgspec.structs.replace(context, earlier=earlier, existing=existing)
     reader = _ByRules(engine) if progress.dry_run and isinstance(engine, ModelEngine) else engine
     found = extraction.extract_exchange(said, context, window=0, whole=True, engine=reader)
     named = exchange.conversation if not problems_of({"conversation_id": exchange.conversation}) else None
