@@ -4,7 +4,7 @@ and the relations as the audit alone gives them for any time."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -12,8 +12,10 @@ from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.extract.prose import sentences as split
 from mnemond.jobs.relations import next_part, read_part
+from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
+from mnemond.memory.core_summary import entity_of, source_of
 from mnemond.memory.draft import as_text, write_rules
 from mnemond.memory.gates import Note, digest
 from mnemond.memory.relation_claims import Claim
@@ -28,8 +30,9 @@ from mnemond.memory.relations import (
 )
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.memory.rolling_summary import extracted
+from mnemond.model.core import BY_HAND, CoreLine
 from mnemond.model.memory import NOTE, format_us
-from mnemond.model.outcomes import Maintained, Outcome
+from mnemond.model.outcomes import CoreResult, Maintained, Outcome
 from mnemond.model.relations import (
     MAX_QUOTE,
     AddLink,
@@ -43,7 +46,7 @@ from mnemond.model.relations import (
     intervals,
 )
 from mnemond.model.reviews import OpenReview, Resolution, Review
-from mnemond.store import conversations, relations, reviews
+from mnemond.store import conversations, core_summaries, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import Conversation, RollingSummary, Spoken
 from mnemond.store.relations import READ_KEY
@@ -52,6 +55,7 @@ from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
 
 CONVERSATION = Conversation("claude-code:one")
+USERS = ("ada", "bea")
 
 
 class Believed(NamedTuple):
@@ -76,6 +80,10 @@ class KnowledgeWorld(AuditWorld):
         self.rules = write_rules(EMBEDDER, self.config)
         self.spoken = set[str]()
         """Every sentence that was said."""
+        self.purged_at = ""
+        """The last purge: what was believed before rests in part on what is gone."""
+        self.cores: dict[str, dict[str, str]] = {}
+        """The core summary of each user as it was read at a time."""
 
     @property
     def now(self) -> str:
@@ -143,6 +151,59 @@ class KnowledgeWorld(AuditWorld):
     def open_relations(self) -> list[Relationship]:
         found = [it for it in self.relationships() if it.expired_at is None and it.invalid_at is None]
         return sorted(found, key=lambda it: (it.type, it.thing, it.valid_from or "", it.source_id))
+
+    # ------------------------------------------------------------ core summaries
+
+    def core(self, user: str) -> str:
+        """The core summary of a user as it is shown, "" without one."""
+        found = self.read(lambda it: core_summaries.current(it, [entity_of(user)]))
+        return str(found[entity_of(user)].text) if found else ""
+
+    def make_core(self, user: str, *ids: str) -> Any:
+        """Make one of these memories, as the job does."""
+        memories = [self.insight(each) for each in ids]
+        lines = tuple(CoreLine(it.content, sources=(source_of(it),)) for it in memories)
+        return self._put_core(core_summary.Draft(user=user, lines=lines), "core.update")
+
+    def set_core(self, user: str, text: str) -> Any:
+        """Give one by hand, of which no memory is the source."""
+        draft = core_summary.Draft(user=user, lines=(CoreLine(text),), generator=BY_HAND)
+        return self._put_core(draft, "core.set")
+
+    def _put_core(self, draft: core_summary.Draft, method: Literal["core.update", "core.set"]) -> Any:
+        identity = self.identity()
+        done = self.commit(core_summary.propose(draft, identity, method))
+        if isinstance(done, CoreResult) and done.status == "unchanged":
+            self.done.remove(identity.op_id)  # it wrote nothing that could be taken back
+        return done
+
+    def note_cores(self) -> None:
+        self.cores[self.now] = {user: self.core(user) for user in USERS}
+
+    def replayed_cores(self, at: str) -> dict[str, str]:
+        """What the versions that counted at a time say."""
+
+        def read(connection: Connection) -> dict[str, str]:
+            found = {}
+            for user in USERS:
+                versions = core_summaries.versions(connection, entity_of(user), core_summaries.MAX_VERSIONS)
+                counted = [it for it in versions if it.created_at <= at and not (it.expired_at and it.expired_at <= at)]
+                found[user] = max(counted, key=lambda it: it.version).text if counted else ""
+            return found
+
+        return self.read(read)  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------ purges
+
+    def purge(self, insight_id: str) -> Outcome | MnemonError:
+        """Purge a memory, and derive the relations anew as the job does."""
+        done = self.forget(insight_id, purge=True)
+        if not isinstance(done, MnemonError):
+            self.done.pop()  # it cannot be taken back
+            self.cores.clear()  # of every version the lines are gone that rested on it
+            self.read_memories()
+            self.purged_at = self.now
+        return done
 
     # ------------------------------------------------------------ merges
 

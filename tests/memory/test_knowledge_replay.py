@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from mnemond.errors import MnemonError
 from mnemond.memory.rolling_summary import MAX_LENGTH
 from mnemond.model.memory import derived_from, format_us
+from mnemond.store.connection import Connection
 from mnemond.text.similarity import normalised
 from tests.examples import examples
-from tests.memory.knowledge_world import KnowledgeWorld
+from tests.memory.knowledge_world import USERS, KnowledgeWorld
 from tests.memory.test_audit_replay import check, portrait
 from tests.store.factories import START_US
 
@@ -39,11 +40,15 @@ TEXTS = (
 )
 WRITES = ("remember", "remember", "forget", "reword", "supersede", "summarize", "claim")
 KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back")
+CORES = ("make_core", "set_core")
+PURGE = "purge"
 MERGES = ("propose", "decide", "decide")
 OTHERS = ("read", "say", "sum_up", "undo", "undo")
 
 CHOICE = st.integers(0, 839)
-ONE = st.tuples(st.sampled_from((*WRITES, *KNOWLEDGE, *MERGES, *OTHERS)), CHOICE, CHOICE)
+KINDS = (*WRITES, *KNOWLEDGE, *CORES, *MERGES, *OTHERS)
+LAST = st.tuples(st.sampled_from(KINDS), CHOICE, CHOICE)
+ONE = st.tuples(st.sampled_from((*KINDS, PURGE, PURGE)), CHOICE, CHOICE)
 FIRST = st.lists(st.tuples(st.sampled_from(("remember", "relate")), CHOICE, CHOICE), min_size=3, max_size=6)
 STEPS = st.builds(lambda first, then: [*first, *then], FIRST, st.lists(ONE, max_size=14))
 
@@ -57,6 +62,12 @@ def step(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
     match kind:
         case "read":
             return world.read_memories()
+        case "make_core" if active:
+            return world.make_core(USERS[two % 2], *dict.fromkeys((here, there)))
+        case "set_core":
+            return world.set_core(USERS[two % 2], ("Prefers tabs to spaces", "Lives by the sea")[one % 2])
+        case "purge" if active:
+            return world.purge(here)
         case "say":
             return world.say(*(f"{TEXTS[(one + each) % len(TEXTS)]} as of sprint {two % 7}" for each in range(10)))
         case "sum_up":
@@ -106,8 +117,27 @@ def _of_names(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
 
 
 def check_knowledge(world: KnowledgeWorld) -> None:
-    for at in (*world.moments(), world.now):
+    for at in (*(each for each in world.moments() if each >= world.purged_at), world.now):
         assert world.believed(at) == world.replayed_relations(at), at
+
+
+def check_cores(world: KnowledgeWorld) -> None:
+    """The versions alone say what the core summary was at every time, and no line rests on what is not there."""
+    world.note_cores()
+    for at, texts in world.cores.items():
+        assert world.replayed_cores(at) == texts, at
+
+
+def check_purged(world: KnowledgeWorld, content: str) -> None:
+    """No table has the text of a purged memory, unless another memory has the same words."""
+    if any(content in it.content or it.content in content for it in world.rows().values()):
+        return
+
+    def read(connection: Connection) -> list[str]:
+        tables = connection.column("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        return [str(row) for name in tables for row in connection.rows(f'SELECT * FROM "{name}"')]
+
+    assert [row for row in world.read(read) if content in row] == []
 
 
 def check_conversation(world: KnowledgeWorld, had: set[str]) -> None:
@@ -135,10 +165,14 @@ def test_the_audit_gives_the_relations_of_every_time(steps: list[tuple[str, int,
         world = KnowledgeWorld(Path(directory) / "a.db")
         for kind, one, two in steps:
             had = forgotten(world)
+            before = world.rows()
             step(world, kind, one, two)
             check(world)
             check_knowledge(world)
+            check_cores(world)
             check_conversation(world, had)
+            for gone in before.keys() - world.rows().keys():
+                check_purged(world, before[gone].content)
         world.engine.close()
 
 
@@ -146,11 +180,11 @@ def whole(world: KnowledgeWorld) -> Any:
     """What an undo must bring back."""
     world.read_memories()
     pending = [(it.id, it.asked) for it in world.waiting()]
-    return portrait(world), world.believed(world.now), pending
+    return portrait(world), world.believed(world.now), pending, [world.core(user) for user in USERS]
 
 
 @settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
-@given(STEPS, ONE)
+@given(STEPS, LAST)
 def test_what_was_done_last_can_be_taken_back_and_done_again(
     steps: list[tuple[str, int, int]], last: tuple[str, int, int]
 ) -> None:
