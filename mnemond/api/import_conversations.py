@@ -84,7 +84,8 @@ class Progress:
 
 
 class _Found(NamedTuple):
-    """The facts of an exchange by their keys. `asked`: a model is asked, or would be; `unread`: it gave no answer."""
+    """The facts of an exchange by their keys. `asked`: of a dry run, a model would be asked; `unread`: one gave no
+    answer."""
 
     writes: dict[str, FactWrite]
     asked: bool
@@ -239,7 +240,7 @@ def _read(
         kept = embedded(warm.embedder, kept, warm.embed_error)
     return _Found(
         writes={_fact_key(key, each.content): each for each in kept},
-        asked=reader.asked if isinstance(reader, _ByRules) else isinstance(reader, ModelEngine),
+        asked=isinstance(reader, _ByRules) and reader.asked,
         unread=bool(found.unread),
         ordering=any(each.reason == ORDER for each in found.dropped),
         secret=any(find_secrets(each.content) for each in said),

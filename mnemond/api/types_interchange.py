@@ -129,8 +129,8 @@ class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
     in recall; `over_cap`: by how many the store would exceed its maximum. `conflicts`: the first of `conflicts_found`;
     `secrets`: texts with a key or password; `samples`: the beginnings of a few. Until `waits_until` they stay out of
     what sessions begin with, unless they are accepted. `raised_cap`: the store's new maximum. Of conversations,
-    `calls`: parts about which a language model is asked; `unread`: parts for which it gave no answer, so that only the
-    rules read them; a repeat of the import asks again."""
+    `calls`: in a dry run, parts about which a language model would be asked; `unread`: parts for which it gave no
+    answer, so that only the rules read them; a repeat of the import asks again."""
 
     kind: str
     store: str

@@ -69,8 +69,8 @@ class Conflict(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct):
     """What a restoration did, or would do. `added` and `known`: lines by kind; `ignored`: lines of kinds that this
     version does not know. `active`: the memories added that are in recall. `secrets`: memories with a key or password;
-    `enforced`: triggers that ask or deny. Of conversations, `calls`: parts that a language model reads; `unread`: those
-    for which it gave no answer."""
+    `enforced`: triggers that ask or deny. Of conversations, `calls`: parts that a language model would read;
+    `unread`: those for which it gave no answer."""
 
     added: dict[str, int] = {}
     known: dict[str, int] = {}
