@@ -144,7 +144,9 @@ def _daemon(data_dir: str, log: str, environment: Mapping[str, str] | None) -> N
 def serve() -> None:
     """Until standard input ends, be it that the tests were killed; no daemon outlives that."""
     import mnemond.__main__  # noqa: F401
+    from mnemond.text import resources
 
+    resources.warm_up()  # each daemon would do it anew, in a thread: 0.2 s of CPU, most of what a test costs
     running = set[int]()
     for line in sys.stdin:
         request = json.loads(line)
