@@ -73,7 +73,7 @@ class _Lane:
                 continue
             try:
                 result = ask(self._client)
-            except BaseException as error:  # raised where the result is awaited
+            except BaseException as error:  # noqa: ASYNC103 - in a thread; raised where the result is awaited
                 future.set_exception(error)
             else:
                 future.set_result(result)

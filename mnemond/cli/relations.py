@@ -69,8 +69,8 @@ LIST = Command(
         "Without a time: what holds now. --as-of asks what held then, --known-at what was known then.",
         "Relations are read from memories that state them plainly; `relations add` notes others.",
         "A relation without a beginning holds since before anything is known of it.",
-        "--together adds names that stand in the same memories, without a relation that is stated; with --as-of or"
-        " --known-at in those of that time.",
+        "--together adds names that stand in the same memories, without a relation that is stated; with --as-of or",
+        "--known-at in those of that time.",
     ),
     render=_list,
 )

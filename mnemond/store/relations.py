@@ -517,7 +517,8 @@ _AT: Final = (
     "CASE WHEN ?{1} IS NOT NULL THEN i.created_at <= ?{1} AND coalesce(i.deleted_at > ?{1}, TRUE)"
     " WHEN ?{0} IS NOT NULL THEN i.status IN ('active', 'superseded') ELSE i.status = 'active' END"
     " AND (?{0} IS NULL OR (coalesce(i.valid_from, i.created_at) <= ?{0} AND coalesce(i.expires_at > ?{0}, TRUE)"
-    " AND (coalesce(coalesce(i.invalid_at, i.deleted_at) > ?{0}, TRUE) OR (?{1} IS NOT NULL AND i.status <> 'active'))))"
+    " AND (coalesce(coalesce(i.invalid_at, i.deleted_at) > ?{0}, TRUE)"
+    " OR (?{1} IS NOT NULL AND i.status <> 'active'))))"
 )
 """Of a time at which it held and one at which it was known. What was learned since of its end does not count then."""
 
