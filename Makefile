@@ -21,7 +21,7 @@ ON_MEMORY := tests/api tests/hooks tests/index tests/mcp tests/memory tests/reca
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30
-LONG := $(BIN)/python -m pytest --hypothesis-profile=deep -rs -o faulthandler_timeout=1800
+LONG := $(BIN)/python -m pytest --hypothesis-profile=deep -rs -o hang_timeout=1800
 DEEP := $(LONG) -m "(deep or slow or hosts or hypothesis) and not attack" --minutes=$(DEEP_MINUTES)
 
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.

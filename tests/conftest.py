@@ -25,6 +25,16 @@ LONGEST_END_S = 120
 BEGUN_S = pytest.StashKey[float]()
 """When the run began."""
 
+GUARDED_S = pytest.StashKey[float]()
+"""When the time in which a test has to end was counted from last."""
+
+GUARD_EVERY_S = 30.0
+"""Seconds between two beginnings of that time. pytest's own `faulthandler_timeout` begins and ends it for each test,
+and each time waits until a thread has ended: 3 ms on a busy machine, for most tests more than the test itself."""
+
+STDERR = pytest.StashKey[int]()
+"""Standard error as it is outside of tests."""
+
 IN_MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 256 << 20
 
@@ -49,15 +59,23 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("hang_timeout", "seconds after which a test that hangs ends the run", default="900")
     parser.addoption("--minutes", type=float, default=0.0, help="begin no test after so many; what is left is skipped")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[BEGUN_S] = time.monotonic()
+    config.stash[GUARDED_S] = -GUARD_EVERY_S
+    config.stash[STDERR] = os.dup(2)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """The long runs have a time in which they must fit; `-rs` says what did not."""
+    """A test that hangs ends the run. The long runs have a time in which they must fit; `-rs` says what did not."""
+    stash, now = item.config.stash, time.monotonic()
+    if now >= stash[GUARDED_S] + GUARD_EVERY_S:
+        stash[GUARDED_S] = now
+        longest = float(item.config.getini("hang_timeout"))
+        faulthandler.dump_traceback_later(longest, exit=True, file=stash[STDERR])
     minutes = item.config.getoption("--minutes")
     if minutes and time.monotonic() - item.config.stash[BEGUN_S] > 60 * minutes:
         pytest.skip(f"the {minutes:g} minutes are over")
