@@ -36,11 +36,12 @@ from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE
 from mnemond.extract.facts import Engine
 from mnemond.extract.rules import RuleEngine
 from mnemond.interchange.conversations import Exchange
-from mnemond.interchange.items import Item
+from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Record, Report, restore
 from mnemond.memory.draft import Draft, WriteContext, problems_of
-from mnemond.memory.importing import propose_import
+from mnemond.memory.importing import ImportedLink, propose_import
+from mnemond.memory.links import stored_metadata
 from mnemond.memory.remember import Prepared
 from mnemond.model.memory import IMPORTED, Scope, format_us
 from mnemond.model.outcomes import RememberResult
@@ -86,6 +87,14 @@ def _draft(item: Item) -> Draft:
         entities=item.entities, source=item.origin, channel=IMPORTED, scope=Scope(item.user_id, None, item.agent_id),
         created_at=item.created_at, metadata=item.metadata,
     )  # fmt: skip
+
+
+def _link(link: ItemLink) -> ImportedLink:
+    reason = {"reason": link.reason} if link.reason else None
+    metadata, too_large = stored_metadata(reason, None, "host", allow_secret=False)
+    if too_large:
+        metadata, _ = stored_metadata(None, None, "host", allow_secret=False)
+    return ImportedLink(link.other, link.edge_type, link.weight, metadata.text, link.outgoing)
 
 
 def _note_conflict(report: Report, item: Item, why: str) -> None:
@@ -313,7 +322,7 @@ class ImportHandlers:
         report, kind = receiving.report, receiving.params.kind
         items = {item.key(kind): item for item in given}
         known = await warm.store.read(partial(imports.known, sources=list(items)))
-        new: dict[str, Draft] = {}
+        new: dict[str, tuple[Draft, list[ItemLink]]] = {}
         for key, item in items.items():
             if key in known or key in receiving.seen:
                 report.known["memory"] = report.known.get("memory", 0) + 1
@@ -323,7 +332,9 @@ class ImportHandlers:
             if problems := problems_of(msgspec.structs.asdict(draft)):
                 _note_conflict(report, item, problems[0].message)
                 continue
-            new[key] = draft
+            new[key] = (draft, item.links)
+            if item.links and receiving.params.dry_run:
+                report.added["edge"] = report.added.get("edge", 0) + len(item.links)
             report.added["memory"] = report.added.get("memory", 0) + 1
             report.secrets += bool(find_secrets(item.content))
             if len(report.samples) < SAMPLES:
@@ -333,21 +344,35 @@ class ImportHandlers:
         elif new:
             await self._remember(warm, receiving, new)
 
-    async def _remember(self, warm: OpenStore, receiving: _Receiving, new: dict[str, Draft]) -> None:
+    async def _remember(
+        self, warm: OpenStore, receiving: _Receiving, new: dict[str, tuple[Draft, list[ItemLink]]]
+    ) -> None:
         now_us, report = self._identities.now_us(), receiving.report
 
         def read() -> list[Prepared]:
-            return [prepared_draft(warm, draft, now_us) for draft in new.values()]
+            return [prepared_draft(warm, draft, now_us) for draft, _ in new.values()]
 
         prepared = await trio.to_thread.run_sync(read, limiter=warm.threads)
         waiting = []
-        for key, each in zip(new, prepared, strict=True):
+        for (key, (_, links)), each in zip(new.items(), prepared, strict=True):
             identity = msgspec.structs.replace(
                 self._identities.own(warm.store.name, receiving.context.triggered_by), op_id=receiving.context.op_id
             )
-            waiting.append(submit(warm, propose_import(each, identity, warm.rules, key)))
+            waiting.append(
+                submit(warm, propose_import(each, identity, warm.rules, key, [_link(link) for link in links]))
+            )
         results = [cast("RememberResult", await each) for each in waiting]
         made = [each.id for each in results if each.action == "added" and each.id is not None]
+        others = [
+            link.other
+            for each, (_, links) in zip(results, new.values(), strict=True)
+            if each.action == "added"
+            for link in links
+        ]
+        if others:
+            found = await warm.store.read(partial(imports.known, sources=set(others)))
+            linked = sum(found.get(other) is not None for other in others)
+            report.added["edge"] = report.added.get("edge", 0) + linked
         report.active += len(made)
         report.known["memory"] = report.known.get("memory", 0) + len(results) - len(made)
         warm.store.imports.add(made, receiving.context.now_us)
@@ -359,7 +384,7 @@ class ImportHandlers:
         if params.dry_run:
             over = _room(warm).over(report.active)
         else:
-            report.added |= {"memory": report.active + receiving.talk.superseded}
+            report.added["memory"] = report.active + receiving.talk.superseded
             report.added = {name: count for name, count in report.added.items() if count}
             now = format_us(self._identities.now_us())
 

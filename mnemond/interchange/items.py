@@ -5,11 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
-from mnemond.model.memory import CATEGORIES, MAX_CONTENT, MAX_METADATA, MAX_TAG, MAX_TAGS, format_us, parse_rfc3339
+from mnemond.model.memory import (
+    CATEGORIES,
+    MAX_CONTENT,
+    MAX_METADATA,
+    MAX_TAG,
+    MAX_TAGS,
+    EdgeType,
+    format_us,
+    parse_rfc3339,
+)
 
 
 class NotReadableError(Exception):
@@ -23,9 +33,20 @@ class UnknownKindError(NotReadableError):
         super().__init__("it is nothing that can be imported")
 
 
+class ItemLink(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A link of a memory to import to one before it, which `other` names by its key. `outgoing`: it leads there; of a
+    causal one the cause is where it begins."""
+
+    other: str
+    edge_type: EdgeType
+    weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    reason: str = ""
+    outgoing: bool = False
+
+
 class Item(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="line", tag="memory"):
     """A memory to import. `source`: its name there, by which it is known when it is imported again. `created_at`: RFC
-    3339. `origin`: the `source` of the memory here; `metadata` holds plain values."""
+    3339. `origin`: the `source` of the memory here; `metadata` holds plain values. `links`: to memories before it."""
 
     source: str
     content: str
@@ -38,6 +59,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="line", ta
     metadata: dict[str, Any] = {}
     user_id: str | None = None
     agent_id: str | None = None
+    links: list[ItemLink] = []
 
     def key(self, kind: str) -> str:
         """Return a hash of its name there and of its text: it does not reveal them."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from mnemond.interchange.conversations import Exchange, branch, of_chatgpt, of_claude
-from mnemond.interchange.items import Item, NotReadableError, category_of, labels, moment, pieces, plain
+from mnemond.interchange.items import Item, ItemLink, NotReadableError, category_of, labels, moment, pieces, plain
 from mnemond.model.memory import CATEGORIES
 
 Object = Mapping[str, Any]
@@ -36,12 +37,13 @@ def _items(text: str, source: str, origin: str, **fields: Any) -> Iterator[Item]
 DRAFT_VERSION: Final = "1"
 DRAFT: Final = "mnemon-draft"
 _EDGE_TYPES: Final = ("temporal", "causal", "semantic", "entity")
+MAX_REASON: Final = 500
+"""Characters of the reason of an edge."""
 
 
 def mnemon_draft(document: object) -> Iterator[Item]:
     """`{"schema_version": "1", source, insights: [{content, category, importance, tags, entities, source, created_at}],
-    edges: [{source_index, target_index, edge_type, weight, reason}]}`. The edges are checked and not carried: links are
-    made from the texts.
+    edges: [{source_index, target_index, edge_type, weight, reason}]}`. Each edge goes with the later of its two.
 
     Raises NotReadableError for what mnemon refuses: another version, no insights, or an entry, named by its index, that
     breaks the rules of a draft.
@@ -53,17 +55,21 @@ def mnemon_draft(document: object) -> Iterator[Item]:
     insights = fields.get("insights")
     if not isinstance(insights, list) or not insights:
         raise NotReadableError("it is a draft without insights")
-    _check_edges(fields.get("edges"), len(insights))
+    edges = _edges(fields.get("edges"), len(insights))
+    keys: list[str] = []
     for index, each in enumerate(insights):
         if (problem := _draft_problem(each)) is not None:
             raise NotReadableError(f"insights[{index}] {problem}")
         content = _text(each["content"])
-        yield from _items(
+        first, *others = _items(
             content, f"draft\n{content}", _text(each.get("source")) or _text(fields.get("source")) or "mnemon",
             category=each.get("category") or "general", importance=each.get("importance") or 3,
             tags=each.get("tags") or [], entities=each.get("entities") or [],
             created_at=moment(each.get("created_at")),
         )  # fmt: skip
+        keys.append(first.key(DRAFT))
+        yield msgspec.structs.replace(first, links=[link(keys) for link in edges.get(index, ())])
+        yield from others
 
 
 def _draft_problem(insight: object) -> str | None:
@@ -83,13 +89,32 @@ def _draft_problem(insight: object) -> str | None:
     return None
 
 
-def _check_edges(edges: object, insights: int) -> None:
+def _edges(edges: object, insights: int) -> dict[int, list[Callable[[list[str]], ItemLink]]]:
+    """Return the links of each memory to those before it, as functions of their keys. Raises NotReadableError."""
+    found: dict[int, list[Callable[[list[str]], ItemLink]]] = {}
     for index, each in enumerate(edges if isinstance(edges, list) else []):
-        ends = [each.get(field) for field in ("source_index", "target_index")] if isinstance(each, Mapping) else []
+        ends: list[Any] = (
+            [each.get(field) for field in ("source_index", "target_index")] if isinstance(each, Mapping) else []
+        )
         if not ends or not all(type(end) is int and 0 <= end < insights for end in ends) or ends[0] == ends[1]:
             raise NotReadableError(f"edges[{index}] does not join two of the {insights:,} insights")
         if each.get("edge_type") not in _EDGE_TYPES:
             raise NotReadableError(f"edges[{index}] has an edge_type that is none of {', '.join(_EDGE_TYPES)}")
+        weight = each.get("weight") or 0.5
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+            raise NotReadableError(f"edges[{index}] has a weight that is no number from 0 to 1")
+        earlier, later = sorted(ends)
+        found.setdefault(later, []).append(
+            partial(
+                _link, earlier, edge_type=each["edge_type"], weight=float(weight),
+                reason=_text(each.get("reason"))[:MAX_REASON], outgoing=ends[0] == later,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _link(earlier: int, keys: list[str], **fields: Any) -> ItemLink:  # noqa: ANN401 - fields of ItemLink
+    return ItemLink(keys[earlier], **fields)
 
 
 # mem0: get_all() of the open-source version.

@@ -3,7 +3,8 @@ place of one that was here before."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -11,15 +12,29 @@ from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.extraction import FactWrite
 from mnemond.memory.remember import Prepared, decide
-from mnemond.model.changes import ChangeSet, Vector
-from mnemond.model.memory import IMPORTED
+from mnemond.model.changes import AddEdge, ChangeSet, Vector
+from mnemond.model.memory import IMPORTED, Edge, EdgeType
 from mnemond.model.outcomes import RememberResult
+from mnemond.store import imports
 from mnemond.store.operations import Proposal, View
 
 
-def propose_import(prepared: Prepared, identity: WriteContext, rules: WriteRules, source: str) -> Proposal:
+class ImportedLink(NamedTuple):
+    """A link to a memory that was imported before, which its `source` names; `outgoing`: it leads there."""
+
+    source: str
+    edge_type: EdgeType
+    weight: float
+    metadata: str
+    outgoing: bool
+
+
+def propose_import(
+    prepared: Prepared, identity: WriteContext, rules: WriteRules, source: str, links: Sequence[ImportedLink] = ()
+) -> Proposal:
     """Propose the write of a memory; `source` is noted with it, so that it is imported once. One that says what a
-    memory says already is none; one that contradicts another stands beside it."""
+    memory says already is none; one that contradicts another stands beside it. Links to memories that are not there
+    are left out."""
 
     def decided(view: View) -> ChangeSet:
         reached = decide(prepared, identity, rules, view.snapshot, view.similarity)
@@ -32,7 +47,9 @@ def propose_import(prepared: Prepared, identity: WriteContext, rules: WriteRules
             reached = decide(beside, identity, rules, view.snapshot, view.similarity)
         outcome = cast("RememberResult", reached.outcome)
         made = outcome.id if outcome.action == "added" else None
-        return msgspec.structs.replace(reached, operation="", imported=((source, made),))
+        added = () if made is None else tuple(_edges(view, made, links))
+        changes = (*reached.changes, *added)
+        return msgspec.structs.replace(reached, operation="", imported=((source, made),), changes=changes)
 
     return identity.proposal("remember", decided, cast("Vector | None", prepared.vector))
 
@@ -57,3 +74,14 @@ def propose_imported_fact(write: FactWrite, identity: WriteContext, rules: Write
 def _is_imported(insight_id: str, view: View) -> bool:
     row = view.snapshot.row_of(insight_id)
     return row is not None and view.snapshot.insight(row).channel == IMPORTED
+
+
+def _edges(view: View, made: str, links: Sequence[ImportedLink]) -> Iterator[AddEdge]:
+    there = imports.known(view.connection, {each.source for each in links})
+    for each in links:
+        other = there.get(each.source)
+        if other is None or other == made or view.snapshot.row_of(other) is None:
+            continue
+        ends = (made, other) if each.outgoing else (other, made)
+        for one, to in (ends,) if each.edge_type == "causal" else (ends, ends[::-1]):
+            yield AddEdge(Edge(one, to, each.edge_type, each.weight, each.metadata, "host"))

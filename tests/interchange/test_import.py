@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 from trio.testing import MockClock
@@ -24,6 +25,7 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Briefs
+from mnemond.interchange.recognise import items_of
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import exported, remember
 
@@ -194,3 +196,60 @@ async def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="there is no import of 'floppy'"):
             await opened(over, "x", kind="floppy")
+
+
+DRAFT = {
+    "schema_version": "1",
+    "insights": [{"content": "Chose Qdrant over Milvus for search"}, {"content": "The budget was cut in March"},
+                 {"content": "The cluster moved to smaller nodes"}],
+    "edges": [
+        {"source_index": 0, "target_index": 1, "edge_type": "semantic", "weight": 0.4, "reason": "same meeting"},
+        {"source_index": 2, "target_index": 1, "edge_type": "causal", "weight": 0.9,
+         "reason": "token=ghp_" + "a1B2" * 9},
+    ],
+}  # fmt: skip
+
+
+def draft_lines() -> str:
+    kind, items = items_of("/x/draft.json", msgspec.json.encode(DRAFT), None)
+    assert kind == "mnemon-draft"
+    return "".join(msgspec.json.encode(each).decode() + "\n" for each in items)
+
+
+async def host_links(over: Bench) -> list[tuple[str, str, str, float, str]]:
+    sql = (
+        "SELECT a.content, b.content, edge_type, weight, e.metadata FROM edges e JOIN insights a ON a.id = source_id"
+        " JOIN insights b ON b.id = target_id WHERE e.created_by = 'host' AND a.deleted_at IS NULL ORDER BY 3, 1"
+    )
+    return await (await over.warm()).store.read(lambda connection: connection.rows(sql))
+
+
+async def test_links_of_a_draft_are_made_with_the_memories_and_taken_back_with_them(tmp_path: Path) -> None:
+    search, budget, nodes = (each["content"] for each in DRAFT["insights"])  # type: ignore[index]
+    async with bench(made(tmp_path / "a")) as over:
+        looked = await imported(over, draft_lines(), kind="mnemon-draft", dry_run=True)
+        assert looked.added == {"memory": 3, "edge": 2}
+        done = await imported(over, draft_lines(), kind="mnemon-draft")
+        assert done.added == {"memory": 3, "edge": 2}
+        found = await host_links(over)
+        assert [each[:4] for each in found] == [
+            (nodes, budget, "causal", 0.9), (search, budget, "semantic", 0.4), (budget, search, "semantic", 0.4),
+        ] or [each[:4] for each in found] == [
+            (nodes, budget, "causal", 0.9), (budget, search, "semantic", 0.4), (search, budget, "semantic", 0.4),
+        ]  # fmt: skip
+        assert "same meeting" in found[1][4]
+        assert "ghp_" not in found[0][4], "secrets are cut out"
+        assert (await imported(over, draft_lines(), kind="mnemon-draft")).added == {}
+        assert await host_links(over) == found
+        undone = await over.history.undo(CALL, UndoParams(operation=done.op_id))
+        assert (len(undone.memories), await host_links(over)) == (3, [])
+        await over.history.undo(CALL, UndoParams(operation=undone.op_id))
+        assert await host_links(over) == found
+
+
+async def test_a_link_to_a_memory_that_was_not_imported_is_left_out(tmp_path: Path) -> None:
+    async with bench(made(tmp_path / "a")) as over:
+        await remember(over, "The budget was cut in March")
+        done = await imported(over, draft_lines(), kind="mnemon-draft")
+        assert done.added == {"memory": 2}
+        assert await host_links(over) == []

@@ -20,7 +20,7 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
 from mnemond.interchange.conversations import Exchange
-from mnemond.interchange.items import Item, NotReadableError, moment, pieces, plain
+from mnemond.interchange.items import Item, ItemLink, NotReadableError, moment, pieces, plain
 from mnemond.interchange.recognise import KINDS, items_of
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.memory.draft import problems_of
@@ -114,6 +114,15 @@ def test_a_draft_of_mnemons_has_its_fields() -> None:
         "decision", 5, ["db"], ["Qdrant", "Milvus"], "agent",
     )  # fmt: skip
     assert (second.category, second.importance, second.origin) == ("preference", 3, "chat-export")
+    assert second.links == [ItemLink(first.key("mnemon-draft"), "causal", 0.7, "r")]
+
+
+def test_an_edge_of_a_draft_goes_with_the_later_memory_whichever_way_it_leads() -> None:
+    draft = DOCUMENTS["mnemon-draft"][0]
+    assert isinstance(draft, dict)
+    edges = [{"source_index": 1, "target_index": 0, "edge_type": "semantic"}]
+    first, second = memories_of("/x/a.json", msgspec.json.encode(draft | {"edges": edges}), None)[1]
+    assert (first.links, second.links) == ([], [ItemLink(first.key("mnemon-draft"), "semantic", outgoing=True)])
 
 
 GOOD: dict[str, Any] = {"content": "It is so"}
@@ -129,6 +138,9 @@ GOOD: dict[str, Any] = {"content": "It is so"}
      ({"insights": [GOOD | {"tags": "a,b"}]}, r"insights\[0\] has tags"),
      ({"insights": [GOOD | {"created_at": "soon"}]}, r"insights\[0\] has a created_at"),
      ({"edges": [{"source_index": 0, "target_index": 0, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
+     ({"insights": [GOOD, {"content": "b"}],
+        "edges": [{"source_index": 0, "target_index": 1, "edge_type": "causal", "weight": 2}]},
+      r"edges\[0\] has a weight"),
      ({"edges": [{"source_index": 0, "target_index": 2, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
      ({"edges": [7]}, r"edges\[0\] does not join two"),
      ({"edges": [{"source_index": 0, "target_index": 1, "edge_type": "x"}]}, r"edges\[0\] has an edge_type")],
