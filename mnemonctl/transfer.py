@@ -40,6 +40,7 @@ from mnemond.interchange.recognise import (
     is_own,
     is_server_memory,
     items_of,
+    streamed,
     streamed_items,
 )
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
@@ -344,12 +345,9 @@ class _Content:
                 if named == OWN or (named is None and is_own(head)):
                     self.kind = OWN
                     return
-                if self.size > MAX_DOCUMENT and named in (None, SERVER_MEMORY):
-                    with self._opened(path) as file:
-                        of_lines = is_server_memory(file.readline(MAX_LINE))
-                    if of_lines:
-                        self._stream()
-                        return
+                if self.size > MAX_DOCUMENT and not head.startswith((*archives.MAGIC, MAGIC)):
+                    self._stream(named)
+                    return
             self._read(named)
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -381,20 +379,32 @@ class _Content:
         file.seek(0)
         return encryption.decrypted(file, self._identities, str(path))
 
-    def _stream(self) -> None:
-        """Parse a large file of lines once, without holding more than a line of it. Raises OSError, MnemonError."""
-        if self.size > MAX_STREAMED:
-            raise _unreadable(self._path, f"it has more than {MAX_STREAMED:,} bytes", "import it in several parts")
-        self.kind = SERVER_MEMORY
-        self.memories = sum(1 for _ in self._streamed())
-        self._items = self._streamed()
-
-    def _streamed(self) -> Iterator[Item]:
+    def _stream(self, named: str | None) -> None:
+        """Parse a large file once, without holding more of it than a line or an element. Raises OSError,
+        MnemonError."""
+        limit = MAX_DOCUMENT if self._path.suffix == ".md" else MAX_STREAMED
+        if self.size > limit:
+            raise _unreadable(self._path, f"it has more than {limit:,} bytes", "import it in several parts")
         try:
             with self._opened(self._path) as file:
-                yield from streamed_items(_lines_of(file))
+                of_lines = named in (None, SERVER_MEMORY) and is_server_memory(file.readline(MAX_LINE))
+            read: Callable[[], Iterator[Item | Exchange]] = self._items_of_lines
+            self.kind = SERVER_MEMORY
+            if not of_lines:
+                self.kind, read = streamed(lambda: self._opened(self._path), named)
+            for each in read():
+                self.memories += isinstance(each, Item)
+                self.conversations |= isinstance(each, Exchange)
+        except UnknownKindError:
+            sentence = f"it has more than {MAX_DOCUMENT:,} bytes, and no memories in a list"
+            raise _unreadable(self._path, sentence, "import it in several parts") from None
         except NotReadableError as error:
             raise _unreadable(self._path, str(error)) from None
+        self._items = read()
+
+    def _items_of_lines(self) -> Iterator[Item | Exchange]:
+        with self._opened(self._path) as file:
+            yield from streamed_items(_lines_of(file))
 
     def _read(self, named: str | None) -> None:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
@@ -455,7 +465,10 @@ class _Content:
 
     def portions(self) -> Iterator[str]:
         if self._items is not None:
-            yield from _in_portions(self._items)
+            try:
+                yield from _in_portions(self._items)
+            except NotReadableError as error:
+                raise _unreadable(self._path, str(error)) from None
             return
         try:
             with io.TextIOWrapper(self._opened(self._path), encoding="utf-8", newline="") as file:

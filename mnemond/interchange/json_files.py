@@ -12,6 +12,7 @@ import msgspec
 
 from mnemond.interchange.conversations import Exchange, branch, of_chatgpt, of_claude
 from mnemond.interchange.items import Item, ItemLink, NotReadableError, category_of, labels, moment, pieces, plain
+from mnemond.interchange.json_stream import Elements
 from mnemond.model.memory import CATEGORIES
 
 Object = Mapping[str, Any]
@@ -19,8 +20,9 @@ Object = Mapping[str, Any]
 _any = msgspec.json.Decoder()
 
 
-def _objects(value: object) -> list[Object]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+def _objects(value: object) -> Iterator[Object]:
+    found = value if isinstance(value, list | Elements) else ()
+    return (each for each in found if isinstance(each, Mapping))
 
 
 def _text(value: object) -> str:
@@ -270,12 +272,15 @@ PARSERS: Final[dict[str, Parser]] = {
     DRAFT: mnemon_draft, "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem,
     "chatgpt": chatgpt, "claude-ai": claude_ai,
 }  # fmt: skip
-"""Parsers of whole documents, by kind."""
+"""Parsers of documents, by kind."""
+
+STREAMED: Final = frozenset({"mem0", "mcp-memory-service", "claude-mem", "chatgpt", "claude-ai"})
+"""Those that read one array from its beginning to its end."""
 
 
 def kind_of(document: object) -> str | None:
     """Return the kind of a JSON document; None if it is not known."""
-    first: Object = next(iter(_objects(document)), {})
+    first: Object = next(_objects(document), {})
     if isinstance(document, Mapping):
         if "schema_version" in document and "insights" in document:
             return DRAFT
@@ -283,7 +288,7 @@ def kind_of(document: object) -> str | None:
             return "mcp-memory-service"
         if "conversations_memory" in document:
             return "claude-ai"
-        if isinstance(document.get("observations"), list):
+        if isinstance(document.get("observations"), list | Elements):
             return "claude-mem"
         if _has(document.get("results"), "memory"):
             return "mem0"
@@ -297,7 +302,7 @@ def kind_of(document: object) -> str | None:
 
 
 def _has(value: object, field: str) -> bool:
-    return any(field in each for each in _objects(value)[:1])
+    return field in next(_objects(value), {})
 
 
 def of_lines(lines: Iterable[bytes]) -> Iterator[Object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from mnemond.interchange import json_files, notes
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
+from mnemond.interchange.json_stream import Open, streamed_document
 from mnemond.interchange.sqlite_files import MEMMAN, MNEMON
 from mnemond.store.imports import OWN
 
@@ -79,6 +80,18 @@ def is_server_memory(line: bytes) -> bool:
 def streamed_items(lines: Iterable[bytes]) -> Iterator[Item]:
     """Yield the memories of a file of server-memory as its lines are read. Raises NotReadableError."""
     return _checked(json_files.server_memory(json_files.of_lines(lines)))
+
+
+def streamed(open_: Open, kind: str | None) -> tuple[str, Callable[[], Iterator[Item | Exchange]]]:
+    """Return the kind of a large JSON document, and a function that yields its memories, reading it anew.
+
+    `kind`: what it is said to be, None to recognise it. Raises NotReadableError, OSError, and so does the function.
+    """
+    document = streamed_document(open_)
+    found = kind or json_files.kind_of(document)
+    if found is None or found not in json_files.STREAMED:
+        raise UnknownKindError
+    return found, lambda: _checked(json_files.PARSERS[found](document))
 
 
 def _checked(items: Iterator[T]) -> Iterator[T]:

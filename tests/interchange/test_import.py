@@ -198,14 +198,14 @@ async def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
             await opened(over, "x", kind="floppy")
 
 
+KEY = "token=ghp_" + "a1B2" * 9
 DRAFT = {
     "schema_version": "1",
     "insights": [{"content": "Chose Qdrant over Milvus for search"}, {"content": "The budget was cut in March"},
                  {"content": "The cluster moved to smaller nodes"}],
     "edges": [
         {"source_index": 0, "target_index": 1, "edge_type": "semantic", "weight": 0.4, "reason": "same meeting"},
-        {"source_index": 2, "target_index": 1, "edge_type": "causal", "weight": 0.9,
-         "reason": "token=ghp_" + "a1B2" * 9},
+        {"source_index": 2, "target_index": 1, "edge_type": "causal", "weight": 0.9, "reason": KEY},
     ],
 }  # fmt: skip
 

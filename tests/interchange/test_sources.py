@@ -139,7 +139,7 @@ GOOD: dict[str, Any] = {"content": "It is so"}
      ({"insights": [GOOD | {"created_at": "soon"}]}, r"insights\[0\] has a created_at"),
      ({"edges": [{"source_index": 0, "target_index": 0, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
      ({"insights": [GOOD, {"content": "b"}],
-        "edges": [{"source_index": 0, "target_index": 1, "edge_type": "causal", "weight": 2}]},
+       "edges": [{"source_index": 0, "target_index": 1, "edge_type": "causal", "weight": 2}]},
       r"edges\[0\] has a weight"),
      ({"edges": [{"source_index": 0, "target_index": 2, "edge_type": "causal"}]}, r"edges\[0\] does not join two"),
      ({"edges": [7]}, r"edges\[0\] does not join two"),
