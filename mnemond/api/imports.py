@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from mnemond.api.import_conversations import SAMPLES, ConversationReader, Progress
-from mnemond.api.remember import prepared_draft
+from mnemond.api.remember import prepared_draft, similarity_with
 from mnemond.api.requests import Identities, submit
 from mnemond.api.settings import StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
@@ -24,6 +24,7 @@ from mnemond.api.types_interchange import (
     ImportAcceptParams,
     ImportAcceptResult,
     ImportConflict,
+    ImportContradiction,
     ImportFinishParams,
     ImportFinishResult,
     ImportOpenParams,
@@ -38,11 +39,12 @@ from mnemond.extract.rules import RuleEngine
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
-from mnemond.interchange.restore import MAX_NAMED, Conflict, Record, Report, restore
+from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
-from mnemond.memory.remember import Prepared
+from mnemond.memory.remember import Prepared, decide
+from mnemond.model.changes import Vector
 from mnemond.model.memory import IMPORTED, Scope, format_us
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import imports, operations
@@ -97,6 +99,25 @@ def _link(link: ItemLink) -> ImportedLink:
     return ImportedLink(link.other, link.edge_type, link.weight, metadata.text, link.outgoing)
 
 
+def _look_at(warm: OpenStore, drafts: list[Draft], identity: WriteContext, report: Report) -> None:
+    """Decide on memories as their import would, and report that; nothing is written (blocking)."""
+    for draft in drafts:
+        prepared, snapshot = prepared_draft(warm, draft, identity.now_us), warm.store.snapshot
+        similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
+        outcome = cast("RememberResult", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
+        if outcome.action in ("skipped", "discarded"):
+            report.added["memory"] -= 1
+            report.known["memory"] = report.known.get("memory", 0) + 1
+            continue
+        report.active += 1
+        if outcome.action != "replaced" or (row := snapshot.row_of(outcome.replaced_id or "")) is None:
+            continue
+        report.contradictions_found += 1
+        if len(report.contradictions) < MAX_NAMED:
+            here = snapshot.insight(row)
+            report.contradictions.append(Contradiction(here.id, here.content[:200], draft.content[:200]))
+
+
 def _note_conflict(report: Report, item: Item, why: str) -> None:
     report.conflicts_found += 1
     if len(report.conflicts) < MAX_NAMED:
@@ -121,7 +142,7 @@ class _Receiving:
         self._directory = directory
         self._spool: IO[bytes] | None = None
         self._rest = ""
-        self.report = Report(added={}, known={}, conflicts=[], samples=[])
+        self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
         self.seen: set[str] = set()
         """Sources of this import so far."""
         self.talk = Progress(params.kind, self.report, context, dry_run=params.dry_run)
@@ -340,7 +361,9 @@ class ImportHandlers:
             if len(report.samples) < SAMPLES:
                 report.samples.append(item.content[:200])
         if receiving.params.dry_run:
-            report.active += len(new)
+            drafts = [draft for draft, _ in new.values()]
+            look = partial(_look_at, warm, drafts, self._identities.own(warm.store.name, "cli"), report)
+            await trio.to_thread.run_sync(look, limiter=warm.threads)
         elif new:
             await self._remember(warm, receiving, new)
 
@@ -383,6 +406,7 @@ class ImportHandlers:
         over = 0
         if params.dry_run:
             over = _room(warm).over(report.active)
+            report.added = {name: count for name, count in report.added.items() if count}
         else:
             report.added["memory"] = report.active + receiving.talk.superseded
             report.added = {name: count for name, count in report.added.items() if count}
@@ -538,4 +562,8 @@ def _result(receiving: _Receiving, report: Report, over_cap: int, raised: int | 
         waits_until=waits,
         calls=report.calls,
         unread=report.unread,
+        contradictions=tuple(
+            ImportContradiction(each.id, each.content, each.imported) for each in report.contradictions
+        ),
+        contradictions_found=report.contradictions_found,
     )

@@ -124,13 +124,24 @@ class ImportConflict(msgspec.Struct, frozen=True):
     why: str
 
 
+class ImportContradiction(msgspec.Struct, frozen=True):
+    """The beginning of a memory to import, and of the memory `id` here that it contradicts or corrects. Both stay."""
+
+    id: str
+    content: str
+    imported: str
+
+
 class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
     """What was imported, or would be (`dry_run`). `added` and `known`: by kind of line. `memories`: how many more are
     in recall; `over_cap`: by how many the store would exceed its maximum. `conflicts`: the first of `conflicts_found`;
     `secrets`: texts with a key or password; `samples`: the beginnings of a few. Until `waits_until` they stay out of
     what sessions begin with, unless they are accepted. `raised_cap`: the store's new maximum. Of conversations,
     `calls`: in a dry run, parts about which a language model would be asked; `unread`: parts for which it gave no
-    answer, so that only the rules read them; a repeat of the import asks again."""
+    answer, so that only the rules read them; a repeat of the import asks again.
+    `contradictions`: of a dry run over memories of another program, the first of `contradictions_found` that are at
+    odds with one in the store.
+    """
 
     kind: str
     store: str
@@ -148,6 +159,8 @@ class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
     calls: int = 0
     unread: int = 0
     waits_until: str | None = None
+    contradictions: tuple[ImportContradiction, ...] = ()
+    contradictions_found: int = 0
 
 
 IMPORT_FINISH = method("import.finish", ImportFinishParams, ImportFinishResult, Access.WRITE, "Complete an import.")

@@ -12,6 +12,7 @@ from mnemond.api.types_interchange import (
     IMPORT_OPEN,
     ExportOpenResult,
     ImportAcceptResult,
+    ImportContradiction,
     ImportFinishResult,
     ImportOpenResult,
 )
@@ -121,6 +122,12 @@ def _accepted(result: ImportAcceptResult, style: Style) -> str:
     return lines(f"Accepted {plural(result.memories, 'memory')}: sessions may begin with them now")
 
 
+def _at_odds(each: ImportContradiction, style: Style) -> list[str]:
+    width = max(style.columns - 4, MIN_CONTENT)
+    here = f"{short_id(each.id)}: {each.content}"
+    return ["  at odds, and both stay:", f"    {shorten(each.imported, width)}", f"    {shorten(here, width)}"]
+
+
 def imported(result: ImportFinishResult, style: Style) -> str:
     """What was imported, or would be."""
     if style.quiet:
@@ -139,6 +146,10 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         *(f"  left as it is: {short_id(each.id)}: {one_line(each.why)}" for each in result.conflicts),
         f"  and {result.conflicts_found - len(result.conflicts):,} more"
         if result.conflicts_found > len(result.conflicts)
+        else None,
+        *(line for each in result.contradictions for line in _at_odds(each, style)),
+        f"  and {result.contradictions_found - len(result.contradictions):,} more at odds with memories here"
+        if result.contradictions_found > len(result.contradictions)
         else None,
         f"  lines of a later version, passed over: {result.ignored:,}" if result.ignored else None,
         *(f"  {shorten(each, max(style.columns - 2, MIN_CONTENT))}" for each in result.samples),

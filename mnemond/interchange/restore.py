@@ -66,6 +66,14 @@ class Conflict(msgspec.Struct, frozen=True):
     why: str
 
 
+class Contradiction(msgspec.Struct, frozen=True):
+    """The beginnings of a memory to import and of the one here, with its id, that it is at odds with."""
+
+    id: str
+    content: str
+    imported: str
+
+
 class Report(msgspec.Struct):
     """What a restoration did, or would do. `added` and `known`: lines by kind; `ignored`: lines of kinds that this
     version does not know. `active`: the memories added that are in recall. `secrets`: memories with a key or password;
@@ -83,6 +91,8 @@ class Report(msgspec.Struct):
     samples: list[str] = []
     calls: int = 0
     unread: int = 0
+    contradictions: list[Contradiction] = []
+    contradictions_found: int = 0
 
 
 class _Meta(msgspec.Struct, frozen=True):

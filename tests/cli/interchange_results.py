@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_interchange import ExportOpenResult, ImportConflict, ImportFinishResult
+from mnemond.api.types_interchange import ExportOpenResult, ImportConflict, ImportContradiction, ImportFinishResult
 
 INTERCHANGE_RESULTS: dict[str, object] = {
     "export": ExportOpenResult(export="0123456789abcdef", store="default", whole=True, expected=1_200),
@@ -23,6 +23,12 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         over_cap=198,
         calls=7,
         unread=1,
+        contradictions=(
+            ImportContradiction(
+                "8e7d6c5b-0000-4000-8000-000000000003", "The port is 8080\x1b[2J", "The port is 9090 since May"
+            ),
+        ),
+        contradictions_found=2,
     ),
 }
 
@@ -36,6 +42,10 @@ Would import 1,198 memories into store "default"
   with a key or password: 1
   left as it is: 9f8e7d6c: it has another text here
   and 2 more
+  at odds, and both stay:
+    The port is 9090 since May
+    8e7d6c5b: The port is 8080\\x1b[2J
+  and 1 more at odds with memories here
   lines of a later version, passed over: 1
   Every change to main goes through a merge request
   198 memories more than the store's maximum: --raise-cap raises it

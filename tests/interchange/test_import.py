@@ -25,6 +25,7 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Briefs
+from mnemond.interchange.items import Item
 from mnemond.interchange.recognise import items_of
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import exported, remember
@@ -253,3 +254,28 @@ async def test_a_link_to_a_memory_that_was_not_imported_is_left_out(tmp_path: Pa
         done = await imported(over, draft_lines(), kind="mnemon-draft")
         assert done.added == {"memory": 2}
         assert await host_links(over) == []
+
+
+async def test_a_dry_run_shows_what_is_at_odds_with_the_store_and_what_it_knows(tmp_path: Path) -> None:
+    items = [
+        Item(source="1", content="The staging server listens on port 9090", origin="mem0"),
+        Item(source="2", content="Ada prefers tea in the morning", origin="mem0"),
+        Item(source="3", content="The office has a garden on the roof", origin="mem0"),
+    ]
+    lines = "".join(msgspec.json.encode(each).decode() + "\n" for each in items)
+    async with bench(made(tmp_path / "a"), ToyEmbedder()) as over:
+        over.ids.made = 1000
+        here = await remember(over, "The staging server listens on port 8080")
+        await remember(over, "Ada prefers tea in the morning")
+        before = await exported(over)
+        looked = await imported(over, lines, kind="mem0", dry_run=True)
+        assert await exported(over) == before
+        assert (looked.added, looked.known, looked.memories) == ({"memory": 2}, {"memory": 1}, 2)
+        (odd,) = looked.contradictions
+        assert (odd.id, odd.content, odd.imported) == (
+            here, "The staging server listens on port 8080", "The staging server listens on port 9090",
+        )  # fmt: skip
+        assert looked.contradictions_found == 1
+        done = await imported(over, lines, kind="mem0")
+        assert (done.added, done.known, done.memories) == (looked.added, looked.known, looked.memories)
+        assert (await over.warm()).store.snapshot.live == 4, "both stay"
