@@ -131,6 +131,9 @@ def run(argv: list[str], deadline: float | None = None) -> int:
     deadline = deadline or (LONG_DEADLINE_S if command in LONG_COMMANDS else DEADLINE_S)
     if is_alias() and command in SAME_COMMANDS:
         sys.argv[0] = "mnemonctl"
+        if command == "import" and "--yes" not in argv and "--dry-run" not in argv:
+            end = argv.index("--") if "--" in argv else len(argv)
+            argv = [*argv[:end], "--yes", *argv[end:]]  # mnemon asks nothing
     if command == "help" or (command in SLOW_COMMANDS and not is_alias()):
         add_site_packages()
         from mnemonctl import slow

@@ -94,7 +94,7 @@ class _Command:
             own=self._own_files(),
             text=simple.text(self._environment) if self._selection.generic else None,
             sends=self._sends(),
-            notes=alias.notes(self._environment, self._link()),
+            notes=[*filter(None, [self._selection.note]), *alias.notes(self._environment, self._link())],
         )
         if self._options.dry_run:
             return report

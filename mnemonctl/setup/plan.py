@@ -16,7 +16,7 @@ from mnemonctl.setup.host import Host, Settings, SetupEnvironment
 from mnemonctl.setup.hosts import simple
 from mnemonctl.setup.hosts.claude_code import ClaudeCode
 from mnemonctl.setup.hosts.codex import Codex
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import INVALID_PARAMS, MnemonError
 
 KINDS: Final[tuple[Callable[[SetupEnvironment], Host], ...]] = (
     ClaudeCode, Codex, simple.Gemini, simple.Cursor, simple.CopilotCli,
@@ -29,10 +29,11 @@ def all_hosts(environment: SetupEnvironment) -> dict[str, Host]:
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Hosts of a command, and whether the text for any other program is wanted."""
+    """Hosts of a command, and whether the text for any other program is wanted; `note`: why there are no hosts."""
 
     hosts: list[Host]
     generic: bool = False
+    note: str = ""
 
 
 def select(environment: SetupEnvironment, targets: Sequence[str], *, eject: bool) -> Selection:
@@ -48,7 +49,7 @@ def select(environment: SetupEnvironment, targets: Sequence[str], *, eject: bool
     found = [host for host in known.values() if host.name in recorded or host.found() is not None]
     if not found and not eject:
         message = "none of the programs that mnemond knows is installed here"
-        raise MnemonError(NOT_FOUND, message, hint=f"Name one with --target: {names}")
+        return Selection([], note=f"{message}; when one is, run setup again, or name it with --target: {names}")
     return Selection(found)
 
 

@@ -83,11 +83,11 @@ def _no_item(why: str) -> MnemonError:
     return MnemonError(INVALID_PARAMS, sentence, hint="what was sent before is imported", outcome="rejected")
 
 
-def _draft(item: Item) -> Draft:
+def _draft(item: Item, *, no_diff: bool) -> Draft:
     return Draft(
         content=item.content, category=item.category, importance=item.importance, weighed=False, tags=item.tags,
         entities=item.entities, source=item.origin, channel=IMPORTED, scope=Scope(item.user_id, None, item.agent_id),
-        created_at=item.created_at, metadata=item.metadata,
+        created_at=item.created_at, metadata=item.metadata, no_diff=no_diff,
     )  # fmt: skip
 
 
@@ -349,7 +349,7 @@ class ImportHandlers:
                 report.known["memory"] = report.known.get("memory", 0) + 1
                 continue
             receiving.seen.add(key)
-            draft = _draft(item)
+            draft = _draft(item, no_diff=receiving.params.no_diff)
             if problems := problems_of(msgspec.structs.asdict(draft)):
                 _note_conflict(report, item, problems[0].message)
                 continue

@@ -79,6 +79,9 @@ class ImportOpenParams(StoreParams, frozen=True, kw_only=True):
     raise_cap: Annotated[
         bool, about("raise lifecycle.max_insights of the store if it is too low for what is imported")
     ] = False
+    no_diff: Annotated[
+        bool, about("import what a memory here says already, too; not for lines of an export, which are restored")
+    ] = False
 
 
 class ImportOpenResult(Result, frozen=True, kw_only=True):

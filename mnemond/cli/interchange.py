@@ -91,6 +91,7 @@ class ImportOptions(StoreParams, frozen=True, kw_only=True):
     dry_run: Annotated[bool, about("write nothing; show what would be imported")] = False
     yes: Annotated[bool, about("yes, import it, without a question")] = False
     raise_cap: Annotated[bool, about("raise the store's maximum of memories if it is too low")] = False
+    no_diff: Annotated[bool, about("import also what a memory here says already, in these or other words")] = False
     identity: IdentityFile = None
 
 
@@ -104,7 +105,7 @@ def _import_request(arguments: Arguments) -> Request:
     arguments.single("a file or a directory")
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl import --help")
-    chosen = {name: options[name] for name in ("dry_run", "raise_cap") if options.get(name)}
+    chosen = {name: options[name] for name in ("dry_run", "raise_cap", "no_diff") if options.get(name)}
     return Request(IMPORT_OPEN.name, store | chosen)
 
 

@@ -419,6 +419,18 @@ def test_read_only_calls_write_nothing(mnemon: Mnemon) -> None:
     assert mnemon.json("status")["total_insights"] == 1
 
 
+def test_a_draft_is_imported_without_a_question(mnemon: Mnemon, tmp_path: Path) -> None:
+    insights = [{"content": "Chose Qdrant over Milvus"}, {"content": "The budget was cut in March"}]
+    edges = [{"source_index": 0, "target_index": 1, "edge_type": "semantic", "reason": "one meeting"}]
+    draft = tmp_path / "memory_draft.json"
+    draft.write_text(json.dumps({"schema_version": "1", "insights": insights, "edges": edges}))
+    assert mnemon.json("import", str(draft), "--dry-run")["added"] == {"memory": 2, "edge": 1}
+    assert mnemon.json("status")["total_insights"] == 0
+    assert mnemon.json("import", str(draft), "--no-diff")["memories"] == 2
+    assert mnemon.json("import", "--", str(draft))["memories"] == 0
+    assert mnemon.json("status")["total_insights"] == 2
+
+
 def test_what_it_writes_belongs_to_no_project(mnemon: Mnemon, daemon: DaemonProcess, tmp_path: Path) -> None:
     (tmp_path / "repository" / ".git").mkdir(parents=True)
     shell = Terminal(daemon.data_dir, **mnemon.variables)

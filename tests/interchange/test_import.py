@@ -279,3 +279,16 @@ async def test_a_dry_run_shows_what_is_at_odds_with_the_store_and_what_it_knows(
         done = await imported(over, lines, kind="mem0")
         assert (done.added, done.known, done.memories) == (looked.added, looked.known, looked.memories)
         assert (await over.warm()).store.snapshot.live == 4, "both stay"
+
+
+async def test_without_a_comparison_each_memory_is_imported_and_twice_changes_nothing(tmp_path: Path) -> None:
+    item = Item(source="1", content="Ada prefers tea in the morning", origin="mem0")
+    line = msgspec.json.encode(item).decode() + "\n"
+    async with bench(made(tmp_path / "a"), ToyEmbedder()) as over:
+        over.ids.made = 1000
+        await remember(over, item.content)
+        assert (await imported(over, line, kind="mem0", dry_run=True)).memories == 0
+        assert (await imported(over, line, kind="mem0", dry_run=True, no_diff=True)).memories == 1
+        assert (await imported(over, line, kind="mem0", no_diff=True)).memories == 1
+        assert (await imported(over, line, kind="mem0", no_diff=True)).memories == 0
+        assert (await over.warm()).store.snapshot.live == 2

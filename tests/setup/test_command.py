@@ -47,6 +47,18 @@ def refused(place: SetupEnvironment, target: str = "gemini") -> dict[str, Any]:
     return error
 
 
+def test_without_any_program_the_rest_is_installed_and_said(tmp_path: Path) -> None:
+    place = home_at(tmp_path)
+    code, said = run(place)
+    assert (code, said["status"], said["targets"]) == (0, "installed", {})
+    assert any(note.startswith("none of the programs that mnemond knows is installed here") for note in said["notes"])
+    installed = [path for path in place.home.rglob("*") if "bash-completion" in str(path) and path.is_file()]
+    assert len(installed) == 1
+    assert run(place)[1]["status"] == "unchanged"
+    assert run(place, eject=True)[0] == 0
+    assert not installed[0].exists()
+
+
 # ------------------------------------------------------------------ asking
 
 
