@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Footer, Static, TabbedContent, TabPane
 
 from mnemonctl import rpc
-from mnemonctl.browse.calls import Daemon, Done
+from mnemonctl.browse.calls import Daemon, Done, is_absence
 from mnemonctl.browse.dialogs import Help
 from mnemonctl.browse.entities import EntitiesPane, TimelinePane
 from mnemonctl.browse.history import HistoryPane, JobsPane
@@ -95,8 +95,8 @@ class Browser(App[None]):
     .split .preview { height: 1fr; padding: 0 1; border-top: solid $primary; }
     .split .preview:focus { border-top: heavy $accent; }
     .-wide .split { layout: horizontal; }
-    .-wide .split OptionList { width: 11fr; height: 1fr; }
-    .-wide .split .preview { width: 9fr; border-top: none; border-left: solid $primary; }
+    .-wide .split OptionList { width: 1fr; height: 1fr; }
+    .-wide .split .preview { width: 1fr; border-top: none; border-left: solid $primary; }
     .-wide .split .preview:focus { border-left: heavy $accent; }
     .preview Static { height: auto; }
     #status { height: auto; max-height: 3; padding: 0 1; background: $panel; }
@@ -116,9 +116,11 @@ class Browser(App[None]):
     .dialog .field Line { width: 1fr; }
     .dialog .note { height: auto; max-height: 3; color: $warning; }
     .dialog .keys { height: 1; color: $text-muted; }
-    .dialog.help, .dialog.help .text { height: auto; max-height: 100%; }
+    .dialog.help { height: 90%; }
+    .dialog.help .text { height: 1fr; max-height: 100%; }
     .-narrow .dialog { width: 100%; max-height: 100%; }
     .-narrow .dialog .text { max-height: 6; }
+    .-narrow .dialog.help { height: 100%; }
     .-narrow .dialog.help .text { max-height: 100%; }
     """
 
@@ -164,7 +166,7 @@ class Browser(App[None]):
 
     def report(self, error: MnemonError) -> None:
         """Show an error until the daemon answers again."""
-        self.is_away = isinstance(error, (rpc.NotRunningError, rpc.NoReplyError))
+        self.is_away = is_absence(error)
         hint = "r starts it; it is looked for meanwhile" if isinstance(error, rpc.NotRunningError) else error.hint or ""
         self.say(f"{error.message}\n{hint}", is_error=True)
 

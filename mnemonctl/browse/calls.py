@@ -18,6 +18,7 @@ from mnemonctl import daemon, fast, rpc
 from mnemonctl.client import Client
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.output import neutralise
+from mnemond.errors import MnemonError
 
 T = TypeVar("T")
 
@@ -31,6 +32,11 @@ _UNDO_HINTS: Final = ("undo: ", "To take it back: ", "To have it again: ")
 """Beginnings of lines that name a command; here a key does the same."""
 
 _result = msgspec.json.Decoder(CliRunResult)
+
+
+def is_absence(error: MnemonError) -> bool:
+    """True if the daemon does not answer, so that what was read before may be as true as ever."""
+    return isinstance(error, (rpc.NotRunningError, rpc.NoReplyError))
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -65,9 +65,12 @@ class ReviewsPane(Pane[Waiting]):
             if decided:
                 summary = "decided lately, the last one first"
             else:
-                texts = f", {plural(found.texts_total, 'text')} of orders" if found.texts_total else ""
-                pairs = f"{plural(found.total, 'pair')} of memories, {plural(found.links, 'link')}"
-                summary = f"{pairs}, {plural(found.names, 'pair')} of names{texts}; all stay as they are meanwhile"
+                counted = (
+                    (found.total, "pair of memories"), (found.links, "link"), (found.names, "pair of names"),
+                    (found.texts_total, "text of orders"),
+                )  # fmt: skip
+                waiting = ", ".join(f"{count:,} {what}" for count, what in counted if count)
+                summary = f"to decide: {waiting}; all stays as it is meanwhile" if waiting else "nothing to decide"
             return Page([_row(it) for it in every[begin : begin + PAGE]], summary, more=len(every) > begin + PAGE)
 
         return ask

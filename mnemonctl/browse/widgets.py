@@ -14,7 +14,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from mnemonctl.browse.calls import Daemon, Done
+from mnemonctl.browse.calls import Daemon, Done, is_absence
 from mnemonctl.client import Client
 from mnemond.cli.output import Style, neutralise, one_line, shorten
 from mnemond.errors import MnemonError
@@ -204,6 +204,8 @@ class Pane(Vertical, Generic[T]):
         try:
             page = await self.browser.daemon.read(self.fetch())
         except MnemonError as error:
+            if not is_absence(error):
+                self._show(Page([], ""))
             self.browser.report(error)
             return
         finally:

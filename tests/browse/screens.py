@@ -47,6 +47,13 @@ class Session:
             if time.monotonic() > ends:
                 raise AssertionError(f"waited for {wanted} without {without!r}, but read\n{screen}")
 
+    async def until_idle(self) -> None:
+        """Wait until no action is under way."""
+        ends = time.monotonic() + DEADLINE_S
+        while self.app._acting:
+            assert time.monotonic() < ends
+            await self.pilot.pause(0.02)
+
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         await self.pilot.press(*keys)
@@ -90,7 +97,7 @@ def browse(daemon: Daemon, play: Callable[[Session], Awaitable[None]], size: tup
         app = Browser(daemon)
         async with app.run_test(size=size) as pilot:
             user = Session(app, pilot)
-            await user.until("all stay as they are meanwhile")
+            await user.until("to decide")
             await play(user)
 
     asyncio.run(run())

@@ -37,7 +37,7 @@ def test_both_sides_are_shown_and_the_answer_is_carried_out(client: Client, daem
     review = conflict(client)
 
     async def play(user: Session) -> None:
-        await user.until("1 pair of memories", "older", "The office is in Berlin", "newer", "suggested: SUPERSEDE")
+        await user.until("1 pair of memories", "to decide", "older", "The office is in Berlin", "newer", "suggested:")
         await user.press("a")
         screen = await user.until("the newer one holds", "both hold")
         assert "KEEP" not in screen
