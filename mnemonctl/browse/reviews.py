@@ -14,7 +14,6 @@ from mnemonctl.client import Client
 from mnemond.api.types_changes import HeldTextView, ReviewedMemory, ReviewView
 from mnemond.cli.output import Style, body, day, lines, neutralise, note, one_line, second, short_id
 from mnemond.model.reviews import ACCEPTED, OF_TEXTS, Resolution
-from mnemond.wire.params import plural
 
 Waiting = ReviewView | HeldTextView
 

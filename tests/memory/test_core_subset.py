@@ -7,12 +7,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.memory import core_subset
 from mnemond.memory.core_subset import Labels, Vectors, clusters, subset
 from mnemond.model.memory import DAY_US
+from tests.examples import examples
 
 
 def labels_of(vectors: Vectors, k: int, seed: int = 0) -> Labels:
@@ -76,7 +77,7 @@ def test_evenness_is_nearly_constant_for_dense_vectors() -> None:
 # ------------------------------------------------------------------ clusters
 
 
-@settings(max_examples=60, deadline=None)
+@examples(100)
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(1, 60))
 def test_no_cluster_is_empty_and_the_same_comes_out_again(rows: int, k: int, seed: int, kinds: int) -> None:
     vectors = unit(rows, 8, seed, min(kinds, rows))
@@ -86,7 +87,7 @@ def test_no_cluster_is_empty_and_the_same_comes_out_again(rows: int, k: int, see
     assert np.array_equal(labels, labels_of(vectors.copy(), k, seed))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(100)
 @given(st.integers(1, 60), st.integers(1, 9), st.randoms(use_true_random=False))
 def test_another_order_has_the_same_clusters(rows: int, k: int, random: Random) -> None:
     vectors, order = unit(rows, 8, random.randrange(99)), list(range(rows))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -19,6 +19,7 @@ from mnemond.memory.relations import named_entity, named_row
 from mnemond.model.outcomes import EntityResult
 from mnemond.store import relations, reviews
 from mnemond.store.connection import Connection, Value
+from tests.examples import examples
 from tests.memory.relation_world import RelationWorld
 
 NAMES = ("Ana", "Ana Silva", "Anita", "Bea", "Carl")
@@ -282,7 +283,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(100)
 @given(steps=STEPS)
 def test_every_undo_restores_what_was_before(steps: list[Step]) -> None:
     """After any decisions each is undone, the last one first, and every state comes back; at no time are two names one
@@ -313,7 +314,7 @@ def test_every_undo_restores_what_was_before(steps: list[Step]) -> None:
             assert world.state() == state
 
 
-@settings(max_examples=40, deadline=None)
+@examples(100)
 @given(pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8))
 def test_merges_are_the_classes_of_a_union_find(pairs: list[tuple[int, int]]) -> None:
     with a_world() as world:

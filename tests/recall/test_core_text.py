@@ -7,7 +7,7 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.writing import CoreSummarySettings
@@ -31,6 +31,7 @@ from mnemond.recall.core_text import (
     users_of,
 )
 from mnemond.text.tokens import word_count
+from tests.examples import examples
 
 NOW_US = 1_790_000_000_000_000
 DAY_US = 86_400_000_000
@@ -137,7 +138,7 @@ def test_a_corrected_fact_and_another_wording_are_left_out() -> None:
     assert sorted(found) == [noted.content, new.content]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(100)
 @given(st.integers(0, 120), st.integers(20, 500), st.randoms(use_true_random=False))
 def test_the_words_are_filled_and_never_exceeded(count: int, most: int, random: Random) -> None:
     rows = [
@@ -154,7 +155,7 @@ def test_the_words_are_filled_and_never_exceeded(count: int, most: int, random: 
         assert listed == {it.id for it in rows if it.importance > 2}
 
 
-@settings(max_examples=15, deadline=None)
+@examples(60)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_memories_does_not_matter(random: Random) -> None:
     rows = [memory(at, TOPICS[at % 3].format(f"thing{at}"), at / 7) for at in range(40)]

@@ -116,7 +116,7 @@ def parsed(name: str, content: bytes) -> Any:
 
 
 @pytest.mark.attack
-@few_or_many(60, 2000)
+@few_or_many(25, 2000)
 @given(data=st.data(), target=st.sampled_from(["gemini", "cursor", "copilot-cli"]))
 def test_any_edits_in_between_stay(data: Any, target: str) -> None:
     """Those of Codex's TOML are in test_toml_entries.py."""

@@ -26,7 +26,7 @@ def removed(text: str) -> str:
 
 
 @pytest.mark.attack
-@few_or_many(150, 2000)
+@few_or_many(40, 2000)
 @given(data=st.data(), parts=documents(), newline=st.sampled_from(["\n", "\r\n"]), final=st.booleans())
 def test_any_edits_after_it_was_added_stay_to_the_byte(data: Any, parts: list[str], newline: str, final: bool) -> None:
     before = joined(parts, newline, final=final)
