@@ -210,11 +210,11 @@ everything is in order, nothing was changed
 class Mnemon:
     """Runs `mnemon` by the link, as a script does: without a terminal."""
 
-    def __init__(self, daemon: DaemonProcess, home: Path) -> None:
+    def __init__(self, data_dir: Path, home: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
         path = f"{home}/.local/bin{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.variables = {"HOME": str(home), "PATH": path}
-        self._environ = {**kept, **self.variables, "MNEMON_DATA_DIR": str(daemon.data_dir)}
+        self._environ = {**kept, **self.variables, "MNEMON_DATA_DIR": str(data_dir)}
 
     def process(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -248,18 +248,34 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield running
 
 
+def set_up(mnemon: Mnemon, data_dir: Path) -> None:
+    """Let the client make the link."""
+    command = ["mnemonctl", "setup", "--target", "generic", "--mnemon-alias", "--yes", "--data-dir", str(data_dir)]
+    subprocess.run(command, env={**os.environ, **mnemon.variables}, check=True, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where the link leads: the same for every user of this client."""
+    home = tmp_path_factory.mktemp("linked")
+    (home / "data").mkdir(mode=0o700)
+    set_up(Mnemon(home / "data", home), home / "data")
+    return os.readlink(home / ".local" / "bin" / "mnemon")
+
+
 @pytest.fixture
-def mnemon(daemon: DaemonProcess, tmp_path: Path) -> Mnemon:
+def mnemon(daemon: DaemonProcess, tmp_path: Path, client: str) -> Mnemon:
     home = tmp_path / "home"
-    home.mkdir()
-    linked = Mnemon(daemon, home)
-    setup = ["mnemonctl", "setup", "--target", "generic", "--mnemon-alias", "--yes", "--data-dir", str(daemon.data_dir)]
-    subprocess.run(setup, env={**os.environ, **linked.variables}, check=True, capture_output=True, timeout=60)
-    assert (home / ".local" / "bin" / "mnemon").is_symlink()
-    return linked
+    (home / ".local" / "bin").mkdir(parents=True)
+    (home / ".local" / "bin" / "mnemon").symlink_to(client)
+    return Mnemon(daemon.data_dir, home)
 
 
 def test_mnemons_examples(daemon: DaemonProcess, mnemon: Mnemon) -> None:
+    link = Path(mnemon.variables["HOME"], ".local", "bin", "mnemon")
+    link.unlink()
+    set_up(mnemon, daemon.data_dir)
+    assert link.is_symlink()
     play(EXAMPLES, Terminal(daemon.data_dir, **mnemon.variables))
 
 
