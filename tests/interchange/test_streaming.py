@@ -35,8 +35,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_file_is_read_line_by_line_and_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "memory.jsonl", 16_000)
-    assert path.stat().st_size > 8 << 20
+    path = written(tmp_path / "memory.jsonl", 6_000)
+    assert path.stat().st_size > 3 << 20
     tracemalloc.start()
     try:
         content = transfer._Content(path, None)
@@ -44,7 +44,7 @@ def test_a_large_file_is_read_line_by_line_and_gives_the_same(tmp_path: Path, mo
         assert tracemalloc.get_traced_memory()[1] < 2 << 20
     finally:
         tracemalloc.stop()
-    assert (content.kind, content.memories, sent) == ("server-memory", 32_000, 32_000)
+    assert (content.kind, content.memories, sent) == ("server-memory", 12_000, 12_000)
     few = written(tmp_path / "few.jsonl", 3_000)
     streamed = transfer._Content(few, None)
     monkeypatch.setattr(transfer, "MAX_DOCUMENT", 64 << 20)
