@@ -9,14 +9,21 @@ BIN    := $(VENV)/bin
 COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:100 mnemond/index/*:100 \
                    mnemond/api/types_*.py,mnemond/api/registry.py,mnemond/mcp/protocol.py,mnemond/mcp/tools.py:100
 
-# The tests in three parts. Tracing each line takes as long as what it traces, so coverage is measured over the two parts
-# that the floors need; in the third, much is done by daemons and tools that the tests start, or is arithmetic on texts
-# that the first two run as well.
+# The tests in three parts. Tracing each line takes nearly as long as what it traces, so coverage is measured over the two
+# parts that the floors need; in the third, much is done by daemons and tools that the tests start, or is arithmetic on
+# texts that the first two run as well. The files of its last lines run hundreds of examples through code of which others
+# reach every line: `pytest --cov --cov-context=test` says which test reaches what.
 WITHOUT_COVERAGE := tests/architecture tests/benchmarks tests/daemon tests/extract tests/text \
                     $(filter-out %/test_store_faults.py,$(wildcard tests/faults/test_*.py)) \
                     tests/jobs/test_any_sequence.py tests/mnemonctl/test_daemon.py \
                     tests/memory/test_audit_replay.py tests/recall/test_recall_properties.py \
-                    tests/setup/test_any_home.py tests/setup/test_launcher.py
+                    tests/setup/test_any_home.py tests/setup/test_launcher.py \
+                    tests/api/test_injections.py tests/api/test_recall_wire.py tests/api/test_undo_of_everything.py \
+                    tests/index/test_neighbourhood.py tests/memory/test_corrections.py \
+                    tests/memory/test_developer_life.py tests/memory/test_diff_frames.py \
+                    tests/memory/test_kept_pairs.py tests/memory/test_knowledge_replay.py \
+                    tests/memory/test_opposites.py tests/memory/test_remember.py tests/recall/test_recall_explain.py \
+                    tests/recall/test_recall_filters.py tests/recall/test_recall_modes.py tests/store/test_purge_pages.py
 ON_MEMORY := tests/api tests/hooks tests/index tests/mcp tests/memory tests/recall tests/store
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
