@@ -92,6 +92,7 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
         case "browse":
             from mnemonctl.browse import command as browse
 
+            browse.require_terminal()
             daemon.start(directory, daemon.start_wait(os.environ))
             return browse.run(options, directory, os.environ.get("MNEMON_STORE", ""))
         case "config":

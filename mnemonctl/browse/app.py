@@ -92,7 +92,7 @@ class Browser(App[None]):
     .summary { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     .split { layout: vertical; height: 1fr; }
     .split OptionList { height: 1fr; border: none; padding: 0; text-wrap: nowrap; text-overflow: ellipsis; }
-    .split .preview { height: 1fr; padding: 0 1; border-top: solid $primary; }
+    .split .preview { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; border-top: solid $primary; }
     .split .preview:focus { border-top: heavy $accent; }
     .-wide .split { layout: horizontal; }
     .-wide .split OptionList { width: 1fr; height: 1fr; }
@@ -160,6 +160,8 @@ class Browser(App[None]):
     @on(TabbedContent.TabActivated)
     def show(self) -> None:
         """Show another pane."""
+        if not self.is_away:
+            self.say("")
         self.pane.activate()
 
     # What panes need.
@@ -220,7 +222,7 @@ class Browser(App[None]):
     # Keys.
 
     def _retry(self) -> None:
-        if self.is_away and not self.pane.is_loading:
+        if self.is_away and not self._acting and not self.pane.is_loading:
             self.pane.reload()
 
     def action_go(self, name: str) -> None:

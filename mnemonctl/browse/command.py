@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Final
 
-from mnemond.cli.browse import BrowseOptions
 from mnemond.errors import INVALID_PARAMS, MnemonError
 
 LIBRARY: Final = "textual"
@@ -17,9 +16,19 @@ _SCOPE: Final = ("user_id", "session_id", "agent_id")
 
 
 def run(options: dict[str, object], directory: Path, store: str) -> int:
-    """Show a store until the user leaves; return the exit status. `store` is used unless --store is given.
+    """Show a store until the user leaves; return the exit status. `store` is used unless --store is given."""
+    os.environ.pop("TEXTUAL", None)  # it would let the library connect to its developer tools, over TCP
+    from mnemonctl.browse.app import Browser
+    from mnemonctl.browse.calls import Daemon
 
-    Raises MnemonError without a terminal or without the library."""
+    scope = {name: str(value) for name in _SCOPE if (value := options.get(name)) is not None}
+    named = str(options.get("store") or store) or None
+    Browser(Daemon(directory, named, scope, at_terminal=True), light=options.get("light") is True).run()
+    return 0
+
+
+def require_terminal() -> None:
+    """Raise MnemonError(INVALID_PARAMS) without a terminal, or if the extra is not installed."""
     if not all(map(os.isatty, (0, 1, 2))):
         raise MnemonError(
             INVALID_PARAMS,
@@ -27,24 +36,10 @@ def run(options: dict[str, object], directory: Path, store: str) -> int:
             hint="without one: mnemonctl list, reviews, log, recall --explain",
             outcome="rejected",
         )
-    require_library()
-    os.environ.pop("TEXTUAL", None)  # it would let the library connect to its developer tools, over TCP
-    from mnemonctl.browse.app import Browser
-    from mnemonctl.browse.calls import Daemon
-
-    chosen = BrowseOptions(light=options.get("light") is True)
-    scope = {name: str(value) for name in _SCOPE if (value := options.get(name)) is not None}
-    named = str(options.get("store") or store) or None
-    Browser(Daemon(directory, named, scope, at_terminal=True), light=chosen.light).run()
-    return 0
-
-
-def require_library() -> None:
-    """Raise MnemonError(INVALID_PARAMS) if the extra is not installed."""
     if importlib.util.find_spec(LIBRARY) is None:
         raise MnemonError(
             INVALID_PARAMS,
             f"browse needs the library {LIBRARY}, which is not installed",
-            hint="pip install 'mnemond[tui]' (or: pipx inject mnemond textual)",
+            hint="pip install 'mnemond[tui]'; with pipx: pipx inject mnemond 'textual>=8.2,<9'",
             outcome="rejected",
         )
