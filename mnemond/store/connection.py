@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
@@ -123,6 +123,60 @@ class PendingRows:
                 while len(rows) - begin >= size:
                     yield into.statement(size), list(chain.from_iterable(rows[begin : begin + size]))
                     begin += size
+
+
+class ChangedRow(NamedTuple):
+    """A row that differs from what it was. `key`: the values of its primary key. `old`: what the row was before it was
+    deleted, by column. `columns`: those that differ, of a row that was there before and is there now."""
+
+    table: str
+    change: RowChange
+    key: tuple[Value, ...]
+    old: Mapping[str, Value]
+    columns: frozenset[str]
+
+
+RowChange = Literal["add", "change", "drop"]
+
+
+class RowRecorder:
+    """Records which rows of some tables differ, from its creation or the last `take` on, with SQLite's session
+    extension. Rows that are again what they were are left out, and so is what was rolled back."""
+
+    def __init__(self, connection: Connection, db: apsw.Connection, tables: Sequence[str]) -> None:
+        self._connection = connection
+        self._db = db
+        self._columns = {each: tuple(row[1] for row in db.execute(f"PRAGMA table_info({each})")) for each in tables}
+        self._session = self._begun()
+
+    def _begun(self) -> apsw.Session:
+        session = apsw.Session(self._db, "main")
+        for table in self._columns:
+            session.attach(table)
+        return session
+
+    def take(self) -> list[ChangedRow]:
+        """Return the rows that differ, and begin anew. Raises SqliteError, and NoSavepointError like `rows`."""
+        self._connection.flush()
+        found = [self._row(each) for each in apsw.Changeset.iter(self._session.changeset())]
+        self._session.close()
+        self._session = self._begun()
+        return found
+
+    def _row(self, it: apsw.TableChange) -> ChangedRow:
+        columns = self._columns[it.name]
+        values: tuple[Any, ...] = it.old or it.new or ()
+        key = tuple(values[each] for each in sorted(it.pk_columns))
+        if it.op == "DELETE":
+            return ChangedRow(it.name, "drop", key, dict(zip(columns, values, strict=True)), frozenset())
+        if it.op == "INSERT":
+            return ChangedRow(it.name, "add", key, {}, frozenset())
+        pairs = zip(columns, it.new or (), strict=True)
+        changed = frozenset(name for name, value in pairs if value is not apsw.no_change)
+        return ChangedRow(it.name, "change", key, {}, changed)
+
+    def close(self) -> None:
+        self._session.close()
 
 
 class Connection:
@@ -239,6 +293,15 @@ class Connection:
                 self.run(sql, values)
         except ConstraintError as error:
             raise NoSavepointError from error
+
+    def flush(self) -> None:
+        """Insert the rows that were delayed. Raises NoSavepointError."""
+        if self._pending:
+            self._insert_pending()
+
+    def record_rows(self, tables: Sequence[str]) -> RowRecorder:
+        """Record changed rows of these tables, which have primary keys, from now on. To be closed before this is."""
+        return RowRecorder(self, self._db, tables)
 
     def add(self, into: Insertion, rows: Sequence[Row]) -> None:
         """Insert rows. Raises ConstraintError, or later NoSavepointError if inserts are batched."""

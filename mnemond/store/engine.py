@@ -9,8 +9,8 @@ are refused, recall goes on from memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -40,6 +40,7 @@ from mnemond.store.database import Opened, load_index
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
+from mnemond.store.operation_log import Operation, Recorder
 from mnemond.store.operations import View, Write
 from mnemond.store.transaction import Savepoint, run
 from mnemond.text import caches
@@ -85,6 +86,9 @@ class Engine:
         path: Path | None = None,
     ) -> None:
         self._connection: Connection | None = opened.connection
+        self.log: Callable[[Sequence[Operation]], None] | None = None
+        """Called at the end of each transaction, before it is committed, with what it did. If it raises MnemonError or
+        SqliteError, the transaction is rolled back."""
         self._on_defect = on_defect
         self.index = opened.index
         self._reopen = reopen
@@ -154,13 +158,27 @@ class Engine:
     ) -> tuple[list[Result], Touched]:
         several = len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
-        with connection.inserts_batched(enabled=several and not always):
-            written = self._run_all(connection, batch, several=several, always=always)
-        operations.trim_log(connection)
+        with self._recording(connection) as recorder:
+            with connection.inserts_batched(enabled=several and not always and recorder is None):
+                written = self._run_all(connection, batch, several=several, always=always, recorder=recorder)
+            operations.trim_log(connection)
         return written
 
+    @contextmanager
+    def _recording(self, connection: Connection) -> Iterator[Recorder | None]:
+        """If there is a log, record what the transaction does, and hand it over at the end of the block."""
+        if self.log is None:
+            yield None
+            return
+        recorder = Recorder(connection, self.embedder)
+        try:
+            yield recorder
+            self.log([each for each in recorder.taken if not each.is_empty])
+        finally:
+            recorder.close()
+
     def _run_all(
-        self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool
+        self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool, recorder: Recorder | None
     ) -> tuple[list[Result], Touched]:
         results: list[Result] = []
         purged = reviewed = False
@@ -182,6 +200,8 @@ class Engine:
                 results.append(error if isinstance(error, MnemonError) else self._defect(error))
                 continue
             savepoint.release()
+            if recorder is not None:
+                recorder.take(written.change_set)
             results.append(written.outcome)
             purged |= written.purged
             reviewed |= written.reviews
@@ -299,7 +319,10 @@ class Engine:
             raise lost
         try:
             connection.run("BEGIN IMMEDIATE")
-            value, embedder = work(connection), read_embedder(connection)
+            with self._recording(connection) as recorder:
+                value, embedder = work(connection), read_embedder(connection)
+                if recorder is not None:
+                    recorder.take()
         except MnemonError:
             self._roll_back(connection)
             raise

@@ -199,6 +199,14 @@ def evolved_sources(connection: Connection) -> dict[str, dict[str, tuple[str, ..
     return found
 
 
+def evolved_of(connection: Connection, insight_id: str) -> dict[str, tuple[str, ...]]:
+    """Return the evolved keywords of one row, none if they cannot be read."""
+    value = connection.value("SELECT evolved_keywords FROM insights WHERE id = ?", (insight_id,))
+    with suppress(msgspec.MsgspecError, TypeError):
+        return _evolved.decode(value)
+    return {}
+
+
 def load_evolved(connection: Connection) -> dict[str, tuple[str, ...]]:
     """Return the words alone."""
     return {insight_id: tuple(words) for insight_id, words in evolved_sources(connection).items()}

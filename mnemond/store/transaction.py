@@ -127,12 +127,13 @@ class Savepoint:
 
 class Written(msgspec.Struct, frozen=True):
     """Result of one write. `purged`: bytes have to be wiped. `reviews`: other reviews may wait than before. `cores`:
-    rows of the users whose core summary may be another."""
+    rows of the users whose core summary may be another. `change_set`: what was written, None for a repeat."""
 
     outcome: Outcome
     purged: bool = False
     reviews: bool = False
     cores: frozenset[str] = frozenset()
+    change_set: ChangeSet | None = None
 
 
 def run(
@@ -181,7 +182,7 @@ def run(
         meta.note(connection, change_set.facts)
     asked = bool(change_set.reviews) or change_set.undoes is not None
     reviewed = asked or not _LEAVING.isdisjoint(map(type, change_set.changes))
-    return Written(outcome, purged=applied.purged, reviews=reviewed, cores=cores)
+    return Written(outcome, applied.purged, reviewed, cores, change_set)
 
 
 def _log_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:

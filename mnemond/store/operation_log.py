@@ -1,0 +1,423 @@
+"""The log of operations of a store: each operation as the rows that it left, in one line of JSON (docs/oplog.md).
+
+Applied in its order to an empty store, a log gives the same rows with the same numbers. So a line needs neither the
+rules by which an operation was decided nor the version of mnemond that decided it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.changes import (
+    AddEdge,
+    Change,
+    ChangeSet,
+    PurgeInsight,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    SetEvolved,
+)
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.store import edges, insights
+from mnemond.store.connection import ChangedRow, Connection, RowChange, Value
+from mnemond.store.meta import LINKS_KEY, EmbedderRecord, made_by
+from mnemond.store.relations import READ_KEY, STALE
+
+FORMAT: Final = 1
+"""Version of the format: the value of `mnemond_log` in every line. A reader refuses a line of another one."""
+
+ROWS_AT_ONCE: Final = 200
+"""Rows of one operation of a `snapshot`: with texts of the greatest length about 2 MB."""
+
+SNAPSHOT: Final = "snapshot"
+"""`method` of the operations that a log begins with if the store was not empty then."""
+
+UNEMBEDDABLE: Final = ""
+"""In the place of a vector: the embedder knows no word of the text."""
+
+VECTOR: Final = ("embedding", "embedding_model", "embedding_dim")
+
+
+class LoggedTable(NamedTuple):
+    """A table whose rows are in the log, as objects of a `kind`. `key`: its primary key. `derived`: columns that may
+    change without a line. `left_out`: columns with vectors, which are not part of a row in the log."""
+
+    table: str
+    kind: str
+    key: tuple[str, ...]
+    derived: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+
+
+TABLES: Final = (
+    LoggedTable("entities", "entity", ("id",), left_out=frozenset({"embedding"})),
+    LoggedTable("entity_aliases", "alias", ("alias",)),
+    LoggedTable(
+        "insights", "memory", ("number",), frozenset({"effective_importance"}),
+        frozenset({*VECTOR, "trigger_embedding"}),
+    ),
+    LoggedTable("memory_entities", "mention", ("memory_id", "entity_id")),
+    LoggedTable("hypothetical_queries", "query", ("id",), left_out=frozenset({"embedding"})),
+    LoggedTable("cues", "cue", ("memory", "ord")),
+    LoggedTable("triggers", "trigger", ("memory", "ord")),
+    LoggedTable("trigger_counts", "trigger_count", ("memory", "pattern")),
+    LoggedTable("edge_rows", "edge", ("source", "target", "kind")),
+    LoggedTable("relationships", "relationship", ("id",)),
+    LoggedTable("relationship_evidence", "evidence", ("id",)),
+    LoggedTable("entity_links", "name", ("id",)),
+    LoggedTable("memory_operations", "operation", ("id",)),
+    LoggedTable("knowledge_operations", "knowledge", ("id",)),
+    LoggedTable("core_summaries", "summary", ("id",)),
+    LoggedTable("messages", "message", ("id",)),
+    LoggedTable("rolling_summaries", "conversation", ("conversation_id", "user_id", "session_id", "agent_id")),
+    LoggedTable("exchanges", "exchange", ("number",)),
+    LoggedTable("pending_reviews", "review", ("id",)),
+    LoggedTable("operations", "reply", ("op_id",)),
+    LoggedTable("imports", "import", ("op_id",)),
+    LoggedTable("imported", "imported", ("source",)),
+    LoggedTable("meta", "fact", ("key",)),
+)  # fmt: skip
+"""Each table after those that it refers to."""
+
+FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY})
+"""Keys of `meta` that are in the log: what jobs have read of the store. The others are about one file of it."""
+
+NOT_LOGGED: Final = {
+    "oplog": "a ring of lines about the last commands",
+    "recalls": "a ring of lines about the last recalls",
+    "showings": "a ring of lines about what sessions were shown",
+    "metrics": "counts of what one daemon did",
+    "jobs": "not used by this version",
+    "node_metrics": "made again by a job",
+    "staged_vectors": "vectors of an embedder that the store does not have yet",
+}
+"""Tables without lines in the log, and why."""
+
+_BY_TABLE: Final = {each.table: each for each in TABLES}
+_BY_KIND: Final = {each.kind: each for each in TABLES}
+_MEMORY: Final = _BY_KIND["memory"]
+
+Row = dict[str, int | float | str]
+Key = list[int | float | str]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One operation. `op_id`, `method` and `at` are "" for one without a name, which no caller knows of. `at`: its time
+    (RFC 3339); `by`: its cause, as in the history; `undoes`: the operation that it took back. By kind: `drop` the keys
+    of rows that are gone, `change` and `add` rows as they are behind it, without columns that are NULL. `purged`: ids
+    of memories of which it left no text.
+
+    `vectors`: those of the memories among the rows, by id, as base64 of little-endian float32, made by the embedder
+    with the fingerprint `model`, UNEMBEDDABLE for a text of which it knows no word; None: the log has no vectors.
+    """
+
+    op_id: str
+    method: str
+    at: str
+    by: str = "user"
+    undoes: str | None = None
+    purged: list[str] = []
+    drop: dict[str, list[Key]] = {}
+    change: dict[str, list[Row]] = {}
+    add: dict[str, list[Row]] = {}
+    model: str | None = None
+    vectors: dict[str, str] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it left no row other than it was."""
+        return not (self.drop or self.change or self.add)
+
+
+class _Version(msgspec.Struct):
+    mnemond_log: int
+
+
+_encoder = msgspec.json.Encoder()
+_version = msgspec.json.Decoder(_Version)
+_operation = msgspec.json.Decoder(Operation)
+
+
+def encode(operation: Operation) -> bytes:
+    """Return the line of an operation, without its line break."""
+    return b'{"mnemond_log":%d,' % FORMAT + _encoder.encode(operation)[1:]
+
+
+def decode(line: bytes) -> Operation:
+    """Return the operation of a line. Raises MnemonError(INVALID_PARAMS) for one that is of another version, or that
+    names a kind or a column that this version does not know."""
+    try:
+        version = _version.decode(line).mnemond_log
+        if version != FORMAT:
+            raise _unusable(f"it is of version {version}; this mnemond reads version {FORMAT}")
+        found = _operation.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _unusable(str(error)) from None
+    for part in (found.drop, found.change, found.add):
+        if unknown := part.keys() - _BY_KIND.keys():
+            raise _unusable(f"there is no kind {min(unknown)[:40]!a}")
+    return found
+
+
+def _unusable(why: str) -> MnemonError:
+    return MnemonError(
+        INVALID_PARAMS, f"this is no operation of a log: {why}", hint="docs/oplog.md describes the lines",
+        outcome="rejected",
+    )  # fmt: skip
+
+
+# Recording.
+
+
+class _Header(NamedTuple):
+    op_id: str
+    method: str
+    now: str
+    triggered_by: str
+    undoes: str | None
+
+
+_UNNAMED: Final = _Header("", "", "", "system:store", None)
+
+
+class Recorder:
+    """Turns what operations did to rows into values. Within one transaction, of one connection."""
+
+    def __init__(self, connection: Connection, embedder: EmbedderRecord | None, *, vectors: bool = True) -> None:
+        """`vectors`: note those that were made by `embedder`."""
+        self._connection = connection
+        self._embedder = embedder if vectors else None
+        self._rows = connection.record_rows(tuple(_BY_TABLE))
+        self.taken: list[Operation] = []
+
+    def take(self, change_set: ChangeSet | None = None) -> None:
+        """Append what changed since the last call to `taken`: by a write, or (None) in another way, for instance by an
+        import of an export. Raises SqliteError."""
+        header = _UNNAMED if change_set is None else change_set
+        drop: dict[str, list[Key]] = {}
+        written: dict[RowChange, dict[str, list[Row]]] = {"change": {}, "add": {}}
+        purged, vectors = list[str](), dict[str, str]()
+        for each in sorted(self._rows.take(), key=lambda it: (it.table, *map(str, it.key))):
+            table = _BY_TABLE[each.table]
+            if not _is_logged(table, each):
+                continue
+            if each.change == "drop":
+                drop.setdefault(table.kind, []).append(list(each.key))  # type: ignore[arg-type]
+                if table is _MEMORY:
+                    purged.append(str(each.old["id"]))
+                continue
+            row, vector = self._row(table, each.key)
+            written[each.change].setdefault(table.kind, []).append(row)
+            if vector is not None:
+                vectors[str(row["id"])] = vector
+        operation = Operation(
+            op_id=header.op_id, method=header.method, at=header.now, by=header.triggered_by, undoes=header.undoes,
+            purged=purged, drop=drop, change=written["change"], add=written["add"],
+            model=made_by(self._embedder) or None, vectors=vectors,
+        )  # fmt: skip
+        self.taken.append(operation)
+
+    def _row(self, table: LoggedTable, key: Sequence[Value]) -> tuple[Row, str | None]:
+        columns = columns_of(self._connection, table)
+        extra = VECTOR if table is _MEMORY else ()
+        same = " AND ".join(f"{each} = ?" for each in table.key)
+        sql = f"SELECT {', '.join((*columns, *extra))} FROM {table.table} WHERE {same}"  # noqa: S608 - from the schema
+        found = self._connection.row(sql, key)
+        assert found is not None, "it was written"  # noqa: S101
+        vector = _vector(found[len(columns) :], self._embedder) if extra else None
+        return _without_nulls(columns, found), vector
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+def _is_logged(table: LoggedTable, it: ChangedRow) -> bool:
+    if table.table == "meta" and it.key[0] not in FACTS:
+        return False
+    return it.change != "change" or not it.columns <= table.derived
+
+
+def _without_nulls(columns: Sequence[str], values: Sequence[Any]) -> Row:
+    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+
+
+def _vector(found: Sequence[Any], embedder: EmbedderRecord | None) -> str | None:
+    """Return a vector as in the log; None if there is none, or another embedder made it."""
+    blob, name, dimension = found
+    if embedder is None or name != embedder.name:
+        return None
+    if blob is None:
+        return UNEMBEDDABLE if dimension == 0 else None
+    return base64.b64encode(blob).decode()
+
+
+def columns_of(connection: Connection, table: LoggedTable) -> tuple[str, ...]:
+    """Return the columns of a table that are in the log, in their order."""
+    found = connection.rows(f"PRAGMA table_info({table.table})")
+    return tuple(row[1] for row in found if row[1] not in table.left_out)
+
+
+def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -> Iterator[Operation]:
+    """Yield operations that give the store as it is: what a log begins with, and what takes the place of all of it once
+    a memory was purged. Raises SqliteError."""
+    model = made_by(embedder) or None
+    number = 0
+    for table in TABLES:
+        columns = columns_of(connection, table)
+        extra = VECTOR if table is _MEMORY else ()
+        names, order = ", ".join((*columns, *extra)), ", ".join(table.key)
+        after = f" WHERE ({order}) > ({', '.join('?' * len(table.key))})"
+        places = [columns.index(each) for each in table.key]
+        last: tuple[Value, ...] = ()
+        while True:
+            sql = f"SELECT {names} FROM {table.table}{after if last else ''} ORDER BY {order} LIMIT ?"  # noqa: S608
+            rows = connection.rows(sql, (*last, ROWS_AT_ONCE))
+            if not rows:
+                break
+            last = tuple(rows[-1][each] for each in places)
+            wanted = [row for row in rows if table.table != "meta" or row[0] in FACTS]
+            vectors = {}
+            for row in wanted if extra else ():
+                if (vector := _vector(row[len(columns) :], embedder)) is not None:
+                    vectors[str(row[columns.index("id")])] = vector
+            if wanted:
+                number += 1
+                yield Operation(
+                    op_id=f"{SNAPSHOT}-{number}", method=SNAPSHOT, at=at, by="system:log", model=model,
+                    vectors=vectors, add={table.kind: [_without_nulls(columns, row) for row in wanted]},
+                )  # fmt: skip
+
+
+# Applying.
+
+
+def apply(connection: Connection, operation: Operation, embedder: EmbedderRecord | None) -> None:
+    """Give the store the rows of the next operation of its log, inside the caller's transaction. Vectors that another
+    embedder made are left out: these memories are embedded again in the background.
+
+    Raises MnemonError(INVALID_PARAMS) for a column that there is not, or a vector that is none; SqliteError for rows
+    that do not fit.
+    """
+    connection.set_pragma("defer_foreign_keys", 1)  # until the transaction ends
+    texts = _embedded_texts(connection, operation)
+    for table in reversed(TABLES):
+        if keys := operation.drop.get(table.kind):
+            same = " AND ".join(f"{each} = ?" for each in table.key)
+            connection.run_many(f"DELETE FROM {table.table} WHERE {same}", keys)  # noqa: S608 - constants
+    for part in (operation.change, operation.add):  # what ceases to be unique before what takes its place
+        for table in TABLES:
+            if rows := part.get(table.kind):
+                _put(connection, table, rows)
+    own = made_by(embedder) or None
+    for row in (*operation.change.get(_MEMORY.kind, ()), *operation.add.get(_MEMORY.kind, ())):
+        insight_id = str(row.get("id"))
+        if operation.model is not None and operation.model == own:
+            _embed(connection, insight_id, operation.vectors.get(insight_id), embedder)
+        elif texts.get(insight_id) != row.get("content_hash"):
+            _embed(connection, insight_id, None, embedder)
+    connection.entities.clear()
+    connection.numbers.clear()
+
+
+def _embedded_texts(connection: Connection, operation: Operation) -> dict[str, str | None]:
+    """Return the hashes of the texts of changed memories, as they were embedded; None if its cues change as well."""
+    cues = {key[0] for key in operation.drop.get("cue", ())}
+    cues |= {row["memory"] for part in (operation.change, operation.add) for row in part.get("cue", ())}
+    found: dict[str, str | None] = {}
+    for row in operation.change.get(_MEMORY.kind, ()):
+        sql = "SELECT content_hash FROM insights WHERE number = ?"
+        found[str(row.get("id"))] = None if row["number"] in cues else connection.value(sql, (row["number"],))
+    return found
+
+
+def _put(connection: Connection, table: LoggedTable, rows: Sequence[Row]) -> None:
+    columns = columns_of(connection, table)
+    for row in rows:
+        if unknown := row.keys() - set(columns):
+            raise _unusable(f"{table.kind} has no column {min(unknown)[:40]!a}")
+    others = [each for each in columns if each not in table.key]
+    update = f"UPDATE SET {', '.join(f'{each} = excluded.{each}' for each in others)}" if others else "NOTHING"
+    sql = (
+        f"INSERT INTO {table.table}({', '.join(columns)}) VALUES({', '.join('?' * len(columns))})"
+        f" ON CONFLICT({', '.join(table.key)}) DO {update}"
+    )
+    connection.run_many(sql, [tuple(row.get(each) for each in columns) for row in rows])
+
+
+def _embed(connection: Connection, insight_id: str, text: str | None, embedder: EmbedderRecord | None) -> None:
+    """Give a memory a vector, or (None) take it away. Raises MnemonError(INVALID_PARAMS)."""
+    values: tuple[Value, ...] = (None, None, None)
+    if text is not None and embedder is not None:
+        try:
+            blob = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            raise _unusable(f"the vector of {insight_id[:64]!a} is no base64") from None
+        if len(blob) not in (0, 4 * embedder.dimension, 8 * embedder.dimension):
+            raise _unusable(f"the vector of {insight_id[:64]!a} has {len(blob):,} bytes")
+        values = (blob, embedder.name, embedder.dimension) if blob else (None, embedder.name, 0)
+    connection.run(
+        "UPDATE insights SET embedding = ?, embedding_model = ?, embedding_dim = ? WHERE id = ?", (*values, insight_id)
+    )
+
+
+# The index beside the rows.
+
+
+def index_changes(
+    connection: Connection, operation: Operation, index: MemoryIndex, embedder: EmbedderRecord | None
+) -> list[Change]:
+    """Return what the index has to be changed by to show the rows of an operation that `apply` wrote: for
+    `MemoryIndex.stage`, in the same transaction. Raises MnemonError(STORAGE) for a row that cannot be read."""
+    found: list[Change] = [PurgeInsight(each) for each in operation.purged if index.row_of(each) is not None]
+    numbers, links = set[int | float | str](), dict[tuple[Value, Value, Value], None]()
+    for part in (operation.change, operation.add):
+        numbers |= {row["number"] for row in part.get(_MEMORY.kind, ())}
+        numbers |= {row["memory"] for kind in ("cue", "trigger") for row in part.get(kind, ())}
+        links |= dict.fromkeys((row["source"], row["target"], row["kind"]) for row in part.get("edge", ()))
+    numbers |= {key[0] for kind in ("cue", "trigger") for key in operation.drop.get(kind, ())}
+    names = _ids(connection, {*numbers, *(end for link in links for end in link[:2])})
+    for source, target, kind in operation.drop.get("edge", ()):
+        ends = _ids(connection, {source, target})
+        if source in ends and target in ends:
+            found.append(RemoveEdge(ends[source], ends[target], EDGE_TYPES[int(kind)]))
+    fresh = []
+    for number in sorted(numbers, key=str):
+        it = insights.read(connection, names[number]) if number in names else None
+        if it is None:
+            continue
+        is_indexed, is_active = index.row_of(it.id) is not None, it.status == "active"
+        vector = None if embedder is None else insights.vector_of(connection, it.id, embedder)
+        if is_indexed and not is_active:
+            found.append(PurgeInsight(it.id))
+        elif is_indexed:
+            found.append(PutInsight(it, embedded=True, vector=vector))
+        elif is_active:
+            found.append(RestoreInsight(it, vector))
+            fresh.append(it.id)
+        if is_active:
+            found.append(SetEvolved(it.id, insights.evolved_of(connection, it.id)))
+    wanted = {(names[s], names[t], EDGE_TYPES[int(str(k))]) for s, t, k in links if s in names and t in names}
+    linked = {edges.key(edge): edge for each in fresh for edge in edges.touching(connection, each)}
+    for key in sorted(wanted - linked.keys()):
+        if (edge := edges.read(connection, *key)) is not None:
+            linked[key] = edge
+    for key, edge in linked.items():
+        found += [RemoveEdge(*key), AddEdge(edge)]
+    return found
+
+
+def _ids(connection: Connection, numbers: Iterable[Value]) -> dict[Value, str]:
+    """Return the ids of memories by their numbers; those that there are not are left out."""
+    found = {}
+    for number in numbers:
+        if (insight_id := connection.value("SELECT id FROM insights WHERE number = ?", (number,))) is not None:
+            found[number] = insight_id
+    return found

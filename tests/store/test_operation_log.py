@@ -1,0 +1,254 @@
+"""Whatever is done to a store: its log, applied to an empty one, gives the same store, and its index the same index."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.interchange import tables
+from mnemond.interchange.restore import restore
+from mnemond.store import operation_log
+from mnemond.store.connection import Connection
+from mnemond.store.engine import Engine
+from mnemond.store.operation_log import Operation, apply, decode, encode, index_changes, snapshot
+from mnemond.store.verify import verify_closed
+from tests.examples import examples
+from tests.faults.failing_vfs import FailingVfs, Fault
+from tests.faults.test_state_machine import Stores
+from tests.interchange.test_restore import lines_of, record
+from tests.memory import test_knowledge_replay as knowledge
+from tests.memory.knowledge_world import KnowledgeWorld
+from tests.store.factories import EMBEDDER, START_US, engine_at, forget, remember
+from tests.store.mirror import mirrored, portrait
+
+NOW = "2026-11-28T09:00:00.000000Z"
+
+
+class Log:
+    """The lines of a store's log, kept outside of it. A purge replaces all of them by the store as it is then."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.lines: list[bytes] = []
+        self.purged = False
+        engine.log = self.take
+
+    def take(self, operations: Any) -> None:
+        for each in operations:
+            self.lines.append(encode(each))
+            self.purged = self.purged or bool(each.purged)
+
+    def compact(self, engine: Engine) -> None:
+        """Replace it by what the store is now."""
+        self.lines = [encode(each) for each in taken(engine)]
+        self.purged = False
+
+
+def taken(engine: Engine) -> list[Operation]:
+    found = engine.read(lambda connection: list(snapshot(connection, EMBEDDER, NOW)))
+    assert isinstance(found, list)
+    return found
+
+
+def replay(engine: Engine, lines: list[bytes]) -> None:
+    """Apply lines in one transaction each, with the index beside the rows."""
+    for line in lines:
+        operation = decode(line)
+        assert encode(operation) == line
+
+        def work(connection: Connection, operation: Operation = operation) -> None:
+            apply(connection, operation, EMBEDDER)
+            engine.index.stage(index_changes(connection, operation, engine.index, EMBEDDER))
+
+        engine.rewrite(work)
+        engine.index.publish()
+
+
+def assert_same(engine: Engine, lines: list[bytes], home: Path) -> None:
+    """Replay a log from nothing, and compare exports, readers and vectors."""
+    there = engine_at(home / "replayed.db")
+    try:
+        replay(there, lines)
+        assert lines_of(there) == lines_of(engine)
+        seen = mirrored(there, home / "replayed.db")
+        assert {each: it["vector"] for each, it in seen.items()} == vectors_in(engine)
+    finally:
+        there.close()
+        (home / "replayed.db").chmod(0o600)
+        wrong = [each for each in verify_closed(home / "replayed.db", "full", START_US) if each.problems]
+        (home / "replayed.db").unlink()
+    assert wrong == []
+
+
+def vectors_in(engine: Engine) -> dict[str, Any]:
+    return {each: it["vector"] for each, it in portrait(engine.index.snapshot).items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vfs() -> Iterator[None]:
+    """The disk of the state machine, which fails when it is told to."""
+    registered = FailingVfs()
+    yield
+    registered.unregister()
+
+
+class Logged(Stores):
+    """Memories and links, in every state; also across purges, crashes and new starts."""
+
+    def break_disk(self, at: int, fault: Fault, persistent: bool) -> None:
+        """Not here: a disk that fails is another test's."""
+
+    def _write(self, *changes: Any) -> None:
+        if not hasattr(self, "log"):
+            self.log = Log(self.engine)
+        self.engine.log = self.log.take
+        super()._write(*changes)
+        if self.log.purged:
+            self.log.compact(self.engine)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "engine"):
+            return
+        home = Path(tempfile.mkdtemp())
+        try:
+            assert_same(self.engine, self.log.lines if hasattr(self, "log") else [], home)
+        finally:
+            shutil.rmtree(home)
+            super().teardown()
+
+
+TestLogged = Logged.TestCase
+TestLogged.settings = settings(stateful_step_count=20, suppress_health_check=list(HealthCheck), deadline=None)
+
+
+@settings(examples(25), suppress_health_check=[HealthCheck.too_slow])
+@given(knowledge.STEPS)
+def test_relations_names_merges_summaries_and_reviews_are_in_the_log(steps: list[tuple[str, int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        world = KnowledgeWorld(Path(directory) / "a.db")
+        log = Log(world.engine)
+        for kind, one, two in steps:
+            knowledge.step(world, kind, one, two)
+        assert_same(world.engine, log.lines, Path(directory))
+        log.compact(world.engine)
+        assert_same(world.engine, log.lines, Path(directory))
+        world.engine.close()
+
+
+def test_an_import_of_an_export_is_in_the_log(tmp_path: Path) -> None:
+    source = engine_at(tmp_path / "source.db")
+    source.commit([remember(1), remember(2), forget(2)])
+    lines = lines_of(source)
+    source.close()
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    engine.rewrite(lambda connection: restore(connection, lines, record()), rows=True)
+    assert [decode(each).op_id for each in log.lines] == [""]
+    assert_same(engine, log.lines, tmp_path)
+    engine.close()
+
+
+def test_every_table_and_column_is_in_the_log_or_left_out_for_a_reason(tmp_path: Path) -> None:
+    def look(connection: Connection) -> None:
+        names = connection.column(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        logged = {each.table: each for each in operation_log.TABLES}
+        assert set(names) == {*logged, *operation_log.NOT_LOGGED}
+        for table in logged.values():
+            info = connection.rows(f"PRAGMA table_info({table.table})")
+            assert table.key == tuple(row[1] for row in sorted(info, key=lambda row: row[5]) if row[5]), table.table
+            assert table.left_out <= {row[1] for row in info}
+        columns = {each.table: set(operation_log.columns_of(connection, each)) for each in logged.values()}
+        for exported in (*tables.TABLES, *tables.PARTS):
+            if exported is not tables.EDGES:  # which is read through a view
+                assert set(exported.columns) <= columns[exported.table], exported.table
+
+    engine = engine_at(tmp_path / "a.db")
+    engine.read(look)
+    engine.close()
+
+
+def test_what_the_log_refuses_is_not_written(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1)])
+    before = lines_of(engine)
+
+    def refuse(_operations: Any) -> None:
+        raise MnemonError(INVALID_PARAMS, "the log cannot be reached")
+
+    engine.log = refuse
+    assert isinstance(engine.commit([remember(2)])[0], MnemonError)
+    with pytest.raises(MnemonError, match="cannot be reached"):
+        engine.rewrite(lambda connection: connection.run("DELETE FROM insights"))
+    engine.log = None
+    assert lines_of(engine) == before
+    mirrored(engine, tmp_path / "a.db")
+    engine.commit([remember(2)])
+    engine.close()
+
+
+def test_a_batch_is_one_line_an_operation_and_a_repeat_none(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    again = msgspec.structs.replace(remember(3), client_op_id=True)
+    engine.commit([remember(1), remember(2), again])
+    engine.commit([again])
+    assert [decode(each).op_id for each in log.lines] == [remember(1).op_id, remember(2).op_id, again.op_id]
+    assert_same(engine, log.lines, tmp_path)
+    engine.close()
+
+
+def test_vectors_of_another_embedder_are_left_out(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    engine.commit([remember(1)])
+    other = msgspec.structs.replace(decode(log.lines[0]), model="another")
+    there = engine_at(tmp_path / "b.db")
+    replay(there, [encode(other)])
+    assert lines_of(there) == lines_of(engine)
+    assert vectors_in(engine) != vectors_in(there) == dict.fromkeys(vectors_in(engine))
+    there.close()
+    engine.close()
+
+
+BROKEN: dict[str, bytes] = {
+    "mnemond_log": b"{}",
+    "it is of version 2; this mnemond reads version 1": b'{"mnemond_log":2}',
+    "missing required field `op_id`": b'{"mnemond_log":1}',
+    "there is no kind 'spell'": b'{"mnemond_log":1,"op_id":"a","method":"b","at":"c","add":{"spell":[]}}',
+    "memory has no column 'cost'": (
+        b'{"mnemond_log":1,"op_id":"a","method":"b","at":"c","add":{"memory":[{"number":1,"cost":2}]}}'
+    ),
+    "Input data was truncated": b"{",
+}
+
+
+@pytest.mark.parametrize("why", BROKEN)
+def test_a_line_that_cannot_be_applied_is_refused(why: str, tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    with pytest.raises(MnemonError, match=why):
+        replay(engine, [BROKEN[why]])
+    engine.close()
+
+
+@pytest.mark.parametrize(("vector", "why"), [("*", "is no base64"), ("AAAA", "has 3 bytes")])
+def test_a_vector_that_is_none_is_refused(vector: str, why: str, tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    engine.commit([remember(1)])
+    operation = decode(log.lines[0])
+    engine.close()
+    there = engine_at(tmp_path / "b.db")
+    bad = msgspec.structs.replace(operation, vectors=dict.fromkeys(operation.vectors, vector))
+    with pytest.raises(MnemonError, match=why):
+        there.rewrite(lambda connection: apply(connection, bad, EMBEDDER))
+    assert len(lines_of(there)) == 1
+    there.close()
