@@ -237,6 +237,9 @@ NOT_EXPORTED: Final = {
     "imports": "an import's own record",
     "imported": "an import's own record",
     "node_metrics": "made again by a job",
+    "sync_rows": "what one store knows of other devices",
+    "sync_files": "what one store knows of other devices",
+    "sync_targets": "what one store knows of other devices",
     "staged_vectors": VECTOR,
 }
 """Tables that an export leaves out, and why."""

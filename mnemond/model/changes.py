@@ -5,7 +5,7 @@ Memory code builds a `ChangeSet`; the store's writer applies it in a savepoint a
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -296,6 +296,15 @@ class TriggerCount(msgspec.Struct, frozen=True):
     followed: int = 0
 
 
+class SyncedRow(NamedTuple):
+    """What is known of a memory or a link among devices (JSON). `publish`: the others do not know it yet."""
+
+    kind: Literal["memory", "edge"]
+    key: str
+    state: str
+    publish: bool
+
+
 class ChangeSet(msgspec.Struct, frozen=True):
     """One atomic operation.
 
@@ -309,7 +318,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
     that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
     that it asks or answers, `knowledge` changes to relations and to the names of entities. `imported`: the sources of
-    memories that it imports (a hash), each with the memory or None.
+    memories that it imports (a hash), each with the memory or None. `synced`: what is known of memories and links that
+    other devices have as well.
     """
 
     op_id: str
@@ -333,3 +343,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     reviews: tuple[OpenReview | CloseReview, ...] = ()
     knowledge: tuple[KnowledgeChange, ...] = ()
     imported: tuple[tuple[str, str | None], ...] = ()
+    synced: tuple[SyncedRow, ...] = ()

@@ -97,6 +97,9 @@ NOT_LOGGED: Final = {
     "metrics": "counts of what one daemon did",
     "jobs": "not used by this version",
     "node_metrics": "made again by a job",
+    "sync_rows": "what one store knows of other devices",
+    "sync_files": "what one store knows of other devices",
+    "sync_targets": "what one store knows of other devices",
     "staged_vectors": "vectors of an embedder that the store does not have yet",
 }
 """Tables without lines in the log, and why."""

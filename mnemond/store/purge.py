@@ -28,6 +28,7 @@ from mnemond.store import (
     operations,
     relations,
     showings,
+    sync_state,
 )
 from mnemond.store.connection import Connection
 
@@ -92,6 +93,7 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[
     history.purge(connection, insight_ids)
     operations.purge_log(connection, insight_ids)
     showings.purge(connection, insight_ids)
+    sync_state.purge(connection, insight_ids)
     edges.purge_entities(connection)
     meta.note(connection, [(_NOTE, "1")])
     return insights.purge_evolved(connection, insight_ids)

@@ -31,7 +31,8 @@ BY_KEY: Final = {
     "cues": ("memory", "ord"), "triggers": ("memory", "ord"), "trigger_counts": ("memory", "pattern"),
     "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
     "rolling_summaries": ("conversation_id", "user_id", "session_id", "agent_id"), "meta": ("key",),
-    "imported": ("source",),
+    "imported": ("source",), "sync_rows": ("kind", "key"), "sync_files": ("target", "device", "name"),
+    "sync_targets": ("target",),
 }  # fmt: skip
 """Tables whose rows are ordered by these columns."""
 

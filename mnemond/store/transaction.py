@@ -67,6 +67,7 @@ from mnemond.store import (
     relations,
     reviews,
     showings,
+    sync_state,
 )
 from mnemond.store.connection import Connection, NoSavepointError
 from mnemond.store.derived import mark, with_summaries
@@ -178,6 +179,8 @@ def run(
         insights.count_triggers(connection, change_set.trigger_counts)
     if change_set.imported:
         imports.note(connection, change_set.op_id, change_set.imported)
+    if change_set.synced:
+        sync_state.put(connection, change_set.synced)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     asked = bool(change_set.reviews) or change_set.undoes is not None

@@ -128,6 +128,9 @@ def test_every_row_is_kept(old: Path) -> None:
         "trigger_counts": [],
         "imports": [],
         "imported": [],
+        "sync_rows": [],
+        "sync_files": [],
+        "sync_targets": [],
     }
     assert db.rows("PRAGMA foreign_key_check") == []
     assert db.rows("PRAGMA integrity_check") == [("ok",)]

@@ -1,0 +1,323 @@
+"""What devices write for each other about a memory or a link, and the rule by which what they wrote is united
+(docs/sync.md).
+
+A record has all that a device knows of one memory: groups of fields, each with the stamp of its last change. Of two
+records each group is that with the greater stamp. So the result depends neither on the order in which records come
+nor on how often. Texts that were changed without knowledge of each other are both kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from mnemond.model.memory import MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
+
+FORMAT: Final = 1
+"""Version of the records: the value of `mnemond_sync` in every line."""
+
+MAX_LINE: Final = 1 << 20
+"""Bytes of a line: the longest text, its cues and its metadata have a tenth of that."""
+
+AHEAD_US: Final = 86_400 * 1_000_000
+"""Microseconds that a stamp may be ahead of this device's clock. One that was further ahead would win for good."""
+
+MAX_PAST: Final = 2_000
+"""Stamps of earlier texts of one memory that are kept, the newest: more are not changed between two meetings."""
+
+Value = dict[str, Any]
+
+_STAMP: Final = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")
+_ID: Final = re.compile(r"[0-9A-Za-z_.:-]{1,80}")
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def stamp_of(us: int, device: str) -> str:
+    """Return the stamp of a change at a time, in microseconds, on a device; stamps are in the order of their text."""
+    return f"{us:016x}-{device}"
+
+
+def time_of(stamp: str) -> int:
+    """Return the time of a stamp in microseconds."""
+    return int(stamp[:16], 16)
+
+
+def digest_of(value: object) -> str:
+    return hashlib.blake2b(_encoder.encode(value), digest_size=12).hexdigest()
+
+
+# The groups of a memory.
+
+TEXT, STATE, SCOPE = "text", "state", "scope"
+
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    TEXT: ("content", "entities", "keywords", "trigger", "trigger_type", "event_start", "event_end", "intent"),
+    STATE: ("status", "superseded_by"),
+    "validity": ("valid_from", "invalid_at"),
+    "origin": ("source", "channel", "conversation_id", "created_at"),
+    SCOPE: ("scope",),
+    **{each: (each,) for each in ("category", "importance", "tags", "pinned", "metadata", "expires_at", "quarantined",
+                                  "cues", "when")},
+}  # fmt: skip
+"""Fields of a memory that devices share, in groups that change together. Of `text` only the content counts as a change:
+the rest is read from it."""
+
+LOCAL: Final = {
+    "id": "the key", "updated_at": "when this device changed it", "access_count": "uses on this device",
+    "last_accessed_at": "uses on this device", "effective_importance": "computed from uses", "boost_days":
+    "uses on this device", "last_boosted_at": "uses on this device", "paired_with": "a contradiction that this device "
+    "found", "corroboration_count": "uses on this device", "last_corroborated_at": "uses on this device",
+    "useful": "judgements on this device", "misled": "judgements on this device",
+}  # fmt: skip
+"""Fields of a memory that every device has for itself, and why."""
+
+
+def values_of(it: Insight) -> dict[str, Value]:
+    """Return the fields of a memory by group, as JSON has them."""
+    fields: Value = msgspec.to_builtins(
+        {name: getattr(it, name) for names in GROUPS.values() for name in names}, str_keys=True
+    )
+    return {group: {name: fields[name] for name in names} for group, names in GROUPS.items()}
+
+
+def group_digest(group: str, value: Value) -> str:
+    return digest_of(value["content"] if group == TEXT else value)
+
+
+class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The shared fields as a record has them, checked."""
+
+    content: str
+    status: str
+    created_at: str
+    entities: tuple[str, ...] = ()
+    keywords: str = ""
+    trigger: str | None = None
+    trigger_type: str | None = None
+    event_start: str | None = None
+    event_end: str | None = None
+    intent: str | None = None
+    superseded_by: str | None = None
+    valid_from: str | None = None
+    invalid_at: str | None = None
+    source: str = "user"
+    channel: str = "manual"
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+    category: str = "general"
+    importance: int = 3
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    metadata: str = "{}"
+    expires_at: str | None = None
+    quarantined: bool = False
+    cues: tuple[Cue, ...] = ()
+    when: tuple[Trigger, ...] = ()
+
+
+_TIMES: Final = ("created_at", "event_start", "event_end", "valid_from", "invalid_at", "expires_at")
+_object = msgspec.json.Decoder(dict[str, Any])
+
+
+def memory_of(key: str, values: dict[str, Value], updated_at: str) -> Insight:
+    """Return a memory with these fields. Raises RecordError for a value that cannot be used."""
+    try:
+        fields = msgspec.convert({name: value for each in values.values() for name, value in each.items()}, _Fields)
+        for name in _TIMES:
+            if (text := getattr(fields, name)) is not None:
+                parse_rfc3339(text)
+        parse_rfc3339(updated_at)
+        _object.decode(fields.metadata)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise RecordError(f"a value cannot be used: {str(error)[:200]}") from None
+    if not 1 <= len(fields.content) <= MAX_CONTENT:
+        raise RecordError(f"its text has {len(fields.content):,} characters")
+    if not 1 <= fields.importance <= 5 or fields.status not in STATUSES:
+        raise RecordError("its importance or its status cannot be used")
+    return msgspec.convert(
+        {**{name: getattr(fields, name) for name in fields.__struct_fields__}, "id": key, "updated_at": updated_at},
+        Insight, from_attributes=True,
+    )  # fmt: skip
+
+
+# Records.
+
+
+class RecordError(ValueError):
+    """A line cannot be used; the message says why, in words."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="memory"):
+    """A memory as a device knows it: by group the stamp and the fields. `past`: stamps of texts that were there before.
+    `purged`: the stamp of its purge, after which nothing else counts. `of`: the memory whose text was changed elsewhere
+    at the same time, if this one keeps the other text. `mentions`: names in the text: as written, folded, and their
+    type. `op_id`: the last operation that changed it on that device."""
+
+    key: str
+    groups: dict[str, tuple[str, Value]] = {}
+    past: list[str] = []
+    purged: str | None = None
+    of: str | None = None
+    op_id: str = ""
+    updated_at: str = ""
+    mentions: list[tuple[str, str, str]] = []
+    queries: list[str] = []
+
+
+class EdgeValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    weight: float
+    metadata: str
+    created_by: str
+
+
+class EdgeRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="edge"):
+    """A link that was made by hand, or (None) that it was removed. `key`: source, target and type, with spaces."""
+
+    key: str
+    stamp: str
+    value: EdgeValue | None = None
+
+
+class _Line(msgspec.Struct):
+    mnemond_sync: int
+
+
+_line = msgspec.json.Decoder(_Line)
+_record = msgspec.json.Decoder(Record | EdgeRecord)
+
+
+def encode(record: Record | EdgeRecord) -> bytes:
+    """Return the line of a record, without its line break."""
+    return b'{"mnemond_sync":%d,' % FORMAT + _encoder.encode(record)[1:]
+
+
+def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
+    """Return the record of a line, with every value checked. Raises RecordError."""
+    if len(line) > MAX_LINE:
+        raise RecordError(f"it has more than {MAX_LINE:,} bytes")
+    try:
+        version = _line.decode(line).mnemond_sync
+        if version != FORMAT:
+            raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
+        found: Record | EdgeRecord = _record.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RecordError(f"it is no record: {str(error)[:200]}") from None
+    if isinstance(found, EdgeRecord):
+        _check_edge(found, now_us)
+    else:
+        _check(found, now_us)
+    return found
+
+
+def _check(it: Record, now_us: int) -> None:
+    if not _ID.fullmatch(it.key) or not (it.of is None or _ID.fullmatch(it.of)):
+        raise RecordError("its key is no id")
+    stamps = [stamp for stamp, _ in it.groups.values()]
+    for stamp in (*stamps, *it.past, *(() if it.purged is None else (it.purged,))):
+        check_stamp(stamp, now_us)
+    if len(it.past) > MAX_PAST or len(it.mentions) > 1_000 or len(it.queries) > 1_000:
+        raise RecordError("it has too many parts")
+    if it.purged is None:
+        if it.groups.keys() != GROUPS.keys():
+            raise RecordError("it has not all groups of fields, or others")
+        for group, (_, value) in it.groups.items():
+            if value.keys() != set(GROUPS[group]):
+                raise RecordError(f"its group {group} has other fields")
+        memory_of(it.key, {group: value for group, (_, value) in it.groups.items()}, it.updated_at)
+
+
+def check_stamp(stamp: str, now_us: int) -> None:
+    """Raise RecordError for what is no stamp, or is more than AHEAD_US ahead of the clock."""
+    if not _STAMP.fullmatch(stamp):
+        raise RecordError("a stamp of it is none")
+    if time_of(stamp) > now_us + AHEAD_US:
+        raise RecordError("it is more than a day ahead of this device's clock: set the clock of that device")
+
+
+def _check_edge(it: EdgeRecord, now_us: int) -> None:
+    check_stamp(it.stamp, now_us)
+    parts = it.key.split(" ")
+    if len(parts) != 3 or not all(_ID.fullmatch(each) for each in parts) or parts[0] == parts[1]:
+        raise RecordError("its key is no link")
+    if it.value is not None:
+        if not 0 <= it.value.weight <= 1 or it.value.created_by not in ("user", "host", "import"):
+            raise RecordError("its weight or its origin cannot be used")
+        try:
+            if len(it.value.metadata) > 4096:
+                raise RecordError("its metadata is too long")
+            _object.decode(it.value.metadata)
+        except (msgspec.MsgspecError, RecursionError):
+            raise RecordError("its metadata is no object") from None
+
+
+# What a device knows, and the union of two.
+
+
+class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a device knows of a memory: by group the stamp and a hash of the fields, which the memory itself has."""
+
+    groups: dict[str, tuple[str, str]] = {}
+    past: list[str] = []
+    purged: str | None = None
+    of: str | None = None
+
+
+class United(NamedTuple):
+    """What is known after a record was read. `taken`: groups whose fields are those of the record. `lost`: True if the
+    record's text was changed without knowledge of the text here, which is newer; False the other way round; None if
+    one of them knew of the other."""
+
+    known: Known
+    taken: frozenset[str]
+    lost: bool | None
+
+
+def united(known: Known, record: Record) -> United:
+    """Unite what is known with a record. What results is the same for any order of the same records."""
+    if known.purged is not None or record.purged is not None:
+        purged = max(filter(None, (known.purged, record.purged)))
+        return United(Known(purged=purged), frozenset(), None)
+    groups, taken = dict(known.groups), set[str]()
+    for group, (stamp, value) in record.groups.items():
+        if group not in groups or stamp > groups[group][0]:
+            groups[group] = (stamp, group_digest(group, value))
+            taken.add(group)
+    lost = None
+    past = {*known.past, *record.past}
+    if TEXT in known.groups:
+        here, (there, value) = known.groups[TEXT], record.groups[TEXT]
+        if here[0] != there:
+            same = here[1] == group_digest(TEXT, value)
+            if not same and here[0] not in record.past and there not in known.past:
+                lost = there < here[0]
+            past.add(min(here[0], there))
+    return United(Known(groups, sorted(past)[-MAX_PAST:], None, known.of or record.of), frozenset(taken), lost)
+
+
+def changed(known: Known, values: dict[str, Value], us: int, device: str) -> Known:
+    """Return what is known once this device has changed a memory to these fields, at a time in microseconds; the same
+    if it has not. A change is later than everything that was known of the memory then."""
+    digests = {group: group_digest(group, value) for group, value in values.items()}
+    differing = {group for group, digest in digests.items() if known.groups.get(group, ("", ""))[1] != digest}
+    if not differing:
+        return known
+    last = max((time_of(stamp) for stamp, _ in known.groups.values()), default=0)
+    stamp = stamp_of(max(us, last + 1), device)
+    groups, past = dict(known.groups), list(known.past)
+    if TEXT in differing:
+        if TEXT in known.groups:
+            past = sorted({*past, known.groups[TEXT][0]})[-MAX_PAST:]
+        if values[STATE]["status"] == "active":
+            differing.add(STATE)  # who changes a text means it to be in recall
+    for group in differing:
+        groups[group] = (stamp, digests[group])
+    return Known(groups, past, None, known.of)
+
+
+def copy_key(key: str, stamp: str) -> str:
+    """Return the id of the memory that keeps a text which another one took the place of: the same on every device."""
+    digits = hashlib.blake2b(f"{key}\0{stamp}".encode(), digest_size=16).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"

@@ -1,0 +1,130 @@
+"""The tables of sync: `sync_rows`, `sync_files` and `sync_targets` (docs/sync.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mnemond.model.changes import SyncedRow
+from mnemond.store import meta
+from mnemond.store.connection import Connection
+
+KEY: Final = "sync"
+"""Key in `meta` of what this store is to others."""
+
+
+class Device(msgspec.Struct, frozen=True):
+    """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
+    after each of which the files of this device are written anew."""
+
+    id: str
+    name: str = ""
+    purges: int = 0
+
+
+class Target(NamedTuple):
+    """A directory or remote. `published` is the greatest `seq` that is in its files, `files` how many were begun."""
+
+    target: str
+    label: str
+    published: int
+    purges: int
+    files: int
+    synced_at: str | None
+
+
+def device(connection: Connection) -> Device | None:
+    """Return what this store is to others, None if it was never synced."""
+    return meta.read_record(connection, KEY, Device)
+
+
+def note_device(connection: Connection, it: Device) -> None:
+    meta.note(connection, [(KEY, msgspec.json.encode(it).decode())])
+
+
+def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
+    """Write what is known."""
+    last = last_seq(connection)
+    for each in rows:
+        last += each.publish
+        connection.run(
+            "INSERT INTO sync_rows(kind, key, state, seq) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(kind, key) DO UPDATE SET"
+            " state = excluded.state, seq = CASE WHEN ?4 THEN ?4 ELSE seq END",
+            (each.kind, each.key, each.state, last if each.publish else 0),
+        )
+
+
+def last_seq(connection: Connection) -> int:
+    return connection.count("SELECT max(seq) FROM sync_rows")
+
+
+def states(connection: Connection, kind: str) -> dict[str, str]:
+    """Return what is known of all memories, or links, by key."""
+    return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
+
+
+def state(connection: Connection, kind: str, key: str) -> str | None:
+    found: str | None = connection.value("SELECT state FROM sync_rows WHERE kind = ? AND key = ?", (kind, key))
+    return found
+
+
+def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
+    """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
+    sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY seq, kind DESC, key"
+    return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
+
+
+def purge(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Delete the links of purged memories; what is known of these themselves holds no text."""
+    if connection.row("SELECT 1 FROM sync_rows LIMIT 1") is None:
+        return
+    for each in insight_ids:
+        connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
+    if (it := device(connection)) is not None:
+        note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+
+
+# Files and targets.
+
+
+def target(connection: Connection, name: str) -> Target | None:
+    row = connection.row(
+        "SELECT target, label, published, purges, files, synced_at FROM sync_targets WHERE target = ?", (name,)
+    )
+    return None if row is None else Target(*row)
+
+
+def targets(connection: Connection) -> Iterator[Target]:
+    """Yield every target, that of the last sync first."""
+    sql = "SELECT target, label, published, purges, files, synced_at FROM sync_targets ORDER BY synced_at DESC, target"
+    for row in connection.rows(sql):
+        yield Target(*row)
+
+
+def put_target(connection: Connection, it: Target) -> None:
+    connection.run("INSERT OR REPLACE INTO sync_targets VALUES(?, ?, ?, ?, ?, ?)", it)
+
+
+def files(connection: Connection, name: str) -> dict[tuple[str, str], str]:
+    """Return the hashes of the files of a target that were read or written, by device and name."""
+    sql = "SELECT device, name, digest FROM sync_files WHERE target = ?"
+    return {(row[0], row[1]): row[2] for row in connection.rows(sql, (name,))}
+
+
+def put_files(
+    connection: Connection, name: str, found: Sequence[tuple[str, str, str]], *, of: str | None = None
+) -> None:
+    """Note files (device, name, digest); with `of` they are all that a device has."""
+    if of is not None:
+        connection.run("DELETE FROM sync_files WHERE target = ? AND device = ?", (name, of))
+    connection.run_many(
+        "INSERT OR REPLACE INTO sync_files(target, device, name, digest) VALUES(?, ?, ?, ?)",
+        [(name, *each) for each in found],
+    )
+
+
+def forget_target(connection: Connection, name: str) -> None:
+    connection.run("DELETE FROM sync_files WHERE target = ?", (name,))
+    connection.run("DELETE FROM sync_targets WHERE target = ?", (name,))

@@ -1,0 +1,164 @@
+"""Devices, each with a store on disk, that exchange files of records in every order."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mnemond.errors import MnemonError
+from mnemond.interchange import export
+from mnemond.interchange.export import Selection
+from mnemond.memory import syncing
+from mnemond.memory.sync_records import GROUPS, EdgeRecord, Record, RecordError, decode, encode
+from mnemond.memory.syncing import Report
+from mnemond.store import reviews, sync_state
+from mnemond.store.connection import Connection
+from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
+
+SHARED: Final = frozenset(name for names in GROUPS.values() for name in names) - {
+    "entities", "keywords", "trigger", "trigger_type", "event_start", "event_end", "intent", "scope",
+} | {"user_id", "session_id", "agent_id", "project", "id", "when"}  # fmt: skip
+
+
+class Device(AuditWorld):
+    """A store of one device. `published`: its files, each a list of lines."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        super().__init__(path, UNBOUNDED)
+        self.path = path
+        self.name = f"{number:016x}"
+        self.number = number
+        self.published: list[list[bytes]] = []
+        self.seq = self.purges = 0
+
+    def identity(self) -> Any:
+        it = super().identity()
+        return msgspec.structs.replace(
+            it, id=f"{self.number:02x}{it.id[2:]}", op_id=f"{self.number}-{it.op_id}", by_person=True
+        )
+
+    def scan(self) -> None:
+        after: str | None = ""
+        while after is not None:
+            after = self.engine.rewrite(partial(syncing.scan_memories, after=after, device=self.name))
+        self.engine.rewrite(lambda it: syncing.scan_gone(it, self.clock_us, self.name))
+
+    def publish(self) -> None:
+        """Write what changed into a file of its own; after a purge write all files anew."""
+
+        def look(connection: Connection) -> tuple[list[bytes], int, int]:
+            device = sync_state.device(connection)
+            purges = 0 if device is None else device.purges
+            rows = sync_state.after(connection, self.seq if purges == self.purges else -1)
+            found = [syncing.record_of(connection, kind, key) for kind, key in rows]
+            return [encode(each) for each in found if each is not None], sync_state.last_seq(connection), purges
+
+        lines, self.seq, purges = self.read(look)
+        if purges != self.purges:
+            self.published, self.purges = [], purges
+        if lines:
+            self.published.append(lines)
+
+    def unite(self, lines: list[bytes]) -> Report:
+        records = []
+        for line in lines:
+            with suppress(RecordError):  # one that was cut
+                records.append(decode(line, self.clock_us))
+        total = Report(conflicts=[], held=[])
+        for part in syncing.in_parts(records):
+            total.add(self._write(part))
+        reports: list[Report] = []
+        circles = syncing.propose_open_circles(self._by(), self.name, reports)
+        for proposal in (circles, syncing.propose_missing_links(self._by(), reports)):
+            result = self.engine.commit([proposal])[0]
+            assert not isinstance(result, MnemonError), result
+            total.add(reports[-1])
+        return total
+
+    def _write(self, part: list[Record | EdgeRecord]) -> Report:
+        reports: list[Report] = []
+        result = self.engine.commit([syncing.propose_unite(part, self._by(), self.name, reports)])[0]
+        assert not isinstance(result, MnemonError), result
+        return reports[-1]
+
+    def _by(self) -> Any:
+        return msgspec.structs.replace(self.identity(), triggered_by=syncing.BY)
+
+    def prepare(self) -> None:
+        def note(connection: Connection) -> None:
+            sync_state.note_device(connection, sync_state.Device(self.name))
+
+        self.engine.rewrite(note)
+
+    def shared(self) -> list[bytes]:
+        """The export of the store, without what every device has for itself."""
+        found = self.read(lambda connection: list(export.lines(connection, Selection())))
+        kept, active, gone = [], set(), set()
+        for line in map(msgspec.json.decode, found):
+            match line["kind"]:
+                case "memory":
+                    kept.append({name: line[name] for name in sorted(line.keys() & SHARED)})
+                    if line["status"] == "active":
+                        active.add(line["id"])
+                case "edge" if line["created_by"] != "auto":
+                    ends = [line[name] for name in ("source_id", "target_id", "edge_type", "weight", "created_by")]
+                    kept.append({"edge": ends, "metadata": line.get("metadata")})
+                case "tombstone":
+                    gone.add(line["id"])
+        kept = [each for each in kept if "edge" not in each or active.issuperset(each["edge"][:2])]
+        return sorted(msgspec.json.encode(each) for each in kept)
+
+    def conflicts(self) -> set[frozenset[str]]:
+        """Pairs of a memory and the one that keeps its other text."""
+
+        def look(connection: Connection) -> set[frozenset[str]]:
+            known = {key: syncing.known_of(connection, key) for key in sync_state.states(connection, "memory")}
+            return {frozenset((key, it.of)) for key, it in known.items() if it.of is not None}
+
+        found: set[frozenset[str]] = self.read(look)
+        return found
+
+    def close(self) -> None:
+        """Close the store; a full examination finds nothing wrong."""
+        self.engine.close()
+        assert_sound(self.path, self.clock_us)
+
+    def waiting(self) -> set[frozenset[str]]:
+        """Pairs of memories that a review asks about."""
+        found = self.read(lambda connection: reviews.pending(connection, 1_000))
+        return {frozenset((each.asked.older, each.asked.newer)) for each in found}
+
+
+def exchange(device: Device, others: list[Device], chance: random.Random | None) -> None:
+    """One sync of a device: with `chance` it sees files in any order, some cut, some twice, some not at all."""
+    device.scan()
+    files = [lines for other in others for lines in other.published]
+    if chance is not None:
+        chance.shuffle(files)
+        files = [lines for lines in files for _ in range(chance.choice((0, 1, 1, 1, 2)))]
+        files = [lines[: chance.randint(0, len(lines))] if chance.random() < 0.2 else lines for lines in files]
+        files = [[*lines[:-1], lines[-1][: len(lines[-1]) // 2]] if lines and chance.random() < 0.1 else lines
+                 for lines in files]  # fmt: skip
+        lines = [line for part in files for line in part]
+        if chance.random() < 0.5:
+            chance.shuffle(lines)
+        start = 0
+        while start < len(lines):  # several syncs, none of which has everything
+            size = chance.randint(1, len(lines))
+            device.unite(lines[start : start + size])
+            start += size
+    else:
+        device.unite([line for part in files for line in part])
+    device.publish()
+
+
+def settle(devices: list[Device]) -> None:
+    """Sync in turn until nothing is new; two rounds are enough, and a third one shows it."""
+    for _ in range(3):
+        for each in devices:
+            exchange(each, [other for other in devices if other is not each], None)
