@@ -37,6 +37,7 @@ from mnemond.api import (
     types_relations,
     types_rules,
     types_sessions,
+    types_sync,
     types_viz,
 )
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
@@ -164,6 +165,17 @@ class ImportMethods(_Methods):
     accept = remote(types_interchange.IMPORT_ACCEPT)
 
 
+class SyncMethods(_Methods):
+    """`sync.…`: files of records to and from other devices."""
+
+    open = remote(types_sync.SYNC_OPEN)
+    send = remote(types_sync.SYNC_SEND)
+    unite = remote(types_sync.SYNC_UNITE)
+    read = remote(types_sync.SYNC_READ)
+    finish = remote(types_sync.SYNC_FINISH)
+    status = remote(types_sync.SYNC_STATUS)
+
+
 class CuesMethods(_Methods):
     """`cues.…`: cues of memories that were stored without any."""
 
@@ -268,6 +280,7 @@ class Client:
         self.cues = CuesMethods(self)
         self.export = ExportMethods(self)
         self.imports = ImportMethods(self)
+        self.sync = SyncMethods(self)
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 

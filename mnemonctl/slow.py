@@ -19,7 +19,7 @@ from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 
-_TRANSFERS = frozenset({"export.open", "import.open"})
+_TRANSFERS = frozenset({"export.open", "import.open", "sync.open"})
 """Methods that the client always has a part in: it reads or writes the files."""
 
 OF_CLIENT = frozenset({"file", "format", "encrypt_to", "identity"})
@@ -78,6 +78,11 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
             return show(transfer.run_import(invocation, directory, deadline, store))
+        case "sync":
+            from mnemonctl import sync
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            return show(sync.run(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
         case "cues":
             from mnemonctl import commands
 

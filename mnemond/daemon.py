@@ -42,6 +42,7 @@ from mnemond.api.sessions import SessionHandlers
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
+from mnemond.api.sync import SyncHandlers
 from mnemond.api.uploads import BackupUploads
 from mnemond.api.uses import Uses
 from mnemond.api.viz import VizHandlers
@@ -162,6 +163,7 @@ class Daemon:
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
         self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings, self._engine)
+        self.syncs = SyncHandlers(self.stores, self.open_stores, identities)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
@@ -275,6 +277,7 @@ class Daemon:
                 SessionHandlers(self.open_stores, identities),
                 self.exports,
                 self.imports,
+                self.syncs,
                 self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
@@ -523,6 +526,7 @@ class _Process:
             await nursery.start(daemon.exports.run)
             await nursery.start(daemon.imports.run)
             await nursery.start(daemon.uploads.run)
+            await nursery.start(daemon.syncs.run)
             await nursery.start(daemon.scheduler.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)

@@ -14,6 +14,7 @@ from mnemond.api import (
     types_relations,
     types_rules,
     types_sessions,
+    types_sync,
     types_viz,
 )
 from mnemond.wire.params import Method
@@ -31,6 +32,7 @@ METHODS: dict[str, Method] = {
         types_entities,
         types_rules,
         types_sessions,
+        types_sync,
         types_interchange,
         types_admin,
     )

@@ -24,6 +24,7 @@ from mnemond.cli import (
     rules,
     sessions,
     stores,
+    sync,
     viz,
 )
 from mnemond.cli.output import Style, lines, wrap
@@ -54,7 +55,7 @@ COMPLETION = Command(
 
 _MODULES = (
     remember, cues, recall, revise, reviews, knowledge, core, rules, links, entities, relations, viz, browse, history,
-    sessions, admin, stores, interchange, embed, maintenance,
+    sessions, admin, stores, interchange, sync, embed, maintenance,
 )  # fmt: skip
 _DECLARED = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Command)]
 

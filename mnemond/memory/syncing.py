@@ -187,6 +187,22 @@ def _edge_as_here(
 # Records of this device.
 
 
+def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: str) -> list[Record | EdgeRecord]:
+    """Return the records of memories and links (kind, key) that are there, once each was compared again. For one
+    transaction. Raises SqliteError."""
+    wanted = list(rows)
+    found = []
+    for kind, key in wanted:
+        if kind == MEMORY:
+            before = known_of(connection, key)
+            now = _as_here(connection, key, before, device)
+            if now != before:
+                sync_state.put(connection, [_row(key, now, publish=True)])
+        if (record := record_of(connection, kind, key)) is not None:
+            found.append(record)
+    return found
+
+
 def record_of(connection: Connection, kind: str, key: str) -> Record | EdgeRecord | None:
     """Return what is known of a memory or a link as a record; None if it is not there any more. Raises SqliteError."""
     if kind == EDGE:
@@ -258,13 +274,15 @@ def _decide(
 
 def propose_open_circles(identity: WriteContext, device: str, reports: list[Report]) -> Proposal:
     """Propose that one memory returns of each circle of memories that superseded each other, on devices that did not
-    know: the one that was superseded first, so that what was decided last holds. Its stamp follows from theirs, so that
-    every device decides the same."""
+    know: the one that was superseded first, so that what was decided last holds. And that no successor is named that
+    was purged elsewhere. The stamps follow from those before, so that every device decides the same."""
 
     def decide(view: View) -> ChangeSet:
         uniting = _Uniting(view, identity, device)
         for circle in _circles(view.connection):
             uniting.open_circle(circle)
+        for key in _superseded_by_purged(view.connection):
+            uniting.forget_successor(key)
         reports.append(uniting.report)
         return uniting.change_set()
 
@@ -288,6 +306,15 @@ def _circles(connection: Connection) -> list[list[str]]:
             found.append(walked[walked.index(here) :])
         seen |= path.keys()
     return found
+
+
+def _superseded_by_purged(connection: Connection) -> list[str]:
+    sql = (
+        "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NULL"
+        " AND superseded_by NOT IN (SELECT id FROM insights) ORDER BY id"
+    )
+    rows = connection.rows(sql)
+    return [key for key, successor in rows if known_of(connection, successor).purged is not None]
 
 
 def propose_missing_links(identity: WriteContext, reports: list[Report]) -> Proposal:
@@ -377,11 +404,20 @@ class _Uniting:
         """Return the memory of a circle that was superseded first."""
         stamps = {key: self._look(key)[0].groups[STATE][0] for key in circle}
         first, last = min(circle, key=lambda key: stamps[key]), max(stamps.values())
-        record = self._as_record(first, self._known[first])
-        stamp = stamp_of(time_of(last) + 1, last[17:])
-        state = {STATE: (stamp, {"status": "active", "superseded_by": None})}
+        self._put_state(first, last, {"status": "active", "superseded_by": None})
+
+    def forget_successor(self, key: str) -> None:
+        """Take the successor of a memory away, which was purged."""
+        known, here = self._look(key)
+        if here is not None:
+            self._put_state(key, known.groups[STATE][0], {"status": here.status, "superseded_by": None})
+
+    def _put_state(self, key: str, after: str, value: dict[str, str | None]) -> None:
+        """Give a memory a state with the stamp that is next to another one: the same on every device."""
+        record = self._as_record(key, self._known[key])
+        state = {STATE: (stamp_of(time_of(after) + 1, after[17:]), value)}
         self.memory(msgspec.structs.replace(record, groups=record.groups | state))
-        self._publish.add(first)
+        self._publish.add(key)
 
     def _look(self, key: str) -> tuple[Known, Insight | None]:
         """Return what is known of a memory, and its row, with what earlier records changed."""

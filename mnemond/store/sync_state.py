@@ -25,14 +25,21 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Target(NamedTuple):
-    """A directory or remote. `published` is the greatest `seq` that is in its files, `files` how many were begun."""
+    """A directory or remote. `published` is the greatest `seq` that is in its files, `files` how many were begun.
+    `whole`: this store writes what it has from other devices as well, as it had it before it knew this target."""
 
     target: str
     label: str
-    published: int
-    purges: int
-    files: int
-    synced_at: str | None
+    published: int = 0
+    purges: int = 0
+    files: int = 0
+    whole: int = 0
+    synced_at: str | None = None
+
+    @property
+    def nothing_published(self) -> int:
+        """The `seq` behind which everything is that belongs into its files."""
+        return -1 if self.whole else 0
 
 
 def device(connection: Connection) -> Device | None:
@@ -70,6 +77,10 @@ def state(connection: Connection, kind: str, key: str) -> str | None:
     return found
 
 
+def count_after(connection: Connection, seq: int) -> int:
+    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ?", (seq,))
+
+
 def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
     sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY seq, kind DESC, key"
@@ -91,20 +102,20 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
 
 def target(connection: Connection, name: str) -> Target | None:
     row = connection.row(
-        "SELECT target, label, published, purges, files, synced_at FROM sync_targets WHERE target = ?", (name,)
+        "SELECT target, label, published, purges, files, whole, synced_at FROM sync_targets WHERE target = ?", (name,)
     )
     return None if row is None else Target(*row)
 
 
 def targets(connection: Connection) -> Iterator[Target]:
     """Yield every target, that of the last sync first."""
-    sql = "SELECT target, label, published, purges, files, synced_at FROM sync_targets ORDER BY synced_at DESC, target"
-    for row in connection.rows(sql):
+    columns = "target, label, published, purges, files, whole, synced_at"
+    for row in connection.rows(f"SELECT {columns} FROM sync_targets ORDER BY synced_at DESC, target"):  # noqa: S608
         yield Target(*row)
 
 
 def put_target(connection: Connection, it: Target) -> None:
-    connection.run("INSERT OR REPLACE INTO sync_targets VALUES(?, ?, ?, ?, ?, ?)", it)
+    connection.run("INSERT OR REPLACE INTO sync_targets VALUES(?, ?, ?, ?, ?, ?, ?)", it)
 
 
 def files(connection: Connection, name: str) -> dict[tuple[str, str], str]:
@@ -125,6 +136,8 @@ def put_files(
     )
 
 
-def forget_target(connection: Connection, name: str) -> None:
-    connection.run("DELETE FROM sync_files WHERE target = ?", (name,))
-    connection.run("DELETE FROM sync_targets WHERE target = ?", (name,))
+def drop_files(connection: Connection, name: str, gone: Iterable[tuple[str, str]]) -> None:
+    """Forget files (device, name) that are not there any more."""
+    connection.run_many(
+        "DELETE FROM sync_files WHERE target = ? AND device = ? AND name = ?", [(name, *each) for each in gone]
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemond.api.types_interchange import ExportOpenResult, ImportConflict, ImportContradiction, ImportFinishResult
+from mnemond.api.types_sync import SyncUniteResult
 
 INTERCHANGE_RESULTS: dict[str, object] = {
     "export": ExportOpenResult(export="0123456789abcdef", store="default", whole=True, expected=1_200),
@@ -30,7 +31,13 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         ),
         contradictions_found=2,
     ),
-}
+    "sync": SyncUniteResult(
+        added=3, changed=1, retired=0, purged=1, links=2, conflicts=["1a2b3c4d-0000-4000-8000-000000000001"],
+        conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
+        refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
+        publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
+    ),
+}  # fmt: skip
 
 INTERCHANGE_TRANSCRIPTS = {
     "export": 'Export 0123456789abcdef of store "default", all of it: about 1,200 lines\n',
@@ -51,5 +58,16 @@ Would import 1,198 memories into store "default"
   198 memories more than the store's maximum: --raise-cap raises it
   found by the rules alone; a language model would be asked about 7 exchanges
   the language model gave no answer about 1 exchange: repeat the import to ask again
+""",
+    "sync": """\
+From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed
+To other devices: 4 records
+  1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
+  1a2b3c4d
+  left as it is: 9f8e7d6c: a rule that is enforced; sync at a terminal
+  passed over: 00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut
+  and 2 more
+  The files of this device were written anew;
+  the history of git, and copies that a sync service or a backup keeps, cannot be reached
 """,
 }

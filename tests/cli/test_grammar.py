@@ -401,7 +401,17 @@ def test_a_switch_names_one_rule_or_none() -> None:
 
 
 def test_every_option_is_a_parameter_of_its_method_or_global() -> None:
-    for_several_methods = {"backup", "cues", "embed", "export", "import", "rules off", "rules on", "rules enforce"}
+    for_several_methods = {
+        "backup",
+        "cues",
+        "embed",
+        "export",
+        "import",
+        "rules off",
+        "rules on",
+        "rules enforce",
+        "sync",
+    }
     methods = {name.replace(".", " ") for name in METHODS} | for_several_methods
     methods |= {
         "hook",

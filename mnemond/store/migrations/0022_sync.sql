@@ -21,5 +21,6 @@ CREATE TABLE sync_targets(
   published INTEGER NOT NULL DEFAULT 0,
   purges INTEGER NOT NULL DEFAULT 0,
   files INTEGER NOT NULL DEFAULT 0,
+  whole INTEGER NOT NULL DEFAULT 0 CHECK(whole IN (0, 1)),
   synced_at TEXT
 ) STRICT;
