@@ -302,9 +302,9 @@ class _Git:
             self.run("clean", "--quiet", "--force", "-d", "-x")
 
     def publish(self) -> None:
-        """Commit what changed below FOLDER and push it; another device's push in between is taken in first. Raises
+        """Commit what changed and push it; another device's push in between is taken in first. Raises
         MnemonError."""
-        self.run("add", "--all", "--", FOLDER)
+        self.run("add", "--all")
         if self.run("diff", "--cached", "--quiet", check=False).returncode == 0:
             return
         self.run("commit", "--quiet", "--no-verify", "-m", "mnemond: sync")

@@ -20,7 +20,8 @@ ABOUT_NO_STORE = {
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
     "backup.send",  # what is restored
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
-    "import.send", "import.finish", "sync.send", "sync.unite", "sync.read", "sync.finish",  # an import that was begun; tests/interchange/test_import.py
+    "sync.send", "sync.unite", "sync.read", "sync.finish",  # a sync that was begun; tests/api/test_sync.py
+    "import.send", "import.finish",  # an import that was begun; tests/interchange/test_import.py
     "export.read",  # an export that was begun, whose beginning says it
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/cli/test_text.py

@@ -1,0 +1,319 @@
+"""Sync of whole stores through a directory: the client's files and the daemon's methods together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from mnemonctl import rpc, sync
+from mnemond.api import sync as api_sync
+from mnemond.api.registry import METHODS
+from mnemond.api.sync import IDLE_S, SyncHandlers
+from mnemond.api.types_changes import UpdateParams
+from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.api.types_sync import (
+    SyncFinishParams,
+    SyncOpenParams,
+    SyncReadParams,
+    SyncSendParams,
+    SyncStatusParams,
+    SyncUniteParams,
+    SyncUniteResult,
+)
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError
+from mnemond.store import reviews
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.interchange.test_export import remember
+
+TARGET = "0" * 64
+SAID = ("Alice leads the payments team", "The gateway was moved to Frankfurt", "Bob prefers tabs in all projects")
+
+
+class Machine:
+    """A device: its handlers, and its client over a directory."""
+
+    def __init__(self, over: Bench, number: int) -> None:
+        self.over = over
+        over.ids.made = number << 32  # or all devices would have one id
+        self.syncs = SyncHandlers(over.stores, over.open_stores, over.identities)
+
+    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> SyncUniteResult:
+        handlers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
+            f"sync.{name}": getattr(self.syncs, name) for name in ("open", "send", "unite", "read", "finish", "status")
+        }
+
+        def call(_directory: Path, method: str, params: Mapping[str, object], _into: Any, _deadline: float) -> Any:
+            typed = msgspec.convert(params, METHODS[method].params)
+            return trio.from_thread.run(handlers[method], CALL, typed)
+
+        monkeypatch.setattr(rpc, "call", call)
+        named = sync._Named(str(path), {}, "default")
+        return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
+
+    async def texts(self) -> list[str]:
+        warm = await self.over.warm()
+        sql = "SELECT content FROM insights WHERE status = 'active' ORDER BY content"
+        found: list[str] = await warm.store.read(lambda connection: connection.column(sql))
+        return found
+
+    async def reviews(self) -> list[tuple[str, str]]:
+        warm = await self.over.warm()
+        found = await warm.store.read(lambda connection: reviews.pending(connection, 100))
+        return [(each.asked.older, each.asked.newer) for each in found]
+
+
+async def two(stack: AsyncExitStack, path: Path) -> tuple[Machine, Machine]:
+    machines = []
+    for number in (1, 2):
+        (path / str(number)).mkdir()
+        over = await stack.enter_async_context(bench(path / str(number), ToyEmbedder()))
+        machines.append(Machine(over, number))
+    (path / "shared").mkdir()
+    return machines[0], machines[1]
+
+
+def files_of(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.jsonl"))
+
+
+async def test_two_devices_through_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        key = await remember(one.over, "The ledger is kept in SQLite", cues=("which database",), tags=("db",))
+        assert (await one.sync(shared, monkeypatch)).lines == 1
+        result = await other.sync(shared, monkeypatch)
+        assert (result.added, result.publish) == (1, None)
+        assert await other.texts() == ["The ledger is kept in SQLite"]
+        assert (await other.sync(shared, monkeypatch)).added == 0
+        status = await other.syncs.status(CALL, SyncStatusParams())
+        assert [(each.label, each.waiting, list(each.devices.values())) for each in status.targets] == [
+            (str(shared), 0, [1])
+        ]
+        await one.over.changes.update(CALL, UpdateParams(id=key, content="The ledger is kept in Postgres"))
+        await other.over.changes.update(CALL, UpdateParams(id=key, content="The ledger is kept in DuckDB"))
+        assert (await other.syncs.status(CALL, SyncStatusParams())).targets[0].waiting == 1
+        await one.sync(shared, monkeypatch)
+        met = await other.sync(shared, monkeypatch)
+        assert (met.conflicts_found, met.conflicts) == (1, [key])
+        await one.sync(shared, monkeypatch)
+        texts = await one.texts()
+        assert texts == await other.texts() == ["The ledger is kept in DuckDB", "The ledger is kept in Postgres"]
+        assert await one.reviews() == await other.reviews()
+        assert len(await one.reviews()) == 1
+
+
+async def test_a_purge_travels_and_leaves_no_text_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        gone = await remember(one.over, "The word zanzibar is here")
+        await remember(one.over, "Another stays")
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        await other.over.changes.update(CALL, UpdateParams(id=gone, content="The word zanzibar is still here"))
+        await other.sync(shared, monkeypatch)
+        await one.over.changes.forget(CALL, ForgetParams(id=gone, purge=True))
+        assert (await one.sync(shared, monkeypatch)).remove == ["00000001.jsonl"]
+        assert "zanzibar" in "".join(each.read_text() for each in files_of(shared)), (
+            "the other device has a file with it"
+        )
+        result = await other.sync(shared, monkeypatch)
+        assert (result.purged, result.remove) == (1, ["00000001.jsonl"])
+        assert "zanzibar" not in "".join(each.read_text() for each in files_of(shared))
+        assert await other.texts() == ["Another stays"]
+        assert (await other.sync(shared, monkeypatch)).remove == []
+        assert (await one.sync(shared, monkeypatch)).remove == []
+
+
+async def test_files_that_were_lost_or_cut_are_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (first,) = files_of(shared)
+        first.write_bytes(first.read_bytes()[:100])
+        cut = await other.sync(shared, monkeypatch)
+        assert (cut.added, cut.refused_found) == (0, 1)
+        assert "it is no record" in cut.refused[0]
+        assert (await one.sync(shared, monkeypatch)).remove == ["00000001.jsonl"]
+        assert (await other.sync(shared, monkeypatch)).added == 1
+        for each in files_of(shared):
+            each.unlink()
+        assert (await one.sync(shared, monkeypatch)).publish == "00000003.jsonl"
+
+
+async def test_a_sync_that_ends_in_between_goes_on_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+
+        def stop(*_: Any, **_fields: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        for name in ("replace", "unlink"):
+            with monkeypatch.context() as patch:
+                patch.setattr(os, name, stop)
+                with pytest.raises((MnemonError, OSError)):
+                    await one.sync(shared, patch)
+            for each in list(one.syncs._syncing):
+                one.syncs._end(each)
+        await one.sync(shared, monkeypatch)
+        device = (await one.syncs.status(CALL, SyncStatusParams())).device
+        assert [each.parent.name for each in files_of(shared)] == [device] * len(files_of(shared))
+        assert (await other.sync(shared, monkeypatch)).added == 1
+
+
+async def test_a_copied_store_becomes_a_device_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    async with AsyncExitStack() as stack:
+        one, _ = await two(stack, tmp_path)
+        await remember(one.over, "Alice leads the payments team")
+        await one.sync(shared, monkeypatch)
+    shutil.copytree(tmp_path / "1", tmp_path / "3")
+    async with bench(tmp_path / "1", ToyEmbedder()) as first, bench(tmp_path / "3", ToyEmbedder()) as copied:
+        one, three = Machine(first, 1), Machine(copied, 3)
+        first.ids.made += 1 << 20
+        await remember(first, "The gateway was moved to Frankfurt")
+        await remember(copied, "Bob prefers tabs in all projects")
+        await one.sync(shared, monkeypatch)
+        await three.sync(shared, monkeypatch)
+        await one.sync(shared, monkeypatch)
+        assert await one.texts() == await three.texts() == sorted(SAID)
+        devices = {(await each.syncs.status(CALL, SyncStatusParams())).device for each in (one, three)}
+        assert len(devices) == 2
+
+
+async def test_a_rule_that_is_enforced_waits_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        key = await remember(one.over, "Never push to main", when=("Bash:git push *",))
+        warm = await one.over.warm()
+        await warm.store.rewrite(lambda it: it.run("UPDATE triggers SET enforce = 'deny'"), rows=True)
+        await one.sync(shared, monkeypatch)
+        held = await other.sync(shared, monkeypatch)
+        assert (held.held, held.added) == ([key], 0)
+        monkeypatch.setattr("mnemond.api.requests.is_person", lambda _: True)
+        assert (await other.sync(shared, monkeypatch)).added == 1
+
+
+FAR = b"7fffffffffffffff-0011223344556677"
+HOSTILE = {
+    "it is no record": b'{"mnemond_sync":1,"kind":"memory"}',
+    "it is of version 2": b'{"mnemond_sync":2,"kind":"memory","key":"a"}',
+    "its key is no id": b'{"mnemond_sync":1,"kind":"memory","key":"../x","groups":{},"purged":null}',
+    "it has not all groups": b'{"mnemond_sync":1,"kind":"memory","key":"a"}',
+    "a stamp of it is none": b'{"mnemond_sync":1,"kind":"memory","key":"a","purged":"x"}',
+    "more than a day ahead": b'{"mnemond_sync":1,"kind":"memory","key":"a","purged":"%s"}' % FAR,
+    "its key is no link": b'{"mnemond_sync":1,"kind":"edge","key":"a b","stamp":"0000000000000001-0011223344556677"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", HOSTILE)
+async def test_a_line_of_a_stranger_is_refused_and_the_others_are_taken(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (first,) = files_of(shared)
+        first.write_bytes(HOSTILE[why] + b"\n" + first.read_bytes())
+        result = await other.sync(shared, monkeypatch)
+        assert result.added == 1
+        assert result.refused_found == 1
+        assert why in result.refused[0]
+
+
+async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (first,) = files_of(shared)
+        folder = first.parent.parent
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        shutil.move(first, outside / "00000001.jsonl")
+        (folder / ("a" * 16)).symlink_to(outside)
+        (folder / ("b" * 16)).mkdir()
+        (folder / ("b" * 16) / "00000001.jsonl").symlink_to(outside / "00000001.jsonl")
+        os.mkfifo(folder / ("b" * 16) / "00000002.jsonl")
+        shutil.copy(outside / "00000001.jsonl", folder / ("b" * 16) / "notes.jsonl")
+        shutil.copy(outside / "00000001.jsonl", folder / ("b" * 16) / "00000003.jsonl")
+        monkeypatch.setattr(sync, "MAX_FILE", 10)
+        with trio.fail_after(60):
+            assert (await other.sync(shared, monkeypatch)).added == 0
+        (folder / "x").symlink_to(outside)
+        shutil.rmtree(folder)
+        folder.symlink_to(outside)
+        with pytest.raises(MnemonError, match="cannot be used"):
+            await other.sync(shared, monkeypatch)
+
+
+async def test_one_sync_at_a_time_in_order_and_not_for_ever(
+    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "1").mkdir()
+    async with bench(tmp_path / "1") as over, trio.open_nursery() as nursery:
+        it = Machine(over, 1)
+        await remember(over, "The first of all")
+        await nursery.start(it.syncs.run)
+        begun = await it.syncs.open(CALL, SyncOpenParams(target=TARGET, label="here"))
+        with pytest.raises(MnemonError, match="synced already") as caught:
+            await it.syncs.open(CALL, SyncOpenParams(target=TARGET, label="here"))
+        assert caught.value.kind is BUSY
+        name = begun.sync_id
+        with pytest.raises(MnemonError, match="none of those") as caught:
+            await it.syncs.send(CALL, SyncSendParams(sync_id=name, file=0, text="x"))
+        assert caught.value.kind is INVALID_PARAMS
+        assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1
+        with pytest.raises(MnemonError, match="portion 1 is not the next: 0"):
+            await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=1))
+        first = await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0))
+        assert await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0)) == first
+        mock_clock.jump(2 * IDLE_S)
+        await wait_all_tasks_blocked()
+        with pytest.raises(MnemonError, match="no such sync") as caught:
+            await it.syncs.finish(CALL, SyncFinishParams(sync_id=name))
+        assert caught.value.kind is NOT_FOUND
+        file = {"device": "0" * 16, "name": "00000001.jsonl", "digest": TARGET}
+        params = msgspec.convert({"target": TARGET, "label": "here", "files": [file]}, SyncOpenParams)
+        again = await it.syncs.open(CALL, params)
+        monkeypatch.setattr(api_sync, "MAX_CHARACTERS", 3)
+        with pytest.raises(MnemonError, match="at most 3 characters") as caught:
+            await it.syncs.send(CALL, SyncSendParams(sync_id=again.sync_id, file=0, text="four"))
+        assert caught.value.kind is TOO_LARGE
+        await it.syncs.open(CALL, params)
+        nursery.cancel_scope.cancel()
+    assert not it.syncs._syncing, "they end with the daemon"
+
+
+async def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_sync, "MAX_OWN_FILES", 3)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        for number in range(5):
+            await one.over.remembering.remember(
+                CALL, RememberParams(content=f"Guest {number} likes tea number {number}")
+            )
+            await one.sync(shared, monkeypatch)
+        assert len(files_of(shared)) == 2
+        assert (await other.sync(shared, monkeypatch)).added == 5
