@@ -59,7 +59,7 @@ SAME_COMMANDS = frozenset({"setup", "import", "viz"})
 SLOW_COMMANDS = frozenset(
     {"backup", "browse", "completion", "config", "cues", "daemon", "doctor", "export", "help", "import"}
 )
-SLOW_COMMANDS |= {"logs", "prompts", "setup", "sync", "top", "version", "viz"}
+SLOW_COMMANDS |= {"logs", "prompts", "setup", "share", "sync", "top", "version", "viz"}
 """Commands that the client runs itself, in part at least; the daemon runs all others."""
 
 LONG_COMMANDS = frozenset({"embed", "backup"})

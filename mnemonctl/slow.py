@@ -78,6 +78,12 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             daemon.start(directory, daemon.start_wait(os.environ))
             store = os.environ.get("MNEMON_STORE", "")
             return show(transfer.run_import(invocation, directory, deadline, store))
+        case "share":
+            from mnemonctl import transfer
+
+            daemon.start(directory, daemon.start_wait(os.environ))
+            store = os.environ.get("MNEMON_STORE", "")
+            return show(transfer.run_share(invocation, directory, deadline, store))
         case "sync":
             from mnemonctl import sync
 

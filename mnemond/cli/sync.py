@@ -1,9 +1,10 @@
-"""`mnemonctl sync`."""
+"""`mnemonctl sync` and `share`."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
+from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
 from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
@@ -13,8 +14,8 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.cli.output import Style, lines, one_line, short_id
-from mnemond.cli.parser import Arguments, Command, Group, Request, Words, by_type
-from mnemond.wire.params import StoreParams, plural
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.wire.params import StoreParams, about, plural
 
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
@@ -102,4 +103,47 @@ SYNC = Command(
     options=SyncOptions,
     request=_request,
     render=by_type({SyncOpenResult: _begun, SyncStatusResult: _status, SyncUniteResult: united}),
+)
+
+
+# share.
+
+
+class ShareOptions(StoreParams, frozen=True, kw_only=True):
+    project: Annotated[str | None, about("the project: a name, an id, or a directory in it", metavar="NAME")] = None
+    file: Annotated[
+        str | None, about("the repository; this directory unless given", "-o", option="--output", metavar="DIR")
+    ] = None
+    dry_run: Annotated[bool, about("write nothing; show what would be written")] = False
+    yes: Annotated[bool, about("yes, write it, without a question")] = False
+
+
+def _share_request(arguments: Arguments) -> Request:
+    arguments.nothing()
+    options = arguments.options
+    if not options.get("project"):
+        raise UsageError("share needs a project", "Name it: --project NAME")
+    if options.get("dry_run") and options.get("yes"):
+        raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl share --help")
+    return Request(EXPORT_OPEN.name, {name: options[name] for name in ("store", "project") if options.get(name)})
+
+
+def _share_begun(result: ExportOpenResult, style: Style) -> str:
+    """For a program that reads the export itself; `mnemonctl share` writes what it reads."""
+    return lines(one_line(result.export))
+
+
+SHARE = Command(
+    "share",
+    Group.STORES,
+    ("mnemonctl share --project shop -o ~/src/shop", "mnemonctl share --project shop --dry-run"),
+    summary="Write the memories of a project into its repository, as markdown.",
+    details=(
+        "One file a memory in .mnemond/memory, and an index: what a team reads in git. At a terminal you look through",
+        "what is new first. If one has a key or a password, nothing is written.",
+        "Memories of a user, a session or an agent, and those of no project, are left out.",
+    ),
+    options=ShareOptions,
+    request=_share_request,
+    render=by_type({ExportOpenResult: _share_begun}),
 )

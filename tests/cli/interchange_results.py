@@ -31,6 +31,7 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         ),
         contradictions_found=2,
     ),
+    "share": ExportOpenResult(export="0123456789abcdef", store="default", whole=False, expected=12),
     "sync": SyncUniteResult(
         added=3, changed=1, retired=0, purged=1, links=2, conflicts=["1a2b3c4d-0000-4000-8000-000000000001"],
         conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
@@ -59,6 +60,7 @@ Would import 1,198 memories into store "default"
   found by the rules alone; a language model would be asked about 7 exchanges
   the language model gave no answer about 1 exchange: repeat the import to ask again
 """,
+    "share": "0123456789abcdef\n",
     "sync": """\
 From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed
 To other devices: 4 records

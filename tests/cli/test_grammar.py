@@ -410,6 +410,7 @@ def test_every_option_is_a_parameter_of_its_method_or_global() -> None:
         "rules off",
         "rules on",
         "rules enforce",
+        "share",
         "sync",
     }
     methods = {name.replace(".", " ") for name in METHODS} | for_several_methods

@@ -301,5 +301,17 @@ def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
     assert commands == set(TRANSCRIPTS)
     # These have names of their own.
-    named = {"backup", "cues", "embed", "export", "hook", "import", "useful", "misled", "entity.not-same", "sync"}
+    named = {
+        "backup",
+        "cues",
+        "embed",
+        "export",
+        "hook",
+        "import",
+        "useful",
+        "misled",
+        "entity.not-same",
+        "share",
+        "sync",
+    }
     assert commands - named - {"rules.off", "rules.on", "rules.enforce"} <= set(METHODS)
