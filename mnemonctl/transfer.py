@@ -669,9 +669,11 @@ def _refuse_secrets(pages: dict[str, str]) -> None:
     if found:
         named = "; ".join(f"{name}: {secrets[0].kind}" for name, secrets in list(found.items())[:_NAMED_SECRETS])
         raise MnemonError(
-            INVALID_PARAMS, f"{plural(len(found), 'memory')} would share a key or a password ({named}); nothing was"
-            " written", hint="take it out: mnemonctl update ID --content TEXT, or forget ID --purge", outcome="rejected",
-        )  # fmt: skip
+            INVALID_PARAMS,
+            f"{plural(len(found), 'memory')} would share a key or a password ({named}); nothing was written",
+            hint="take it out: mnemonctl update ID --content TEXT, or forget ID --purge",
+            outcome="rejected",
+        )
 
 
 _NAMED_SECRETS: Final = 5

@@ -383,9 +383,9 @@ class _Uniting:
             self._keep(record if found.lost else self._as_record(key, known), key)
             self.report.conflicts_found += 1
             self.report.conflicts.append(key)
+        self._overruled(known, here, record, found.taken)
         if found.known == known:
             return
-        self._overruled(known, here, record, found.taken)
         self._known[key] = found.known
         if found.known.purged is not None:
             self._after[key] = None

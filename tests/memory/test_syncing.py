@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -138,3 +139,71 @@ def test_devices_agree_whatever_order_their_files_come_in() -> None:
 @pytest.mark.deep
 def test_devices_agree_in_two_thousand_schedules() -> None:
     assert sum(run_schedule(seed, 8 + seed % 12) for seed in range(100, 2_100)) > 200
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Device, Device]]:
+    devices = Device(tmp_path / "1.db", 1), Device(tmp_path / "2.db", 2)
+    for each in devices:
+        each.prepare()
+    yield devices
+    for each in devices:
+        each.close()
+
+
+@pytest.mark.parametrize("supersedes_first", [True, False])
+def test_a_text_that_was_changed_after_it_was_superseded_elsewhere(
+    pair: tuple[Device, Device], supersedes_first: bool
+) -> None:
+    one, other = pair
+    for text in ("We deploy on Fridays", "Releases happen each Monday"):
+        one.remember(text, no_diff=True)
+    old, new = sorted(one.rows())
+    settle(list(pair))
+    early, late = (one, other) if supersedes_first else (other, one)
+    early.clock_us = one.clock_us
+    late.clock_us = early.clock_us + 5 * MINUTE_US
+    one.supersede(old, new)
+    other.revise(old, content="We deploy on Thursdays")
+    settle(list(pair))
+    assert one.shared() == other.shared()
+    for each in pair:
+        if supersedes_first:
+            assert each.rows()[old].status == "active"
+            assert each.waiting() == {frozenset((old, new))}
+        else:
+            assert each.rows()[old].status == "superseded"
+        assert each.rows()[old].content == "We deploy on Thursdays"
+
+
+def test_different_fields_are_no_conflict(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("We deploy on Fridays", no_diff=True)
+    (key,) = one.rows()
+    settle(list(pair))
+    one.revise(key, content="We deploy on Thursdays")
+    other.revise(key, tags=("release",), importance=5)
+    settle(list(pair))
+    for each in pair:
+        it = each.rows()[key]
+        assert (it.content, it.tags, it.importance) == ("We deploy on Thursdays", ("release",), 5)
+        assert not each.conflicts()
+
+
+def test_links_travel_wait_for_their_ends_and_go(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    for text in ("We deploy on Fridays", "The gateway fails on weekends"):
+        one.remember(text, no_diff=True)
+    first, second = sorted(one.rows())
+    one.link(first, second, 0.7)
+    one.scan()
+    one.publish()
+    lines = [line for part in one.published for line in part]
+    other.unite([line for line in lines if b'"edge"' in line])
+    assert not other.rows()
+    other.unite([line for line in lines if b'"edge"' not in line])
+    assert one.shared() == other.shared()
+    assert (first, second, "causal") in other.edges()
+    other.unlink(first, second)
+    settle(list(pair))
+    assert (first, second, "causal") not in one.edges()

@@ -1,0 +1,160 @@
+"""Records of devices: what is refused, and that uniting them needs no order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.memory.sync_records import (
+    AHEAD_US,
+    GROUPS,
+    LOCAL,
+    MAX_LINE,
+    EdgeRecord,
+    EdgeValue,
+    Known,
+    Record,
+    RecordError,
+    changed,
+    copy_key,
+    decode,
+    encode,
+    memory_of,
+    stamp_of,
+    united,
+    values_of,
+)
+from mnemond.model.memory import Insight
+from tests.store.factories import START_US, remember
+
+NOW_US = START_US + 1_000
+IT: Insight = remember(1).changes[0].insight  # type: ignore[union-attr]
+DEVICES = ("0" * 16, "1" * 16, "f" * 16)
+
+
+def record(**fields: Any) -> Record:
+    stamp = stamp_of(START_US, DEVICES[0])
+    groups = {group: (stamp, value) for group, value in values_of(IT).items()}
+    return msgspec.structs.replace(Record(key=IT.id, groups=groups, updated_at=IT.updated_at), **fields)
+
+
+def test_every_field_of_a_memory_is_shared_or_local_for_a_reason() -> None:
+    shared = [name for names in GROUPS.values() for name in names]
+    assert sorted([*shared, *LOCAL]) == sorted(Insight.__struct_fields__)
+
+
+def test_a_record_comes_back_as_it_was() -> None:
+    it = record(mentions=[("Ana", "ana", "person")], queries=["who?"], past=[stamp_of(1, DEVICES[1])])
+    assert encode(decode(encode(it), NOW_US)) == encode(it)
+    edge = EdgeRecord(key="a b causal", stamp=stamp_of(1, DEVICES[0]), value=EdgeValue(0.5, "{}", "user"))
+    assert decode(encode(edge), NOW_US) == edge
+    values = {group: value for group, (_, value) in it.groups.items()}
+    assert memory_of(IT.id, values, IT.updated_at) == msgspec.structs.replace(
+        IT, access_count=0, last_accessed_at=None, effective_importance=0.5
+    )
+
+
+def with_value(group: str, name: str, value: object) -> Record:
+    it = record()
+    stamp, values = it.groups[group]
+    return msgspec.structs.replace(it, groups=it.groups | {group: (stamp, values | {name: value})})
+
+
+EDGE = EdgeRecord(key="a b causal", stamp=stamp_of(1, DEVICES[0]), value=EdgeValue(0.5, "{}", "user"))
+BAD: dict[str, Record | EdgeRecord] = {
+    "a value cannot be used: Expected `str`": with_value("text", "content", 7),
+    "its text has 0 characters": with_value("text", "content", ""),
+    "its text has 90,000 characters": with_value("text", "content", "x" * 90_000),
+    "its importance or": with_value("importance", "importance", 9),
+    "its importance or its status": with_value("state", "status", "lost"),
+    "a value cannot be used": with_value("origin", "created_at", "yesterday"),
+    "a value cannot be used:": with_value("metadata", "metadata", "[]"),
+    "its group pinned has other fields": with_value("pinned", "more", 1),
+    "its key is no id": record(key="a b"),
+    "its key is": record(of="a/b"),
+    "too many parts": record(queries=["?"] * 1_001),
+    "more than a day ahead": record(past=[stamp_of(NOW_US + AHEAD_US + 1, DEVICES[0])]),
+    "a stamp of it is none": record(past=["now"]),
+    "its key is no link": msgspec.structs.replace(EDGE, key="a a causal"),
+    "its key is no": msgspec.structs.replace(EDGE, key="a b"),
+    "its weight or its origin": msgspec.structs.replace(EDGE, value=EdgeValue(2.0, "{}", "user")),
+    "its weight or": msgspec.structs.replace(EDGE, value=EdgeValue(0.5, "{}", "auto")),
+    "its metadata is too long": msgspec.structs.replace(EDGE, value=EdgeValue(0.5, "x" * 5_000, "user")),
+    "its metadata is no object": msgspec.structs.replace(EDGE, value=EdgeValue(0.5, "[]", "user")),
+}
+
+
+@pytest.mark.parametrize("why", BAD)
+def test_what_cannot_be_used_is_refused(why: str) -> None:
+    with pytest.raises(RecordError, match=why):
+        decode(encode(BAD[why]), NOW_US)
+
+
+def test_a_line_without_end_is_refused() -> None:
+    with pytest.raises(RecordError, match="more than"):
+        decode(b"x" * (MAX_LINE + 1), NOW_US)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+def test_any_bytes_are_a_record_or_refused(line: bytes) -> None:
+    with pytest.raises(RecordError):
+        decode(line, NOW_US)
+
+
+STAMPS = st.builds(stamp_of, st.integers(0, 5), st.sampled_from(DEVICES))
+
+
+def written(stamps: dict[str, str], purged: str | None) -> Record:
+    """A record whose fields follow from the stamps, as those of one write do."""
+    if purged is not None:
+        return Record(key="a", purged=purged)
+    values = values_of(IT)
+    values["text"] = values["text"] | {"content": stamps["text"]}
+    values["tags"] = {"tags": [stamps["tags"]]}
+    groups = {group: (stamps.get(group, stamp_of(0, DEVICES[0])), value) for group, value in values.items()}
+    return Record(key="a", groups=groups)
+
+
+RECORDS = st.lists(
+    st.builds(written, st.fixed_dictionaries({"text": STAMPS, "tags": STAMPS, "pinned": STAMPS}), st.none())
+    | st.builds(written, st.just({}), STAMPS),
+    max_size=6,
+)
+
+
+def folded(records: list[Record]) -> Known:
+    known = Known()
+    for each in records:
+        known = united(known, each).known
+    return known
+
+
+@given(RECORDS, st.randoms(use_true_random=False))
+def test_uniting_needs_no_order_and_no_repeat_changes_anything(records: list[Record], chance: Any) -> None:
+    once = folded(records)
+    again = [*records, *records]
+    chance.shuffle(again)
+    other = folded(again)
+    assert (other.groups, other.purged) == (once.groups, once.purged)
+    assert all(united(other, each).known == other for each in records)
+
+
+def test_a_change_is_later_than_all_that_was_known() -> None:
+    known = united(Known(), record()).known
+    assert changed(known, values_of(IT), 0, DEVICES[1]) is known
+    text = msgspec.structs.replace(IT, content="another text")
+    now = changed(known, values_of(text), 0, DEVICES[1])
+    assert now.groups["text"][0] == stamp_of(START_US + 1, DEVICES[1])
+    assert now.groups["state"][0] == now.groups["text"][0]
+    assert now.groups["tags"] == known.groups["tags"]
+    assert now.past == [known.groups["text"][0]]
+
+
+def test_a_copy_has_one_id_everywhere() -> None:
+    stamp = stamp_of(1, DEVICES[0])
+    assert copy_key("a", stamp) == copy_key("a", stamp) != copy_key("b", stamp)
+    assert len(copy_key("a", stamp)) == 36
