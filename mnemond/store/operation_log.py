@@ -410,8 +410,9 @@ def index_changes(
     wanted = {(names[s], names[t], EDGE_TYPES[int(str(k))]) for s, t, k in links if s in names and t in names}
     linked = {edges.key(edge): edge for each in fresh for edge in edges.touching(connection, each)}
     for key in sorted(wanted - linked.keys()):
-        if (edge := edges.read(connection, *key)) is not None:
-            linked[key] = edge
+        edge = edges.read(connection, *key)
+        assert edge is not None, "it was applied"  # noqa: S101
+        linked[key] = edge
     for key, edge in linked.items():
         found += [RemoveEdge(*key), AddEdge(edge)]
     return found

@@ -89,12 +89,12 @@ def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Delete the links of purged memories; what is known of these themselves holds no text."""
-    if connection.row("SELECT 1 FROM sync_rows LIMIT 1") is None:
+    it = device(connection)
+    if it is None:
         return
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
-    if (it := device(connection)) is not None:
-        note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+    note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
 
 
 # Files and targets.

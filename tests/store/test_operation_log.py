@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import tables
 from mnemond.interchange.restore import restore
+from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PurgeInsight, PutInsight, SetVector
+from mnemond.model.memory import Cue, Edge
+from mnemond.model.outcomes import Maintained
 from mnemond.store import operation_log
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
@@ -26,7 +30,7 @@ from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
 from tests.memory import test_knowledge_replay as knowledge
 from tests.memory.knowledge_world import KnowledgeWorld
-from tests.store.factories import EMBEDDER, START_US, engine_at, forget, remember
+from tests.store.factories import EMBEDDER, START_US, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored, portrait
 
 NOW = "2026-11-28T09:00:00.000000Z"
@@ -252,3 +256,53 @@ def test_a_vector_that_is_none_is_refused(vector: str, why: str, tmp_path: Path)
         there.rewrite(lambda connection: apply(connection, bad, EMBEDDER))
     assert len(lines_of(there)) == 1
     there.close()
+
+
+def test_a_purged_memory_takes_its_cues_and_links_along(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    cued = remember(1)
+    added = cued.changes[0]
+    assert isinstance(added, AddInsight)
+    insight = msgspec.structs.replace(added.insight, cues=(Cue("which number"),))
+    vector = np.stack((added.vector, added.vector))
+    cued = msgspec.structs.replace(cued, changes=(msgspec.structs.replace(added, insight=insight, vector=vector),))
+    edge = AddEdge(Edge(insight_id(2), insight_id(1), "causal", 0.5))
+    purged = change_set("purge", PurgeInsight(insight_id(1)))
+    unknown = change_set("unknown", SetVector(insight_id(2), None))
+    engine.commit([cued])
+    engine.commit([remember(2)])
+    engine.commit([change_set("link", edge)])
+    engine.commit([unknown])
+    engine.commit([purged])
+    last = decode(log.lines[-1])
+    assert last.purged == [insight_id(1)]
+    assert "memory number 1" not in log.lines[-1].decode()
+    assert decode(log.lines[-2]).vectors == {insight_id(2): operation_log.UNEMBEDDABLE}
+    assert_same(engine, log.lines, tmp_path)
+    engine.close()
+
+
+def test_without_vectors_a_text_that_stays_keeps_its_own(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    log = Log(engine)
+    engine.commit([remember(1)])
+    it = remember(1).changes[0].insight  # type: ignore[union-attr]
+    engine.commit([change_set("tags", PutInsight(msgspec.structs.replace(it, tags=("new",))))])
+    engine.commit([change_set("text", PutInsight(msgspec.structs.replace(it, content="another"), "UPDATE", True))])
+    lines = [encode(msgspec.structs.replace(decode(each), model=None, vectors={})) for each in log.lines[1:]]
+    there = engine_at(tmp_path / "b.db")
+    replay(there, [log.lines[0], lines[0]])
+    assert vectors_in(there)[insight_id(1)] is not None
+    replay(there, lines[1:])
+    assert vectors_in(there) == {insight_id(1): None}
+    assert lines_of(there) == lines_of(engine)
+    assert [each.vectors for each in taken(there) if "memory" in each.add] == [{}]
+    there.close()
+    engine.close()
+
+
+def change_set(op_id: str, *changes: Change) -> ChangeSet:
+    return ChangeSet(
+        op_id=op_id, client_op_id=False, method="test", now=NOW, changes=changes, outcome=Maintained(op_id=op_id)
+    )
