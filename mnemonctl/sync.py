@@ -252,7 +252,7 @@ def is_remote(named: str) -> bool:
 
 
 class _Git:
-    """A working copy of the remote. Every command ends by itself, and none asks anything."""
+    """A working copy of the remote, which lasts for one sync. Every command ends by itself, and none asks anything."""
 
     def __init__(self, remote: str, path: Path) -> None:
         self.remote = remote
@@ -275,7 +275,7 @@ class _Git:
         try:
             done = subprocess.run(  # noqa: S603 - words are constants, and the remote comes after `--`
                 [program, *settings, "-C", str(self.path), *words], stdin=subprocess.DEVNULL, capture_output=True,
-                env=environment, timeout=GIT_DEADLINE_S, check=False,
+                env=environment, timeout=GIT_DEADLINE_S, check=False, umask=0o077,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise _refused(self.remote, f"`git {words[0]}` took more than {GIT_DEADLINE_S} seconds") from None
@@ -291,12 +291,13 @@ class _Git:
 
     def prepare(self) -> None:
         """Make the working copy what the remote is. Raises MnemonError, OSError."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (self.path.parent, self.path):
+            each.mkdir(mode=0o700, exist_ok=True)
         if not (self.path / ".git").is_dir():
             self.run("init", "--quiet")
         listed = self.run("ls-remote", "--quiet", "--heads", "--", self.remote, f"refs/heads/{BRANCH}").stdout
         if listed.strip():
-            fetch = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
+            fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules")
             self.run(*fetch, "--", self.remote, f"refs/heads/{BRANCH}")
             self.run("checkout", "--quiet", "--force", "-B", BRANCH, "FETCH_HEAD")
             self.run("clean", "--quiet", "--force", "-d", "-x")
@@ -327,9 +328,12 @@ def _through_git(
     name = hashlib.sha256(remote.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     git = _Git(remote, data_dir / "sync" / name)
     try:
+        shutil.rmtree(git.path, ignore_errors=True)  # of a sync that was interrupted
         git.prepare()
+        result = _through_directory(git.path, data_dir, _Named(remote, params, store), deadline)
+        git.publish()
     except OSError as error:
         raise _refused(remote, f"{git.path}: {error.strerror}") from None
-    result = _through_directory(git.path, data_dir, _Named(remote, params, store), deadline)
-    git.publish()
+    finally:
+        shutil.rmtree(git.path, ignore_errors=True)  # its history has texts that are purged later
     return result
