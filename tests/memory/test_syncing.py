@@ -137,8 +137,9 @@ def test_devices_agree_whatever_order_their_files_come_in() -> None:
 
 
 @pytest.mark.deep
-def test_devices_agree_in_two_thousand_schedules() -> None:
-    assert sum(run_schedule(seed, 8 + seed % 12) for seed in range(100, 2_100)) > 200
+@pytest.mark.parametrize("first", range(100, 2_100, 100))
+def test_devices_agree_in_two_thousand_schedules(first: int) -> None:
+    assert sum(run_schedule(seed, 8 + seed % 12) for seed in range(first, first + 100)) > 5
 
 
 @pytest.fixture
