@@ -243,7 +243,7 @@ def test_one_half_of_a_file_is_enough_for_what_it_holds(path: Path) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 7, 16, 18, 20, 21, 28, 44, 47, 56, 59, 60, 63, 68, 71, 90, 96])
-@pytest.mark.parametrize("bit", [0, 3])
+@pytest.mark.parametrize("bit", [0, pytest.param(3, marks=pytest.mark.deep)])
 def test_a_flipped_bit_of_the_header_loses_nothing(path: Path, offset: int, bit: int) -> None:
     made(path, 60)
     whole = bytearray(path.read_bytes())
