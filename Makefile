@@ -37,8 +37,9 @@ ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|Except
 ASYNC_CHECKED := $(VENV)/.async-checked
 
 # Static checks are independent of each other and of the tests, so they run side by side. Where make can, the output
-# of each stays together (GNU make 4; the make of macOS is older).
-JOBS     ?= 2
+# of each stays together (GNU make 4; the make of macOS is older). Three on two cores: some tests wait until a deadline is
+# over, half a minute in all.
+JOBS     ?= 3
 TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGETHER)
 
