@@ -15,7 +15,8 @@ from tests.browse.conftest import opened
 from tests.browse.screens import Session, browse
 
 
-def test_a_daemon_that_goes_away_is_waited_for(tmp_path: Path) -> None:
+def test_a_daemon_that_goes_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemonctl.daemon.start", lambda *_: pytest.fail("it was started"))
     running = DaemonProcess(tmp_path)
     running.start()
     with Client(data_dir=tmp_path, start=False) as client:
@@ -25,7 +26,7 @@ def test_a_daemon_that_goes_away_is_waited_for(tmp_path: Path) -> None:
         await user.go("memories")
         await user.until("The office opens")
         running.stop()
-        await user.press("r")
+        user.app.pane.reload()  # r would start it, if its absence has been noticed
         await user.until("no daemon is running", "r starts it", "The office opens")
         await user.press("d")
         await user.until("out of recall?")
