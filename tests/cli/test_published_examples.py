@@ -178,6 +178,7 @@ PARSED = {
     "viz --format html -o graph.html": "viz",
     "import memory_draft.json": "import.open",
     "import --dry-run memory_draft.json": "import.open",
+    "import --no-diff memory_draft.json": "import.open",
     "--store work status": "status",
     "--data-dir /tmp/there status": "status",
     "--readonly recall q": "recall",
@@ -186,7 +187,6 @@ PARSED = {
 """The method of each line; None for what the client runs by itself."""
 
 LACKING = [
-    "import --no-diff memory_draft.json",
     "--embed-model nomic-embed-text status",
 ]
 """Published lines that mnemonctl has nothing for, which it says; the exit status is that of a usage error."""

@@ -14,6 +14,7 @@ from mnemond.text.resources import on_first_use, regex, warm_up
 
 COUNTED = """
 import msgspec.toml, mnemond.config.settings, mnemond.model.memory, numpy.typing, re, Stemmer, tomllib
+mnemond.config.settings.config_from({})  # whose patterns msgspec compiles
 compiled = []
 original = re._compiler.compile
 re._compiler.compile = lambda *args: compiled.append(args) or original(*args)
