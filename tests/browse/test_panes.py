@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mnemonctl.browse.calls import Daemon
-from mnemonctl.browse.recall import BAR, bar
+from mnemonctl.browse.recall import BAR, bar, explain
 from mnemonctl.client import Client
+from mnemond.cli.output import Style
+from mnemond.model.answers import Explanation, InsightView, PathStep, RecallHit, Signals, Unasked
 from tests.browse.screens import Session, browse
 
 
@@ -185,9 +187,29 @@ def test_bars(share: float, cells: int, last: str) -> None:
     assert shown.rstrip() == last * cells
 
 
-def test_a_bar_has_eighths() -> None:
-    assert bar(1 / (8 * BAR)).rstrip() == "▏"
-    assert [bar(at / (8 * BAR)) for at in range(8 * BAR + 1)] == sorted(
-        (bar(at / (8 * BAR)) for at in range(8 * BAR + 1)),
-        key=lambda it: (it.count("█"), " ▏▎▍▌▋▊▉".find(it.replace("█", "")[:1])),
-    )
+def test_a_bar_grows_by_eighths_of_a_cell() -> None:
+    assert [bar(at / (8 * BAR)).rstrip() for at in range(10)] == ["", *"▏▎▍▌▋▊▉█", "█▏"]
+
+
+def test_every_reason_of_a_result_is_named() -> None:
+    insight = InsightView(
+        "aaa00000-0", "We chose SQLite", "decision", 4, (), (), "user", 0, 0.5, "2026-02-01T10:00:00Z",
+        "2026-02-01T10:00:00Z", None, None,
+    )  # fmt: skip
+    hit = RecallHit(
+        insight, 0.7, "WHY", "causal", (), "medium", Signals(0.1, 0.2, 0.3, 1.0),
+        path=(PathStep("bbb00000-0", "causal", 0.8),), also=("ccc00000-0",), first_score=0.6,
+        explanation=Explanation(
+            {"words": -0.5}, ("words +0.1",), cue="why [b]SQL", unasked=Unasked(0.6, {"wording": 0.9})
+        ),
+        contradicts=("ddd00000-0",),
+    )  # fmt: skip
+    shown = explain(hit, Style(columns=100))
+    for line in (
+        "score .70, confidence medium, found by causal", ".60 before the second look", "█  1.00", "█  -0.50",
+        "reached bbb00000 -causal .80-> here", 'found by its cue "why [b]SQL"', "above the next best by words +0.1",
+        "a prompt needs it with probability .60: wording +0.90", "may contradict ddd00000",
+        "the same in 1 other memory: ccc00000",
+    ):  # fmt: skip
+        assert line in shown
+    assert "prior" not in shown
