@@ -157,7 +157,7 @@ class Edit(ModalScreen[bool]):
 
     @property
     def edited(self) -> Edited:
-        """What is there now."""
+        """The text and the fields as they are now."""
         return Edited(
             self.query_one(Editor).text, {name: self.query_one(f"#{name}", Line).value for name in self._before.fields}
         )

@@ -95,7 +95,7 @@ def _row(it: EntityLine) -> Row[EntityLine]:
 
 
 class TimelinePane(Pane[TimelineEvent]):
-    """What is known of a name, in the order of time; the last page comes first."""
+    """Events of one name in the order of time; the last page comes first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "Edit"), Binding("d", "forget", "Forget")]
     prompt = "name of a person or a thing"

@@ -24,7 +24,7 @@ MAX_LINES: Final = 1_000
 
 
 class HistoryPane(Pane[LogLine]):
-    """What was done, newest first."""
+    """Operations, newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", "Undo")]
     nothing = "nothing was done here yet"

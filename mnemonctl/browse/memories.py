@@ -28,7 +28,7 @@ QUOTED: Final = 600
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What a line asks for: the parameters of `list`, or of `search` if it has words."""
+    """A filter as it was read: the parameters of `list`, or of `search` if it has words."""
 
     params: dict[str, Any]
     words: str

@@ -42,7 +42,7 @@ def answers(it: Waiting) -> tuple[Resolution, ...]:
 
 
 class ReviewsPane(Pane[Waiting]):
-    """What waits for a decision, the oldest first; or what was decided, the newest first."""
+    """Pairs and texts that wait for a decision, the oldest first; or those decided, the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "answer", "Decide"),

@@ -34,7 +34,7 @@ BRIEF_BELOW: Final = 76
 """Columns of a list below which its rows have a brief head."""
 
 SETTLE_S: Final = 0.08
-"""Seconds that a row stays selected before its preview is requested: who holds an arrow key sees the last one."""
+"""Seconds that a row stays selected before its preview is requested: of rows that an arrow key runs through, the last one is."""
 
 MIN_COLUMNS: Final = 24
 """Least width that a preview is laid out for."""
@@ -66,7 +66,7 @@ class Editor(TextArea):
 
 
 class Host(Protocol):
-    """What panes need of the application."""
+    """The application, as far as panes need it."""
 
     daemon: Daemon
 
@@ -178,7 +178,7 @@ class Pane(Vertical, Generic[T]):
 
     @property
     def selected(self) -> T | None:
-        """What the selected row shows."""
+        """The item of the selected row, None without one."""
         at = self.rows.highlighted
         return None if at is None or at >= len(self.page.rows) else self.page.rows[at].item
 
