@@ -34,7 +34,7 @@ BRIEF_BELOW: Final = 76
 """Columns of a list below which its rows have a brief head."""
 
 SETTLE_S: Final = 0.08
-"""Seconds that a row stays selected before its preview is requested: of rows that an arrow key runs through, the last one is."""
+"""Seconds that a row stays selected before its preview is requested, so that an arrow key that is held requests one."""
 
 MIN_COLUMNS: Final = 24
 """Least width that a preview is laid out for."""
