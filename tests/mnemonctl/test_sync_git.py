@@ -77,6 +77,25 @@ def test_links_in_a_repository_are_files(remote: str, tmp_path: Path) -> None:
     assert there.read_text() == str(secret)
 
 
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_nothing_of_a_repository_in_a_shared_folder_is_run(form: str, remote: str, tmp_path: Path) -> None:
+    proof = tmp_path / "was-run"
+    for hook in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"):
+        path = Path(remote, "hooks", hook)
+        path.write_text(f"#!/bin/sh\necho {hook} >> {proof}\n")
+        path.chmod(0o700)
+    other = tmp_path / "other.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(other)], check=True)
+    Path(remote, "objects", "info", "alternates").write_text(f"{other}/objects\n")
+    for setting in ("core.alternateRefsCommand", "core.fsmonitor", "gc.recentObjectsHook"):
+        subprocess.run(["git", "-C", remote, "config", setting, f"echo {setting} >> {proof}; true"], check=True)
+    one = copy(form.format(remote), tmp_path, "one")
+    write(one, "a" * 16)
+    one.publish()
+    assert not proof.exists(), proof.read_text()
+    assert files(copy(form.format(remote), tmp_path, "two")) == ["a" * 16]
+
+
 @pytest.mark.parametrize("named", ["ext::sh -c touch% /tmp/never", "--upload-pack=touch /tmp/never.git", "/none.git"])
 def test_a_remote_that_is_none_is_refused(named: str, tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match="cannot be synced with"):
