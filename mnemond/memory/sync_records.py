@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.model.memory import MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import MAX_CONTENT, STATUSES, Cue, EdgeType, Insight, Scope, Trigger, parse_rfc3339
 
 FORMAT: Final = 1
 """Version of the records: the value of `mnemond_sync` in every line."""
@@ -240,7 +240,8 @@ def check_stamp(stamp: str, now_us: int) -> None:
 def _check_edge(it: EdgeRecord, now_us: int) -> None:
     check_stamp(it.stamp, now_us)
     parts = it.key.split(" ")
-    if len(parts) != 3 or not all(_ID.fullmatch(each) for each in parts) or parts[0] == parts[1]:
+    known = len(parts) == 3 and parts[2] in get_args(EdgeType)
+    if not known or not all(_ID.fullmatch(each) for each in parts) or parts[0] == parts[1]:
         raise RecordError("its key is no link")
     if it.value is not None:
         if not 0 <= it.value.weight <= 1 or it.value.created_by not in ("user", "host", "import"):

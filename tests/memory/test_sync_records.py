@@ -81,6 +81,7 @@ BAD: dict[str, Record | EdgeRecord] = {
     "a stamp of it is none": record(past=["now"]),
     "its key is no link": msgspec.structs.replace(EDGE, key="a a causal"),
     "its key is no": msgspec.structs.replace(EDGE, key="a b"),
+    "its key is no l": msgspec.structs.replace(EDGE, key="a b friend"),
     "its weight or its origin": msgspec.structs.replace(EDGE, value=EdgeValue(2.0, "{}", "user")),
     "its weight or": msgspec.structs.replace(EDGE, value=EdgeValue(0.5, "{}", "auto")),
     "its metadata is too long": msgspec.structs.replace(EDGE, value=EdgeValue(0.5, "x" * 5_000, "user")),
