@@ -55,6 +55,9 @@ MAX_CHARACTERS: Final = 1 << 30
 MAX_OWN_FILES: Final = 50
 """Files of this device, after which it writes one in the place of all."""
 
+MAX_REFUSED: Final = 1_000
+"""Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
+
 ROWS_AT_ONCE: Final = 50
 """Memories of a portion: with texts of the greatest length about 1 MB."""
 
@@ -377,15 +380,17 @@ def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list
     """Return the records that were sent, why others are refused, and the positions of files with such."""
     records: list[Record | EdgeRecord] = []
     refused: list[str] = []
-    bad: set[int] = set()
+    bad: dict[int, int] = {}
     for number, (file, line) in enumerate(it.lines(), 1):
+        if bad.get(file, 0) >= MAX_REFUSED:
+            continue
         try:
             records.append(decode(line, now_us))
         except RecordError as error:
             of = it.params.files[file]
             refused.append(f"{of.device}/{of.name}, line {number:,}: {error}")
-            bad.add(file)
-    return records, refused, bad
+            bad[file] = bad.get(file, 0) + 1
+    return records, refused, set(bad)
 
 
 def _targets(connection: Connection) -> list[SyncTarget]:

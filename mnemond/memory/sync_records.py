@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.model.memory import MAX_CONTENT, STATUSES, Cue, EdgeType, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import EDGE_TYPES, MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
 
 FORMAT: Final = 1
 """Version of the records: the value of `mnemond_sync` in every line."""
@@ -240,7 +240,7 @@ def check_stamp(stamp: str, now_us: int) -> None:
 def _check_edge(it: EdgeRecord, now_us: int) -> None:
     check_stamp(it.stamp, now_us)
     parts = it.key.split(" ")
-    known = len(parts) == 3 and parts[2] in get_args(EdgeType)
+    known = len(parts) == 3 and parts[2] in EDGE_TYPES
     if not known or not all(_ID.fullmatch(each) for each in parts) or parts[0] == parts[1]:
         raise RecordError("its key is no link")
     if it.value is not None:

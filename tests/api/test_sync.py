@@ -240,6 +240,21 @@ async def test_a_line_of_a_stranger_is_refused_and_the_others_are_taken(
         assert why in result.refused[0]
 
 
+async def test_a_file_without_records_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (first,) = files_of(shared)
+        stranger = first.parent.parent / ("0" * 16)
+        stranger.mkdir()
+        (stranger / "00000001.jsonl").write_bytes(b"\n" * 5_000)
+        result = await other.sync(shared, monkeypatch)
+        assert result.added == 1
+        assert result.refused_found == api_sync.MAX_REFUSED, "no more is held in memory"
+
+
 async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)
