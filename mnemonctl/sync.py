@@ -72,7 +72,17 @@ class _Named(NamedTuple):
 
 
 def _refused(named: str, why: str, hint: str = "see: mnemonctl sync --help") -> MnemonError:
-    return MnemonError(INVALID_PARAMS, f"{named} cannot be synced with: {why}", hint=hint, outcome="rejected")
+    sentence = f"{_shown(named)} cannot be synced with: {_shown(why)}"
+    return MnemonError(INVALID_PARAMS, sentence, hint=hint, outcome="rejected")
+
+
+_PASSWORD: Final = re.compile(r"(?<=://)[^/@\s]*:[^/\s]*@|(?<=https://)[^/\s]*@|(?<=http://)[^/\s]*@")
+
+
+def _shown(text: str) -> str:
+    """Return a text without passwords and tokens in addresses: a label is stored, and sent to whoever asks for the
+    status."""
+    return _PASSWORD.sub("…@", text)
 
 
 # ------------------------------------------------------------------ a directory
@@ -199,7 +209,7 @@ def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -
     files = folder.files()
     opening = {
         **named.params, "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
-        "label": named.target.encode("utf-8", "replace").decode()[:1_000], "files": [each._asdict() for each in files],
+        "label": _shown(named.target).encode("utf-8", "replace").decode()[:1_000], "files": [each._asdict() for each in files],
     }  # fmt: skip
     long = max(deadline, fast.LONG_DEADLINE_S)
     begun = rpc.call(data_dir, "sync.open", opening, SyncOpenResult, long)

@@ -104,6 +104,18 @@ def test_a_remote_that_is_none_is_refused(named: str, tmp_path: Path) -> None:
     assert not Path("/tmp/never.git").exists()
 
 
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [("https://me:s3cret@host/m.git", "https://…@host/m.git"), ("https://s3cret@host/m.git", "https://…@host/m.git"),
+     ("http://a@b:s3cret@host/m", "http://…@host/m"), ("ssh://git:s3cret@host/m", "ssh://…@host/m"),
+     ("ssh://git@host/m", "ssh://git@host/m"), ("git@host:me/m.git", "git@host:me/m.git"), ("/srv/a@b", "/srv/a@b")],
+)  # fmt: skip
+def test_a_password_of_an_address_is_neither_stored_nor_shown(named: str, shown: str) -> None:
+    assert sync._shown(named) == shown
+    assert str(sync._refused(named, f"fatal: {named} is not there")).count(shown) == 2
+    assert "s3cret" not in str(sync._refused(named, f"fatal: '{named}' is not there"))
+
+
 def test_git_that_hangs_ends(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = tmp_path / "git"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
