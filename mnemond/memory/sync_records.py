@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mnemond.index.columns import PREFIX_LENGTH
 from mnemond.model.memory import EDGE_TYPES, MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
 
 FORMAT: Final = 1
@@ -227,6 +228,8 @@ def _check(it: Record, now_us: int) -> None:
             if value.keys() != set(GROUPS[group]):
                 raise RecordError(f"its group {group} has other fields")
         memory_of(it.key, {group: value for group, (_, value) in it.groups.items()}, it.updated_at)
+        if len(it.key) < PREFIX_LENGTH:
+            raise RecordError(f"its key has less than {PREFIX_LENGTH} characters: no command could name the memory")
 
 
 def check_stamp(stamp: str, now_us: int) -> None:

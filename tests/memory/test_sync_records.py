@@ -75,6 +75,7 @@ BAD: dict[str, Record | EdgeRecord] = {
     "a value cannot be used:": with_value("metadata", "metadata", "[]"),
     "its group pinned has other fields": with_value("pinned", "more", 1),
     "its key is no id": record(key="a b"),
+    "no command could name": record(key="...a."),
     "its key is": record(of="a/b"),
     "too many parts": record(queries=["?"] * 1_001),
     "more than a day ahead": record(past=[stamp_of(NOW_US + AHEAD_US + 1, DEVICES[0])]),
