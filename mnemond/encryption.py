@@ -238,7 +238,7 @@ class _Decrypted(io.RawIOBase):
                 self._head = file.read(len(_BY_PASSPHRASE))
                 file.seek(0)
                 self._pyrage.decrypt_io(file, pipe, identities)
-        except BaseException as error:
+        except BaseException as error:  # noqa: ASYNC103 - in a thread; raised where the plaintext is read
             self._error = error
 
     def readable(self) -> bool:

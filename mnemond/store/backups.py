@@ -563,7 +563,8 @@ class BackupService:
                     before = before or await self._last_backup(into, closed, "replaced")
                     aside = await _run(partial(self._directory.swap, into, ready, self._now_us()), abandon=False)
             except MnemonError:
-                await _run(partial(shutil.rmtree, ready, ignore_errors=True), abandon=False)
+                with trio.CancelScope(shield=True):
+                    await _run(partial(shutil.rmtree, ready, ignore_errors=True), abandon=False)
                 raise
             before, aside = await self._kept(into, "replaced", before, aside, path.parent)
         return Restored(into, path, backup, facts.memories, before, aside)
