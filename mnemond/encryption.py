@@ -6,13 +6,11 @@ of an error. The package pyrage, which does the work, is optional (`mnemond[age]
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from mnemond.errors import INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError, rejected
@@ -44,12 +42,13 @@ def is_encrypted(head: bytes) -> bool:
     return head.startswith((MAGIC, ARMOR))
 
 
-def _pyrage() -> ModuleType:
+def _pyrage() -> Any:  # noqa: ANN401 - it has no types
     try:
-        return importlib.import_module("pyrage")
+        import pyrage
     except ImportError:
         hint = 'install it beside mnemond: pip install "mnemond[age]"'
         raise rejected(UNAVAILABLE, "encryption needs the package pyrage, which is not installed", hint) from None
+    return pyrage
 
 
 # Keys.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -149,10 +150,7 @@ def test_what_is_no_identity() -> None:
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr("mnemond.encryption.importlib.import_module", missing)
+    monkeypatch.setitem(sys.modules, "pyrage", None)
     with pytest.raises(MnemonError, match="needs the package pyrage, which is not installed") as refused:
         recipients_of([PUBLIC])
     assert refused.value.kind is UNAVAILABLE
