@@ -207,9 +207,10 @@ def _through_directory(path: Path, data_dir: Path, named: _Named, deadline: floa
 def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -> SyncUniteResult:
     """Read what other devices wrote, and write what they do not have. Raises OSError, MnemonError."""
     files = folder.files()
+    label = _shown(named.target).encode("utf-8", "replace").decode()[:1_000]
     opening = {
         **named.params, "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
-        "label": _shown(named.target).encode("utf-8", "replace").decode()[:1_000], "files": [each._asdict() for each in files],
+        "label": label, "files": [each._asdict() for each in files],
     }  # fmt: skip
     long = max(deadline, fast.LONG_DEADLINE_S)
     begun = rpc.call(data_dir, "sync.open", opening, SyncOpenResult, long)
@@ -255,10 +256,10 @@ _SETTINGS: Final = (
 )  # fmt: skip
 """Settings for all commands: nothing that a repository contains is run."""
 
-_RECEIVE: Final = " ".join((
-    "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true",
-    "-c receive.denyCurrentBranch=refuse -c receive.autogc=false receive-pack",
-))  # fmt: skip
+_RECEIVE: Final = (
+    "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true"
+    " -c receive.denyCurrentBranch=refuse -c receive.autogc=false receive-pack"
+)
 """The other end of a push to a repository on this machine, which git starts without the settings above: whoever can
 write files into that one must not have its hooks run here."""
 
