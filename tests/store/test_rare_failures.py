@@ -1,4 +1,4 @@
-"""Failures that no other test reaches: a copy that cannot be encrypted, rows that wait, a draft that cannot be migrated."""
+"""Failures that no other test reaches: an encryption that fails, rows that wait, a draft that cannot be migrated."""
 
 from __future__ import annotations
 
