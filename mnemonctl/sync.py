@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mnemonctl import fast, rpc
+from mnemonctl.files import private_file, try_lock
 from mnemond.api.types_admin import CliRunResult
 from mnemond.api.types_interchange import MAX_PORTION
 from mnemond.api.types_sync import (
@@ -31,7 +32,7 @@ from mnemond.api.types_sync import (
 )
 from mnemond.cli.grammar import Invocation, success
 from mnemond.config.regular_files import open_regular
-from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError, rejected
 
 FOLDER: Final = "mnemond-sync"
 """Directory within the one that is named; below it one for each store, and one for each device."""
@@ -168,6 +169,15 @@ def _directory(name: str | Path, below: int | None = None) -> Iterator[int]:
 
 
 @contextmanager
+def _made(name: str, below: int) -> Iterator[int]:
+    """Open a directory that is no link, created 0700 if it is not there. Raises OSError."""
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=below)
+    with _directory(name, below) as descriptor:
+        yield descriptor
+
+
+@contextmanager
 def _opened(name: str, below: int) -> Iterator[int]:
     """Open a regular file that is no link. Raises OSError."""
     descriptor = open_regular(name, os.O_RDONLY | os.O_NOFOLLOW, below)
@@ -191,12 +201,12 @@ def _digest(name: str, below: int) -> str | None:
 def _through_directory(path: Path, data_dir: Path, named: _Named, deadline: float) -> SyncUniteResult:
     """Exchange files in a directory. Raises MnemonError."""
     try:
-        with _directory(path.resolve()) as top:
-            for name in (FOLDER, named.store):
-                with suppress(FileExistsError):
-                    os.mkdir(name if name == FOLDER else f"{FOLDER}/{name}", 0o700, dir_fd=top)
-            with _directory(FOLDER, top) as folder, _directory(named.store, folder) as of_store:
-                return _exchange(_Folder(of_store), data_dir, named, deadline)
+        with (
+            _directory(path.resolve()) as top,
+            _made(FOLDER, top) as folder,
+            _made(named.store, folder) as of_store,
+        ):
+            return _exchange(_Folder(of_store), data_dir, named, deadline)
     except OSError as error:
         raise MnemonError(
             STORAGE, f"{path} cannot be used: {error.strerror or error}", hint="what was read until then is taken in",
@@ -352,12 +362,16 @@ def _through_git(
     name = hashlib.sha256(remote.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     git = _Git(remote, data_dir / "sync" / name)
     try:
-        shutil.rmtree(git.path, ignore_errors=True)  # of a sync that was interrupted
-        git.prepare()
-        result = _through_directory(git.path, data_dir, _Named(remote, params, store), deadline)
-        git.publish()
+        with private_file(data_dir / "sync.lock") as lock:
+            if not try_lock(lock):
+                raise rejected(BUSY, "another sync with a git remote runs", "repeat when that has ended")
+            try:
+                shutil.rmtree(git.path.parent, ignore_errors=True)  # of syncs that were interrupted
+                git.prepare()
+                result = _through_directory(git.path, data_dir, _Named(remote, params, store), deadline)
+                git.publish()
+            finally:
+                shutil.rmtree(git.path.parent, ignore_errors=True)  # its history has texts that are purged later
     except OSError as error:
         raise _refused(remote, f"{git.path}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(git.path, ignore_errors=True)  # its history has texts that are purged later
     return result

@@ -35,6 +35,15 @@ def test_a_directory_is_used_and_gets_one_for_the_store(tmp_path: Path, monkeypa
     assert (tmp_path / "shared" / sync.FOLDER / "default").is_dir()
 
 
+def test_nothing_is_made_behind_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("shared", "outside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "shared" / sync.FOLDER).symlink_to(tmp_path / "outside")
+    with pytest.raises(MnemonError, match="cannot be used: Not a directory"):
+        run(str(tmp_path / "shared"), tmp_path / "data", monkeypatch)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("below", "store", "why"),
     [("data/x", "default", "it lies in the data directory"), ("none", "default", "there is no such directory"),

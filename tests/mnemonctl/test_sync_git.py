@@ -11,7 +11,7 @@ import pytest
 
 from mnemonctl import sync
 from mnemonctl.sync import FOLDER, _Git, is_remote
-from mnemond.errors import MnemonError
+from mnemond.errors import BUSY, MnemonError
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -114,6 +114,25 @@ def test_a_password_of_an_address_is_neither_stored_nor_shown(named: str, shown:
     assert sync._shown(named) == shown
     assert str(sync._refused(named, f"fatal: {named} is not there")).count(shown) == 2
     assert "s3cret" not in str(sync._refused(named, f"fatal: '{named}' is not there"))
+
+
+def test_two_syncs_do_not_share_a_working_copy(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one, of a timer, used to remove the working copy of the first while that wrote into it."""
+    data, found = tmp_path / "data", []
+    data.mkdir(mode=0o700)
+    (data / "sync" / "of-another-remote").mkdir(parents=True)
+
+    def first(path: Path, *_: object) -> None:
+        (path / "x").write_text("text")
+        with pytest.raises(MnemonError, match="another sync with a git remote runs") as caught:
+            sync._through_git(remote, data, {}, "other", 1.0)
+        found.append(caught.value.kind)
+        assert (path / "x").read_text() == "text"
+
+    monkeypatch.setattr(sync, "_through_directory", first)
+    sync._through_git(remote, data, {}, "default", 1.0)
+    assert found == [BUSY]
+    assert not (data / "sync").exists(), "no text stays, nor that of a sync that was killed"
 
 
 def test_git_that_hangs_ends(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
