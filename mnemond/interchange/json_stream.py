@@ -135,7 +135,7 @@ class _Reader:
         self._peek()
         while True:
             try:
-                _, end = _json.raw_decode(self._text, self._at)
+                end = _json.raw_decode(self._text, self._at)[1]  # the value is let go of before it is made again
             except ValueError:
                 end = len(self._text)  # it may only be cut off
                 if self._ended:

@@ -176,3 +176,19 @@ def test_a_value_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.Monkey
     monkeypatch.setattr(json_stream, "_CHUNK", 100)
     with pytest.raises(NotReadableError, match="a value in it has more than 1,000 characters"):
         json_stream.streamed_document(lambda: io.BytesIO(b'[{"a": "' + b"x" * 100_000 + b'"}]'))
+
+
+def test_a_value_of_many_small_parts_is_in_memory_once() -> None:
+    lists = 200_000
+    content = b"[[" + b"[]," * lists + b"[]], 1]"
+    tracemalloc.start()
+    try:
+        value = msgspec.json.decode(content)
+        once = tracemalloc.get_traced_memory()[1]
+        del value
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        assert sum(1 for _ in json_stream.Elements(lambda: io.BytesIO(content))) == 2
+        assert tracemalloc.get_traced_memory()[1] - before < 1.5 * once
+    finally:
+        tracemalloc.stop()
