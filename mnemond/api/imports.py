@@ -6,11 +6,10 @@ a file without a name until all are there, and are restored in one transaction.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final, cast
 
 import msgspec
 import trio
@@ -20,6 +19,7 @@ from mnemond.api.remember import prepared_draft, similarity_with
 from mnemond.api.requests import Identities, submit
 from mnemond.api.settings import StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.transfers import Transfer, Transfers
 from mnemond.api.types_interchange import (
     ImportAcceptParams,
     ImportAcceptResult,
@@ -54,9 +54,6 @@ from mnemond.store.registry import StoreRegistry
 from mnemond.text.secrets import find_secrets
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
-
-IDLE_S: Final = 60.0
-"""Seconds without a message after which an import ends."""
 
 MAX_IMPORTS: Final = 2
 """Imports at the same time, of all stores."""
@@ -132,38 +129,32 @@ class _DryRunError(MnemonError):
         self.report = report
 
 
-class _Receiving:
+class _Receiving(Transfer):
     """One import between two of its messages."""
 
     def __init__(self, store: str, directory: Path, params: ImportOpenParams, context: WriteContext) -> None:
-        self.store = store
+        super().__init__(store)
         self.params = params
         self.context = context
         self._directory = directory
-        self._spool: IO[bytes] | None = None
         self._rest = ""
         self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
         self.seen: set[str] = set()
         """Sources of this import so far."""
         self.talk = Progress(params.kind, self.report, context, dry_run=params.dry_run)
         self.raised: int | None = None
-        self.lock = trio.Lock()
-        self.heard_at = trio.current_time()
-        self.received = 0
 
     def take(self, text: str) -> None:
         """Append a part of the lines (blocking)."""
-        if self._spool is None:
-            self._spool = tempfile.TemporaryFile(dir=self._directory)  # noqa: SIM115 - closed by `close`
-        self._spool.write(text.encode())
+        self.append(text.encode(), self._directory)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, without their line breaks. Raises MnemonError(TOO_LARGE) for an endless one."""
-        if self._spool is None:
+        if self.spool is None:
             return
-        self._spool.seek(0)
+        self.spool.seek(0)
         number = 0
-        while line := self._spool.readline(MAX_LINE + 1):
+        while line := self.spool.readline(MAX_LINE + 1):
             number += 1
             if len(line) > MAX_LINE:
                 sentence = f"line {number:,} has more than {MAX_LINE:,} bytes; nothing was imported"
@@ -185,10 +176,12 @@ class _Receiving:
         if self._rest:
             raise _no_item("the last line has no end")
 
-    def close(self) -> None:
-        """Let go of what was received."""
-        if self._spool is not None:
-            self._spool.close()
+
+def _gone() -> MnemonError:
+    return MnemonError(
+        NOT_FOUND, "there is no such import any more: its client was silent for a minute, or the daemon was restarted;"
+        " nothing was written", hint="begin again: mnemonctl import", outcome="rejected",
+    )  # fmt: skip
 
 
 class ImportHandlers:
@@ -207,31 +200,9 @@ class ImportHandlers:
         self._identities = identities
         self._settings = settings
         self._reader = ConversationReader(identities, engine)
-        self._receiving: dict[str, _Receiving] = {}
-        registry.on_closed.append(self._closed)
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """End imports whose client is silent, until cancelled; then all."""
-        task_status.started()
-        try:
-            while True:
-                await trio.sleep(IDLE_S / 2)
-                late = trio.current_time() - IDLE_S
-                for name, each in list(self._receiving.items()):
-                    if each.heard_at < late and not each.lock.locked():
-                        self._end(name)
-        finally:
-            for name in list(self._receiving):
-                self._end(name)
-
-    def _closed(self, store: str) -> None:
-        for name, each in list(self._receiving.items()):
-            if each.store == store:
-                self._end(name)
-
-    def _end(self, name: str) -> None:
-        if (each := self._receiving.pop(name, None)) is not None:
-            each.close()
+        self._imports: Transfers[_Receiving] = Transfers(_gone)
+        self.run = self._imports.run
+        registry.on_closed.append(self._imports.end_of)
 
     @handles("import.open", in_task=True)
     async def open(self, call: Call, params: ImportOpenParams) -> ImportOpenResult:
@@ -240,7 +211,7 @@ class ImportHandlers:
             kinds = f"it imports: {', '.join(KINDS)}"
             raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint=kinds, outcome="rejected")
         warm = await self._open_stores.use(params.store)
-        if len(self._receiving) >= MAX_IMPORTS:
+        if len(self._imports) >= MAX_IMPORTS:
             raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
         context, continued, raised = self._identities.of(warm, params, call=call), False, None
         if params.kind != imports.OWN:
@@ -254,7 +225,7 @@ class ImportHandlers:
         name = self._identities.nonce()
         receiving = _Receiving(warm.store.name, warm.store.path.parent, params, context)
         receiving.raised = raised
-        self._receiving[name] = receiving
+        self._imports.begin(name, receiving)
         return warm.marked(
             ImportOpenResult(import_id=name, op_id=context.op_id, store=warm.store.name, continued=continued)
         )
@@ -271,23 +242,13 @@ class ImportHandlers:
             return None
         return await self._raise_cap(warm.store.name, _room(warm).wanted(more)) if _room(warm).over(more) else None
 
-    def _of(self, name: str) -> _Receiving:
-        found = self._receiving.get(name)
-        if found is None:
-            raise MnemonError(
-                NOT_FOUND, "there is no such import any more: its client was silent for a minute, or the daemon was"
-                " restarted; nothing was written", hint="begin again: mnemonctl import", outcome="rejected",
-            )  # fmt: skip
-        found.heard_at = trio.current_time()
-        return found
-
     @handles("import.send", in_task=True)
     async def send(self, call: Call, params: ImportSendParams) -> ImportSendResult:
         """Take the next part. Raises MnemonError: NOT_FOUND, TOO_LARGE."""
-        receiving = self._of(params.import_id)
+        receiving = self._imports.of(params.import_id)
         async with receiving.lock:
             if receiving.received + len(params.text) > MAX_CHARACTERS:
-                self._end(params.import_id)
+                self._imports.end(params.import_id)
                 sentence = f"an import has at most {MAX_CHARACTERS:,} characters; nothing was written"
                 raise MnemonError(TOO_LARGE, sentence, hint="import it in several parts", outcome="rejected")
             receiving.received += len(params.text)
@@ -301,7 +262,7 @@ class ImportHandlers:
     @handles("import.finish", in_task=True)
     async def finish(self, call: Call, params: ImportFinishParams) -> ImportFinishResult:
         """Complete an import. Raises MnemonError: NOT_FOUND, INVALID_PARAMS for a line that does not fit, STORAGE."""
-        receiving = self._of(params.import_id)
+        receiving = self._imports.of(params.import_id)
         async with receiving.lock:
             try:
                 warm = await self._open_stores.open(receiving.store)
@@ -309,7 +270,7 @@ class ImportHandlers:
                     return await self._restore(warm, receiving)
                 return await self._complete(warm, receiving)
             finally:
-                self._end(params.import_id)
+                self._imports.end(params.import_id)
 
     # ------------------------------------------------------------ memories of other programs
 

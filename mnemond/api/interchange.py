@@ -12,6 +12,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.recall import filter_of, within
 from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.transfers import IDLE_S, watch
 from mnemond.api.types_interchange import ExportOpenParams, ExportOpenResult, ExportReadParams, ExportReadResult
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.interchange.export import Exporter, Selection
@@ -21,9 +22,6 @@ from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import open_reader
 from mnemond.wire.dispatch import Call, handles
-
-IDLE_S: Final = 60.0
-"""Seconds without a reader after which an export ends: while it lasts, the store's log cannot be emptied."""
 
 MAX_EXPORTS: Final = 4
 """Exports that are read at the same time, of all stores."""
@@ -72,17 +70,15 @@ class ExportHandlers:
         open_stores.on_clear_caches.append(partial(self._end_of, "memories were purged, or a store was closed", None))
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """End exports that were not read for a while, until cancelled; then all."""
+        """End exports that were not read for a while, until cancelled; then all: while one lasts, the log of its store
+        cannot be emptied."""
         task_status.started()
-        try:
-            while True:
-                await trio.sleep(IDLE_S / 2)
-                late = trio.current_time() - IDLE_S
-                for name, each in list(self._readings.items()):
-                    if each.read_at < late:
-                        self._end(name, f"it was not read for {IDLE_S:g} seconds")
-        finally:
-            self._end_of("the daemon ends", None)
+        await watch(self._end_idle, partial(self._end_of, "the daemon ends", None))
+
+    def _end_idle(self, late: float) -> None:
+        for name, each in list(self._readings.items()):
+            if each.read_at < late:
+                self._end(name, f"it was not read for {IDLE_S:g} seconds")
 
     @handles("export.open", in_task=True)
     async def open(self, call: Call, params: ExportOpenParams) -> ExportOpenResult:

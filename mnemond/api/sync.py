@@ -7,16 +7,16 @@ may be of anybody who can write into the directory, so every line is checked bef
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 import trio
 
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.transfers import Transfer, Transfers
 from mnemond.api.types_sync import (
     SyncFile,
     SyncFinishParams,
@@ -46,9 +46,6 @@ from mnemond.store.registry import StoreRegistry
 from mnemond.store.sync_state import Target
 from mnemond.wire.dispatch import Call, handles
 
-IDLE_S: Final = 60.0
-"""Seconds without a message after which a sync ends; what it took in until then stays."""
-
 MAX_CHARACTERS: Final = 1 << 30
 """Characters of all files of one sync: they wait on the disk until all are there."""
 
@@ -65,22 +62,18 @@ ROWS_AT_ONCE: Final = 50
 _Propose = Callable[[WriteContext, str, list[Report]], Proposal]
 
 
-class _Syncing:
-    """One sync between two of its messages."""
+class _Syncing(Transfer):
+    """One sync between two of its messages; what was taken in until it ends stays."""
 
     def __init__(
         self, warm: OpenStore, params: SyncOpenParams, context: WriteContext, target: Target, device: str
     ) -> None:
-        self.store = warm.store.name
+        super().__init__(warm.store.name)
         self.params = params
         self.context = context
         self.target = target
         self.device = device
-        self.lock = trio.Lock()
-        self.heard_at = trio.current_time()
-        self.received = 0
         self._directory = warm.store.path.parent
-        self._spool: IO[bytes] | None = None
         self._parts: list[tuple[int, int]] = []
         """Of each part that was received, the position of its file and its length in bytes."""
         self.good: set[int] = set()
@@ -96,24 +89,22 @@ class _Syncing:
     def take(self, file: int, text: str) -> None:
         """Append a part of a file (blocking)."""
         content = text.encode()
-        if self._spool is None:
-            self._spool = tempfile.TemporaryFile(dir=self._directory)  # noqa: SIM115 - closed by `close`
-        self._spool.write(content)
+        self.append(content, self._directory)
         self._parts.append((file, len(content)))
         self.good.add(file)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are complete, each with the position of its file; a line that is too long as a part."""
-        if self._spool is None:
+        if self.spool is None:
             return
-        self._spool.seek(0)
+        self.spool.seek(0)
         last, rest = -1, b""
         for file, size in self._parts:
             if file != last:
                 if rest:
                     yield last, rest
                 last, rest = file, b""
-            *whole, rest = (rest + self._spool.read(size)).split(b"\n")
+            *whole, rest = (rest + self.spool.read(size)).split(b"\n")
             for line in whole:
                 yield file, line
             if len(rest) > MAX_LINE:
@@ -122,10 +113,12 @@ class _Syncing:
         if rest:
             yield last, rest
 
-    def close(self) -> None:
-        """Let go of what was received."""
-        if self._spool is not None:
-            self._spool.close()
+
+def _gone() -> MnemonError:
+    return MnemonError(
+        NOT_FOUND, "there is no such sync any more: its client was silent for a minute, or the daemon was restarted",
+        hint="begin again: mnemonctl sync", outcome="rejected",
+    )  # fmt: skip
 
 
 class SyncHandlers:
@@ -134,60 +127,28 @@ class SyncHandlers:
     def __init__(self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities) -> None:
         self._open_stores = open_stores
         self._identities = identities
-        self._syncing: dict[str, _Syncing] = {}
-        registry.on_closed.append(self._closed)
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """End syncs whose client is silent, until cancelled; then all."""
-        task_status.started()
-        try:
-            while True:
-                await trio.sleep(IDLE_S / 2)
-                late = trio.current_time() - IDLE_S
-                for name, each in list(self._syncing.items()):
-                    if each.heard_at < late and not each.lock.locked():
-                        self._end(name)
-        finally:
-            for name in list(self._syncing):
-                self._end(name)
-
-    def _closed(self, store: str) -> None:
-        for name, each in list(self._syncing.items()):
-            if each.store == store:
-                self._end(name)
-
-    def _end(self, name: str) -> None:
-        if (each := self._syncing.pop(name, None)) is not None:
-            each.close()
-
-    def _of(self, name: str) -> _Syncing:
-        found = self._syncing.get(name)
-        if found is None:
-            raise MnemonError(
-                NOT_FOUND, "there is no such sync any more: its client was silent for a minute, or the daemon was"
-                " restarted", hint="begin again: mnemonctl sync", outcome="rejected",
-            )  # fmt: skip
-        found.heard_at = trio.current_time()
-        return found
+        self._syncs: Transfers[_Syncing] = Transfers(_gone)
+        self.run = self._syncs.run
+        registry.on_closed.append(self._syncs.end_of)
 
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
         NOT_FOUND, STORAGE."""
         warm = await self._open_stores.use(params.store)
-        if any(each.store == warm.store.name for each in self._syncing.values()):
+        if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
         begun: tuple[Target, str] = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
         target, device = begun
         name = self._identities.nonce()
-        self._syncing[name] = _Syncing(warm, params, context, target, device)
+        self._syncs.begin(name, _Syncing(warm, params, context, target, device))
         try:
             await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
         except BaseException:
-            self._end(name)
+            self._syncs.end(name)
             raise
         wanted = [
             at
@@ -205,12 +166,12 @@ class SyncHandlers:
     @handles("sync.send", in_task=True)
     async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
         """Take the next part of a file. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, TOO_LARGE."""
-        it = self._of(params.sync_id)
+        it = self._syncs.of(params.sync_id)
         async with it.lock:
             if params.file >= len(it.params.files):
                 raise invalid([FieldProblem("file", f"file {params.file} is none of those that were named")])
             if it.received + len(params.text) > MAX_CHARACTERS:
-                self._end(params.sync_id)
+                self._syncs.end(params.sync_id)
                 raise MnemonError(
                     TOO_LARGE, f"a sync has at most {MAX_CHARACTERS:,} characters; nothing was taken in",
                     hint="sync with an empty directory", outcome="rejected",
@@ -222,7 +183,7 @@ class SyncHandlers:
     @handles("sync.unite", in_task=True)
     async def unite(self, call: Call, params: SyncUniteParams) -> SyncUniteResult:
         """Take in what was sent, and say what this device has to write. Raises MnemonError: NOT_FOUND, STORAGE."""
-        it = self._of(params.sync_id)
+        it = self._syncs.of(params.sync_id)
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             now_us = self._identities.now_us()
@@ -295,7 +256,7 @@ class SyncHandlers:
     async def read(self, call: Call, params: SyncReadParams) -> SyncReadResult:
         """Return a portion of the next file. Raises MnemonError: NOT_FOUND, INVALID_PARAMS for one that is not the
         next, STORAGE."""
-        it = self._of(params.sync_id)
+        it = self._syncs.of(params.sync_id)
         async with it.lock:
             if params.portion == it.number + 1:
                 warm = await self._open_stores.open(it.store)
@@ -322,7 +283,7 @@ class SyncHandlers:
     @handles("sync.finish", in_task=True)
     async def finish(self, call: Call, params: SyncFinishParams) -> SyncFinishResult:
         """Note that the files of this device are there. Raises MnemonError: NOT_FOUND, STORAGE."""
-        it = self._of(params.sync_id)
+        it = self._syncs.of(params.sync_id)
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             target = it.target
@@ -334,7 +295,7 @@ class SyncHandlers:
                 sync_state.put_target(connection, done)
 
             await warm.store.rewrite(note)
-            self._end(params.sync_id)
+            self._syncs.end(params.sync_id)
         return warm.marked(SyncFinishResult(store=warm.store.name))
 
     @handles("sync.status", in_task=True)

@@ -4,7 +4,6 @@ store that is restored from it."""
 from __future__ import annotations
 
 import base64
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import IO, Final
 
 import trio
 
+from mnemond.api.transfers import Transfer, Transfers
 from mnemond.api.types_admin import BackupSendParams, BackupSendResult
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, rejected
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
 from mnemond.store.files import make_directory
 from mnemond.wire.dispatch import Call, handles
-
-IDLE_S: Final = 60.0
-"""Seconds without a message after which what was sent is discarded."""
 
 MAX_UPLOADS: Final = 2
 """Backups on their way at the same time."""
@@ -27,12 +24,9 @@ MAX_BYTES: Final = 16 << 30
 """Bytes of one."""
 
 
-class _Upload:
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.received = 0
-        self.heard_at = trio.current_time()
-        self.lock = trio.Lock()
+def _gone() -> MnemonError:
+    sentence = "there is no such upload any more: nothing was sent for a minute, or the daemon was restarted"
+    return rejected(NOT_FOUND, sentence, "begin again: mnemonctl backup restore")
 
 
 class BackupUploads:
@@ -41,35 +35,12 @@ class BackupUploads:
     def __init__(self, data_dir: Path, nonce: Callable[[], str]) -> None:
         self._directory = data_dir / "data"
         self._nonce = nonce
-        self._uploads: dict[str, _Upload] = {}
+        self._uploads: Transfers[Transfer] = Transfers(_gone)
+        self.run = self._uploads.run
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Discard what was left, until cancelled; then all."""
-        task_status.started()
-        try:
-            while True:
-                await trio.sleep(IDLE_S / 2)
-                late = trio.current_time() - IDLE_S
-                for name, each in list(self._uploads.items()):
-                    if each.heard_at < late and not each.lock.locked():
-                        self._discard(name)
-        finally:
-            for name in list(self._uploads):
-                self._discard(name)
-
-    def _unnamed_file(self) -> IO[bytes]:
+    def _append(self, upload: Transfer, content: bytes) -> None:
         make_directory(self._directory)
-        return tempfile.TemporaryFile(dir=self._directory)
-
-    def _discard(self, name: str) -> None:
-        self._uploads.pop(name).file.close()
-
-    def _of(self, name: str) -> _Upload:
-        if (found := self._uploads.get(name)) is None:
-            sentence = "there is no such upload any more: nothing was sent for a minute, or the daemon was restarted"
-            raise rejected(NOT_FOUND, sentence, "begin again: mnemonctl backup restore")
-        found.heard_at = trio.current_time()
-        return found
+        upload.append(content, self._directory)
 
     @handles("backup.send", in_task=True)
     async def send(self, call: Call, params: BackupSendParams) -> BackupSendResult:
@@ -82,25 +53,28 @@ class BackupUploads:
             if len(self._uploads) >= MAX_UPLOADS:
                 raise rejected(BUSY, f"{MAX_UPLOADS} backups are being sent already", "repeat when one is restored")
             name = self._nonce()
-            self._uploads[name] = _Upload(await trio.to_thread.run_sync(self._unnamed_file))
+            begun = Transfer("")
+            await trio.to_thread.run_sync(self._append, begun, b"")
+            self._uploads.begin(name, begun)
         else:
             name = params.upload
-        upload = self._of(name)
+        upload = self._uploads.of(name)
         async with upload.lock:
             if upload.received + len(content) > MAX_BYTES:
-                self._discard(name)
+                self._uploads.end(name)
                 raise rejected(TOO_LARGE, f"a backup has at most {MAX_BYTES >> 30} GiB; nothing was restored")
-            await trio.to_thread.run_sync(upload.file.write, content)
+            await trio.to_thread.run_sync(self._append, upload, content)
             upload.received += len(content)
         return BackupSendResult(upload=name, received=upload.received)
 
     @contextmanager
     def taken(self, name: str) -> Iterator[IO[bytes]]:
         """Give the whole content of an upload to be restored; it is discarded at the end. Raises MnemonError."""
-        upload = self._of(name)
+        upload = self._uploads.of(name)
         if upload.lock.locked():
             raise rejected(BUSY, "a part of the upload is being received", "repeat it")
-        del self._uploads[name]
-        with upload.file:
-            upload.file.seek(0)
-            yield upload.file
+        self._uploads.take(name)
+        assert upload.spool is not None, "it was made when the upload began"  # noqa: S101
+        with upload.spool as file:
+            file.seek(0)
+            yield file

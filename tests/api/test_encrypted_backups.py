@@ -16,6 +16,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_admin import (
     BackupCreateParams,
     BackupListParams,
@@ -26,7 +27,7 @@ from mnemond.api.types_admin import (
     StoreRemoveParams,
 )
 from mnemond.api.types_memories import ForgetParams
-from mnemond.api.uploads import IDLE_S, MAX_UPLOADS
+from mnemond.api.uploads import MAX_UPLOADS
 from mnemond.config.settings import BackupSettings, Config
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import backups

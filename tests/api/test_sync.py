@@ -17,7 +17,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from mnemonctl import rpc, sync
 from mnemond.api import sync as api_sync
 from mnemond.api.registry import METHODS
-from mnemond.api.sync import IDLE_S, SyncHandlers
+from mnemond.api.sync import SyncHandlers
+from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_changes import UpdateParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_sync import (
@@ -169,8 +170,7 @@ async def test_a_sync_that_ends_in_between_goes_on_with_the_next(
                 patch.setattr(os, name, stop)
                 with pytest.raises((MnemonError, OSError)):
                     await one.sync(shared, patch)
-            for each in list(one.syncs._syncing):
-                one.syncs._end(each)
+            one.syncs._syncs.end_of("default")
         await one.sync(shared, monkeypatch)
         device = (await one.syncs.status(CALL, SyncStatusParams())).device
         assert [each.parent.name for each in files_of(shared)] == [device] * len(files_of(shared))
@@ -317,7 +317,7 @@ async def test_one_sync_at_a_time_in_order_and_not_for_ever(
         assert caught.value.kind is TOO_LARGE
         await it.syncs.open(CALL, params)
         nursery.cancel_scope.cancel()
-    assert not it.syncs._syncing, "they end with the daemon"
+    assert not len(it.syncs._syncs), "they end with the daemon"
 
 
 async def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

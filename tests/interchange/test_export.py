@@ -10,7 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.api.interchange import IDLE_S, MAX_EXPORTS, is_whole
+from mnemond.api.interchange import MAX_EXPORTS, is_whole
+from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_changes import LinkParams, UpdateParams
 from mnemond.api.types_interchange import ExportOpenParams, ExportReadParams
 from mnemond.api.types_memories import ForgetParams, RememberParams

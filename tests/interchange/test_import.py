@@ -11,7 +11,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.api.imports import IDLE_S, MAX_IMPORTS
+from mnemond.api.imports import MAX_IMPORTS
+from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_changes import UndoParams
 from mnemond.api.types_interchange import (
     ImportAcceptParams,
