@@ -8,6 +8,7 @@ import os
 import posix
 import time
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -59,47 +60,11 @@ def complete(argv: list[str]) -> None:
 def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
     name, options, output = invocation.command.name, invocation.options, invocation.output
     directory = files.usable(path_of(fast.data_dir(argv)))
-    match name.partition(" ")[0]:
-        case "backup":
-            from mnemonctl import commands
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            store = os.environ.get("MNEMON_STORE", "")
-            return show(commands.run_backup(invocation, directory, deadline, store))
-        case "export":
-            from mnemonctl import transfer
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            store = os.environ.get("MNEMON_STORE", "")
-            return show(transfer.run_export(invocation, directory, deadline, store))
-        case "import":
-            from mnemonctl import transfer
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            store = os.environ.get("MNEMON_STORE", "")
-            return show(transfer.run_import(invocation, directory, deadline, store))
-        case "share":
-            from mnemonctl import transfer
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            store = os.environ.get("MNEMON_STORE", "")
-            return show(transfer.run_share(invocation, directory, deadline, store))
-        case "sync":
-            from mnemonctl import sync
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            return show(sync.run(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
-        case "cues":
-            from mnemonctl import commands
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            store = os.environ.get("MNEMON_STORE", "")
-            return show(commands.run_cues_file(invocation, directory, deadline, store))
-        case "viz":
-            from mnemonctl.viz import command as viz
-
-            daemon.start(directory, daemon.start_wait(os.environ))
-            return show(viz.run(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
+    group = name.partition(" ")[0]
+    if group in _WITH_DAEMON:
+        daemon.start(directory, daemon.start_wait(os.environ))
+        return show(_run_with_daemon(group, invocation, directory, deadline))
+    match group:
         case "browse":
             from mnemonctl.browse import command as browse
 
@@ -134,6 +99,43 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             from mnemonctl import daemon_commands
 
             return show(daemon_commands.run(name, directory, options, output))
+
+
+_WITH_DAEMON: Final = frozenset({"backup", "cues", "export", "import", "share", "sync", "viz"})
+"""Commands that work through a daemon from the first step on."""
+
+
+def _run_with_daemon(group: str, invocation: Invocation, directory: Path, deadline: float) -> CliRunResult:
+    store = os.environ.get("MNEMON_STORE", "")
+    match group:
+        case "backup":
+            from mnemonctl import commands
+
+            return commands.run_backup(invocation, directory, deadline, store)
+        case "export":
+            from mnemonctl import transfer
+
+            return transfer.run_export(invocation, directory, deadline, store)
+        case "import":
+            from mnemonctl import transfer
+
+            return transfer.run_import(invocation, directory, deadline, store)
+        case "share":
+            from mnemonctl import transfer
+
+            return transfer.run_share(invocation, directory, deadline, store)
+        case "sync":
+            from mnemonctl import sync
+
+            return sync.run(invocation, directory, deadline, store)
+        case "cues":
+            from mnemonctl import commands
+
+            return commands.run_cues_file(invocation, directory, deadline, store)
+        case _:
+            from mnemonctl.viz import command as viz
+
+            return viz.run(invocation, directory, deadline, store)
 
 
 def terminal_params(argv: list[str]) -> CliRunParams:
