@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -62,12 +63,10 @@ def make_of_open(
     connection: Connection, target: Path, pause: Pause = no_pause, recipients: Sequence[encryption.Recipient] = ()
 ) -> Facts:
     """Copy the database of a connection, which is in no transaction, as `make` does: its file may be gone."""
-    draft = target.with_name(f".{target.name}.part")
-    _discard(draft)
-    if recipients:
-        return _make_encrypted(connection, draft, target, pause, recipients)
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    try:
+    with _draft_of(target) as draft:
+        if recipients:
+            return _make_encrypted(connection, draft, target, pause, recipients)
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         connection.run("BEGIN")
         try:
             memories, retired = _count(connection)  # the first read fixes the state
@@ -76,37 +75,41 @@ def make_of_open(
             connection.run("ROLLBACK")
         facts = verify(draft, pause)
         _refuse_other(target, facts, memories, retired)
+        return facts
+
+
+@contextmanager
+def _draft_of(target: Path) -> Iterator[Path]:
+    """Give the name of a draft, which takes the place of `target` at the end and is on the disk then; after an error
+    there is neither."""
+    draft = target.with_name(f".{target.name}.part")
+    _discard(draft)
+    try:
+        yield draft
         os.replace(draft, target)
     except BaseException:
         _discard(draft)
         raise
     flush_directory(target.parent)
-    return facts
 
 
 def _make_encrypted(
     connection: Connection, draft: Path, target: Path, pause: Pause, recipients: Sequence[encryption.Recipient]
 ) -> Facts:
-    """Copy a database and encrypt the copy. The plaintext is in a file without a name."""
+    """Copy a database and encrypt the copy into `draft`. The plaintext is in a file without a name."""
     connection.run("BEGIN")
     try:
         memories, retired = _count(connection)  # the first read fixes the state
         with connection.unnamed_copy(draft, pause) as (copy, descriptor):
             version, found, unreadable = _examined(copy, target, pause)
-            try:
-                plain, sealed = _encrypt_file(descriptor, draft, pause, recipients)
-                facts = Facts(
-                    os.fstat(descriptor).st_size, *found, version, plain, len(unreadable),
-                    tuple(unreadable[:SHOWN_ROWS]), sealed,
-                )  # fmt: skip
-                _refuse_other(target, facts, memories, retired)
-                os.replace(draft, target)
-            except BaseException:
-                _discard(draft)
-                raise
+            plain, sealed = _encrypt_file(descriptor, draft, pause, recipients)
+            facts = Facts(
+                os.fstat(descriptor).st_size, *found, version, plain, len(unreadable),
+                tuple(unreadable[:SHOWN_ROWS]), sealed,
+            )  # fmt: skip
     finally:
         connection.run("ROLLBACK")
-    flush_directory(target.parent)
+    _refuse_other(target, facts, memories, retired)
     return facts
 
 
@@ -143,9 +146,7 @@ def _encrypt_file(
 
 def take(content: IO[bytes], target: Path, pause: Pause = no_pause, expected: str | None = None) -> Facts:
     """Make a database of the bytes of a copy, which appears as with `make`. Raises what `verify` does."""
-    draft = target.with_name(f".{target.name}.part")
-    _discard(draft)
-    try:
+    with _draft_of(target) as draft:
         opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(opened, "wb") as file:
             for part in encryption.parts_of(content):
@@ -153,13 +154,7 @@ def take(content: IO[bytes], target: Path, pause: Pause = no_pause, expected: st
                 pause()
             file.flush()
             os.fsync(opened)
-        facts = verify(draft, pause, expected)
-        os.replace(draft, target)
-    except BaseException:
-        _discard(draft)
-        raise
-    flush_directory(target.parent)
-    return facts
+        return verify(draft, pause, expected)
 
 
 def _examined(connection: Connection, path: Path, pause: Pause) -> tuple[int, tuple[int, int], list[str]]:
