@@ -65,7 +65,7 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
 
 
 class _Named(NamedTuple):
-    """What is synced: the name of the target, the parameters of requests, and the store."""
+    """A target of a sync: its name, the parameters of requests, and the store."""
 
     target: str
     params: dict[str, object]
@@ -81,8 +81,8 @@ _PASSWORD: Final = re.compile(r"(?<=://)[^/@\s]*:[^/\s]*@|(?<=https://)[^/\s]*@|
 
 
 def _shown(text: str) -> str:
-    """Return a text without passwords and tokens in addresses: a label is stored, and sent to whoever asks for the
-    status."""
+    """Return a text without passwords and tokens in addresses: the daemon stores a label, and `sync status` prints
+    it."""
     return _PASSWORD.sub("…@", text)
 
 
@@ -270,8 +270,8 @@ _RECEIVE: Final = (
     "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true"
     " -c receive.denyCurrentBranch=refuse -c receive.autogc=false receive-pack"
 )
-"""The other end of a push to a repository on this machine, which git starts without the settings above: whoever can
-write files into that one must not have its hooks run here."""
+"""The receiving command of a push to a repository on this machine, which git starts without the settings above. It must
+not run the hooks of that repository, which another user may have written."""
 
 
 def is_remote(named: str) -> bool:

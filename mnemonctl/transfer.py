@@ -323,8 +323,8 @@ def _imported(
 
 
 class _Content:
-    """What is imported: its kind, its size, a hash of it, how many memories it has, whether it has `conversations`, and
-    its lines in portions.
+    """The content of an import: its kind, size, hash and number of memories, whether it has `conversations`, and its
+    lines in portions.
 
     An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
     an export are parsed before anything is sent, so that nothing is imported of what cannot be read. Raises

@@ -27,7 +27,7 @@ FORMATS: Final[Mapping[Format, Callable[[Graph], str]]] = {
 }
 
 SUFFIXES: Final[Mapping[str, Format]] = {".html": "html", ".htm": "html", ".dot": "dot", ".gv": "dot", ".json": "json"}
-"""What the name of a file says about its format."""
+"""Format by the suffix of a file name."""
 
 HEAD: Final = 1_024
 """Bytes at the beginning of a file in which MADE_BY is looked for."""

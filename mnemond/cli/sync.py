@@ -98,7 +98,7 @@ SYNC = Command(
         "Uses, conversations, vectors, derived links and relations stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
-        "Whoever can write into the directory can write memories; the files are not encrypted.",
+        "A program with write access to the directory can change and purge memories; the files are not encrypted.",
     ),
     options=SyncOptions,
     request=_request,
