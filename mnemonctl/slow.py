@@ -121,9 +121,9 @@ def _run_with_daemon(group: str, invocation: Invocation, directory: Path, deadli
 
             return transfer.run_import(invocation, directory, deadline, store)
         case "share":
-            from mnemonctl import transfer
+            from mnemonctl import share
 
-            return transfer.run_share(invocation, directory, deadline, store)
+            return share.run(invocation, directory, deadline, store)
         case "sync":
             from mnemonctl import sync
 

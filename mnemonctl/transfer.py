@@ -45,7 +45,6 @@ from mnemond.interchange.recognise import (
 )
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
-from mnemond.text.secrets import find_secrets
 from mnemond.wire.params import plural
 
 
@@ -56,14 +55,14 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
     """
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     name, form = invocation.options.get("file"), invocation.options.get("format") or "jsonl"
-    target = None if name is None else _target(str(name), directory)
+    target = None if name is None else target_of(str(name), directory)
     recipients = _recipients(invocation, to_terminal=target is None)
     begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
-    progress = _Progress(
+    progress = Progress(
         begun.expected,
         shown=begun.expected >= _MANY_LINES and invocation.output.tty_err and not invocation.output.style.quiet,
     )
-    portions = _portions(directory, begun.export, deadline, progress)
+    portions = portions_of(directory, begun.export, deadline, progress)
     if target is None:
         _print(portions, invocation.output, recipients)
         progress.end()
@@ -72,10 +71,10 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
         if form == "markdown":
             written = _write_pages(target, portions, whole=begun.whole)
         else:
-            _write_file(target, portions, recipients)
+            write_file(target, portions, recipients)
             written = progress.lines
     except OSError as error:
-        raise _not_writable(target, error.strerror or str(error)) from None
+        raise not_writable(target, error.strerror or str(error)) from None
     finally:
         progress.end()
     facts = {"path": str(target), "store": begun.store, "whole": begun.whole, "lines": written}
@@ -99,7 +98,7 @@ def _recipients(invocation: Invocation, *, to_terminal: bool) -> list[encryption
     return encryption.recipients_of(keys.recipients(msgspec.convert(named, list[str])))
 
 
-def _target(name: str, data_dir: Path) -> Path:
+def target_of(name: str, data_dir: Path) -> Path:
     target = Path(os.path.abspath(os.path.expanduser(name)))
     if data_dir.resolve() in (target.resolve(), *target.resolve().parents):
         raise MnemonError(
@@ -111,7 +110,7 @@ def _target(name: str, data_dir: Path) -> Path:
     return target
 
 
-def _portions(directory: Path, export: str, deadline: float, progress: _Progress) -> Iterator[str]:
+def portions_of(directory: Path, export: str, deadline: float, progress: Progress) -> Iterator[str]:
     portion = 0
     while True:
         params = {"export": export, "portion": portion}
@@ -128,7 +127,7 @@ _MANY_BYTES: Final = 1 << 20
 """What takes long enough for a progress bar: about a tenth of a second."""
 
 
-class _Progress:
+class Progress:
     """A line on standard error that is written anew with each portion, if it is a terminal."""
 
     def __init__(self, expected: int, *, shown: bool, noun: str = "lines") -> None:
@@ -181,7 +180,7 @@ def _pass_on(
         write(part)
 
 
-def _write_file(
+def write_file(
     target: Path, portions: Iterable[str], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True
 ) -> None:
     """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there; with
@@ -199,7 +198,7 @@ def _write_file(
         draft.unlink(missing_ok=True)
 
 
-def _not_writable(target: Path, why: str) -> MnemonError:
+def not_writable(target: Path, why: str) -> MnemonError:
     return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint="name another file", outcome="rejected")
 
 
@@ -233,7 +232,7 @@ def _write_pages(target: Path, portions: Iterator[str], *, whole: bool) -> int:
             page = Path(drafts, name).read_text(encoding="utf-8") + markdown.links_of(links.get(name, ()))
             path = target / f"{name}.md"
             if not path.is_file() or path.is_symlink() or path.read_bytes() != page.encode():
-                _write_file(path, [page], flush=False)
+                write_file(path, [page], flush=False)
     if whole:
         _remove_stale(target, {f"{name}.md" for name in names.values()})
     return len(names)
@@ -308,7 +307,7 @@ def _imported(
         deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part
     opening = {**params, "kind": content.kind, "digest": content.digest, "memories": content.memories}
     begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
-    progress = _Progress(
+    progress = Progress(
         content.size, shown=content.size >= _MANY_BYTES and output.tty_err and not output.style.quiet, noun="bytes"
     )
     try:
@@ -565,141 +564,3 @@ def _unreadable(path: Path, why: str, hint: str = "see: mnemonctl import --help"
         INVALID_PARAMS, f"{path} cannot be imported: {why}; nothing was imported",
         hint=hint, outcome="rejected",
     )  # fmt: skip
-
-
-# ------------------------------------------------------------------ share
-
-
-SHARED_FOLDER: Final = (".mnemond", "memory")
-"""Directories within a repository, in which the pages of its project are."""
-
-INDEX: Final = "README.md"
-
-_PRIVATE: Final = ("user_id", "session_id", "agent_id")
-"""A memory of a user, a session or an agent is not of the project as a whole."""
-
-_NOT_SHARED: Final = frozenset({*_PRIVATE, "conversation_id", "channel", "source"})
-"""Fields that say who wrote a memory, and where."""
-
-
-class _Shared(msgspec.Struct):
-    """Pages to be written, by the names of their files, and which of them are other than they are there."""
-
-    pages: dict[str, str]
-    new: list[str]
-    changed: list[str]
-    gone: list[str]
-
-
-def run_share(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
-    """Write the memories of a project into a repository, once a person has looked through them. Nothing is written if
-    one has a key or a password. Raises MnemonError."""
-    params = {"store": store, **invocation.params} if store else dict(invocation.params)
-    output, yes = invocation.output, bool(invocation.options.get("yes"))
-    root = _target(str(invocation.options.get("file") or "."), directory)
-    begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
-    progress = _Progress(begun.expected, shown=False)
-    pages = _shared_pages(_portions(directory, begun.export, deadline, progress))
-    _refuse_secrets(pages)
-    target = root.joinpath(*SHARED_FOLDER)
-    try:
-        for path in (root, *(root.joinpath(*SHARED_FOLDER[: each + 1]) for each in range(len(SHARED_FOLDER)))):
-            if path.is_symlink() or (path.exists() and not path.is_dir()):
-                raise _not_writable(path, "it is no directory, or a symbolic link")
-        if not root.is_dir():
-            raise _not_writable(root, "there is no such directory")
-        shared = _compared(target, pages)
-        if invocation.options.get("dry_run") or not (shared.new or shared.changed or shared.gone):
-            return CliRunResult(0, False, _shared_text(shared, target, done=False), "")
-        if not yes:
-            if not (output.tty and output.tty_err and os.isatty(0)):
-                raise MnemonError(
-                    INVALID_PARAMS, "what is shared has to be looked through; without a terminal it needs --yes",
-                    hint="--dry-run shows what would be written", outcome="rejected",
-                )  # fmt: skip
-            fast.write(1, _shared_text(shared, target, done=False).encode())
-            for name in (*shared.new, *shared.changed):
-                fast.write(1, f"\n{escape_json(pages[name]) if name != INDEX else ''}".encode())
-            fast.write(2, b"Write them? [y/N] ")
-            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-                return CliRunResult(0, False, "", "")
-        target.mkdir(mode=0o755, parents=True, exist_ok=True)
-        for name in (*shared.new, *shared.changed):
-            _write_file(target / name, iter([pages[name]]), flush=False)
-        _remove_stale(target, set(pages))
-    except OSError as error:
-        raise _not_writable(target, error.strerror or str(error)) from None
-    return CliRunResult(0, False, _shared_text(shared, target, done=True), "")
-
-
-def _shared_pages(portions: Iterator[str]) -> dict[str, str]:
-    """Return the pages of the memories of a project in recall, and an index of them, by the names of their files."""
-    memories, links = dict[str, dict[str, Any]](), dict[str, list[tuple[str, str]]]()
-    for text in portions:
-        for line in map(_line.decode, text.split("\n")[:-1]):
-            kind = line["kind"]
-            if kind == "memory" and _is_shared(line):
-                memories[line["id"]] = {name: value for name, value in line.items() if name not in _NOT_SHARED}
-            elif kind == "edge" and line["source_id"] in memories and line["target_id"] in memories:
-                other = markdown.name_of(memories[line["target_id"]])
-                links.setdefault(line["source_id"], []).append((line["edge_type"], other))
-    pages, entries = dict[str, str](), list[str]()
-    in_order = sorted((str(each.get("category")), markdown.name_of(each), key) for key, each in memories.items())
-    for _, name, key in in_order:
-        memory = memories[key]
-        page = markdown.page(memory).replace(f'modified: "{memory["updated_at"]}"\n', "", 1)  # another on each device
-        pages[f"{name}.md"] = page + markdown.links_of(sorted(links.get(key, ())))
-        title = markdown.title_of(str(memory["content"]))
-        entries.append(f"- {memory.get('category', 'general')}: [{title}]({name}.md)\n")
-    if pages:
-        head = "# Memories of this project\n\nWritten by `mnemonctl share`. Each file is one memory.\n\n"
-        pages[INDEX] = head + "".join(entries)
-    return pages
-
-
-def _is_shared(line: dict[str, Any]) -> bool:
-    private = any(line.get(name) is not None for name in _PRIVATE)
-    return (
-        line["status"] == "active" and line.get("project") is not None and not private and not line.get("quarantined")
-    )
-
-
-def _refuse_secrets(pages: dict[str, str]) -> None:
-    found = {name: secrets for name, page in pages.items() if name != INDEX and (secrets := find_secrets(page))}
-    if found:
-        named = "; ".join(f"{name}: {secrets[0].kind}" for name, secrets in list(found.items())[:_NAMED_SECRETS])
-        raise MnemonError(
-            INVALID_PARAMS,
-            f"{plural(len(found), 'memory')} would share a key or a password ({named}); nothing was written",
-            hint="take it out: mnemonctl update ID --content TEXT, or forget ID --purge",
-            outcome="rejected",
-        )
-
-
-_NAMED_SECRETS: Final = 5
-
-
-def _compared(target: Path, pages: dict[str, str]) -> _Shared:
-    """Compare pages with the files that are there. Raises OSError."""
-    shared = _Shared(pages, [], [], [])
-    for name, page in pages.items():
-        path = target / name
-        if path.is_symlink() or not path.is_file():
-            shared.new.append(name)
-        elif path.read_bytes() != page.encode():
-            shared.changed.append(name)
-    for path in sorted(target.glob("*.md")) if target.is_dir() else ():
-        if path.name not in pages and path.is_file() and not path.is_symlink():
-            with open(path, "rb") as file:
-                if markdown.is_own(file.read(markdown.MAX_HEAD)):
-                    shared.gone.append(path.name)
-    return shared
-
-
-def _shared_text(shared: _Shared, target: Path, *, done: bool) -> str:
-    if not (shared.new or shared.changed or shared.gone):
-        return f"Nothing is new: {one_line(str(target))}\n"
-    verb = "Wrote" if done else "Would write"
-    parts = (("new", shared.new), ("changed", shared.changed), ("removed", shared.gone))
-    names = "".join(f"  {what}: {one_line(name)}\n" for what, each in parts for name in each)
-    return f"{verb} {plural(len(shared.pages), 'file')}: {one_line(str(target))}\n{names}"

@@ -17,6 +17,7 @@ from mnemond.api.types_interchange import ExportOpenParams, ExportOpenResult, Ex
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.interchange.export import Exporter, Selection
 from mnemond.model.query import Filter
+from mnemond.store import meta
 from mnemond.store.checksums import reason
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.registry import StoreRegistry
@@ -26,7 +27,7 @@ from mnemond.wire.dispatch import Call, handles
 MAX_EXPORTS: Final = 4
 """Exports that are read at the same time, of all stores."""
 
-_NO_FILTER: Final = frozenset({"store", "directory", "now", "redact"})
+_NO_FILTER: Final = frozenset({"store", "directory", "now", "redact", "share"})
 """Parameters that do not choose memories."""
 
 
@@ -88,7 +89,8 @@ class ExportHandlers:
             problem = "an export is of the memories that are active now; leave as_of, known_at, include_invalid and"
             raise invalid([FieldProblem("status", f"{problem} status out")])
         warm = await self._open_stores.use(params.store)
-        wanted = within(wanted, await self._projects.asked(params, warm), alone=True)
+        asked = await self._projects.asked(params, warm)
+        wanted = within(wanted, asked, alone=True)
         if len(self._readings) >= MAX_EXPORTS:
             raise rejected(BUSY, f"{MAX_EXPORTS} exports are being read already", "repeat when one has ended")
         whole = is_whole(params)
@@ -96,9 +98,11 @@ class ExportHandlers:
         name = self._identities.nonce()
         reading = self._readings[name] = _Reading(warm.store.name, exporter)
         reading.read_at = trio.current_time()
-        return warm.marked(
-            ExportOpenResult(export=name, store=warm.store.name, whole=whole, expected=exporter.expected)
-        )
+        result = ExportOpenResult(export=name, store=warm.store.name, whole=whole, expected=exporter.expected)
+        if params.share:
+            store_id = await warm.store.rewrite(partial(meta.store_id, fresh=self._identities.nonce()))
+            result = msgspec.structs.replace(result, store_id=store_id, project=asked.wanted or "", here=asked.here)
+        return warm.marked(result)
 
     async def _pinned(self, warm: OpenStore, wanted: Filter | None, *, redacted: bool) -> Exporter:
         """Open a connection and begin its transaction between two batches of writes, so that filter and rows are of one

@@ -20,17 +20,22 @@ class ExportOpenParams(FilterParams, frozen=True, kw_only=True):
     """
 
     redact: Annotated[bool, about("without keys and passwords that are known by their form, in any text")] = False
+    share: Annotated[bool, about("for pages of a project, which name their store", by_client=True)] = False
 
 
 class ExportOpenResult(Result, frozen=True, kw_only=True):
     """An export that was begun; `export` names it. It shows the store as it is now, whatever is written meanwhile, and
     ends when it was read to its end, was not read for a minute, or memories are purged. `expected`: about the number of
-    its lines."""
+    its lines. With `share`: `store_id`, sixteen hexadecimal digits, the ids of the `project` that is named, and of the
+    one that the directory is in (`here`), "" for none."""
 
     export: str
     store: str
     whole: bool
     expected: int
+    store_id: str | None = None
+    project: str | None = None
+    here: str | None = None
 
 
 EXPORT_OPEN = method("export.open", ExportOpenParams, ExportOpenResult, Access.READ, "Export a store as lines of text.")

@@ -125,7 +125,8 @@ def _share_request(arguments: Arguments) -> Request:
         raise UsageError("share needs a project", "Name it: --project NAME")
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl share --help")
-    return Request(EXPORT_OPEN.name, {name: options[name] for name in ("store", "project") if options.get(name)})
+    chosen = {name: options[name] for name in ("store", "project") if options.get(name)}
+    return Request(EXPORT_OPEN.name, {**chosen, "share": True})
 
 
 def _share_begun(result: ExportOpenResult, style: Style) -> str:
@@ -142,6 +143,7 @@ SHARE = Command(
         "One file a memory in .mnemond/memory, and an index: what a team reads in git. At a terminal you look through",
         "what is new first. If one has a key or a password, nothing is written.",
         "Memories of a user, a session or an agent, and those of no project, are left out.",
+        "Pages that another store or another project wrote, or that a person changed, are left as they are.",
     ),
     options=ShareOptions,
     request=_share_request,

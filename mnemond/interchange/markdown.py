@@ -6,6 +6,7 @@ readable again. Times and ids are in the front matter.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -45,8 +46,8 @@ def name_of(memory: Mapping[str, Any]) -> str:
     return f"{words}-{short}" if words else short
 
 
-def page(memory: Mapping[str, Any]) -> str:
-    """Return the file of a memory without its links.
+def page(memory: Mapping[str, Any], *, store: str = "") -> str:
+    """Return the file of a memory without its links. `store`: the id of the store that shares it, if one does.
 
     Values of the front matter are JSON, which is YAML as well, so no text can end it or begin another field.
     """
@@ -55,6 +56,7 @@ def page(memory: Mapping[str, Any]) -> str:
         "type": "memory",
         "permalink": str(memory["id"]),
         "mnemond": 1,
+        **({"store": store, "project": memory.get("project"), "category": memory.get("category")} if store else {}),
         "tags": memory.get("tags", []),
         "created": memory["created_at"],
         "modified": memory["updated_at"],
@@ -75,8 +77,55 @@ MAX_HEAD: Final = 4096
 
 
 def is_own(head: bytes) -> bool:
-    """Return True if a file that begins like this is one of these."""
-    return head.startswith(b"---\ntitle: ") and b"\nmnemond: 1\n" in head and b"\npermalink: " in head
+    """Return True if a file that begins like this is one of an export."""
+    own = head.startswith(b"---\ntitle: ") and b"\nmnemond: 1\n" in head and b"\npermalink: " in head
+    return own and b"\nstore: " not in head.partition(b"\n---\n")[0]
+
+
+# Pages that a store shares: each says which store wrote it, and whether it is as it was written.
+
+
+class SharedPage(msgspec.Struct, frozen=True):
+    """What a shared page says of itself. `edited`: it is not as the store wrote it."""
+
+    store: str
+    project: str
+    title: str
+    category: str
+    edited: bool
+
+
+def sealed(text: str) -> str:
+    """Return a page with the SHA-256 of all its other lines, by which a change by hand is found."""
+    return text.replace(_SEALED_AFTER, f'{_SEALED_AFTER}sha256: "{_seal_of(text)}"\n', 1)
+
+
+def _seal_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+_SEALED_AFTER: Final = "\nmnemond: 1\n"
+_SEAL: Final = re.compile(r'\nsha256: "([0-9a-f]{64})"(?=\n)')
+
+
+def shared_page(content: bytes) -> SharedPage | None:
+    """Read a page that a store shares, None for another file. Line ends of other systems, which git may write, are no
+    change."""
+    text = content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    head, _, _ = text.partition("\n---\n")
+    if not head.startswith("---\ntitle: ") or _SEALED_AFTER not in head:
+        return None
+    fields = dict(line.partition(": ")[::2] for line in head.split("\n")[1:])
+    try:
+        store, project, title, category = (
+            msgspec.json.decode(fields.get(name, '""').encode("utf-8", "replace"), type=str)
+            for name in ("store", "project", "title", "category")
+        )
+    except msgspec.MsgspecError:
+        return None
+    seal = _SEAL.search(head)
+    edited = seal is None or _seal_of(text[: seal.start()] + text[seal.end() :]) != seal[1]
+    return SharedPage(store, project, title, category, edited) if store else None
 
 
 def content_of(body: str) -> str | None:

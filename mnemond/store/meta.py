@@ -60,6 +60,26 @@ def note(connection: Connection, facts: Iterable[tuple[str, str]]) -> None:
         )
 
 
+STORE_KEY: Final = "store"
+"""Row with the id of the store."""
+
+
+class StoreRecord(msgspec.Struct, frozen=True):
+    """By `id`, sixteen hexadecimal digits, files outside of a store say that they are of it. A copy and a restored
+    backup keep it."""
+
+    id: str
+
+
+def store_id(connection: Connection, fresh: str) -> str:
+    """Return the id of the store, which is `fresh` if it has none yet."""
+    found = read_record(connection, STORE_KEY, StoreRecord)
+    if found is None:
+        found = StoreRecord(fresh)
+        note(connection, [(STORE_KEY, msgspec.json.encode(found).decode())])
+    return found.id
+
+
 LINKS_KEY: Final = "links"
 """Row that says which memories were read for links."""
 

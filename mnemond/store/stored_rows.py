@@ -89,6 +89,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
 
 _RECORDS: Final[dict[str, type]] = {
     "embedder": meta.EmbedderRecord, "switch": SwitchRecord, meta.LINKS_KEY: meta.LinksRecord,
+    meta.STORE_KEY: meta.StoreRecord,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def portions_of(path: Path) -> str:
 async def test_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
     text = await source(tmp_path / "a")
     file = tmp_path / "e.age"
-    transfer._write_file(file, [text[:1000], text[1000:]], TO)
+    transfer.write_file(file, [text[:1000], text[1000:]], TO)
     assert file.stat().st_mode & 0o777 == 0o600
     assert b"greet guest" not in file.read_bytes()
     content = transfer._Content(file, None, [KEY])
@@ -40,7 +40,7 @@ async def test_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
     async with bench(made(tmp_path / "b")) as over:
         await imported(over, "".join(content.portions()), digest=content.digest)
         assert await exported(over) == text
-    transfer._write_file(tmp_path / "plain", [text])
+    transfer.write_file(tmp_path / "plain", [text])
     assert transfer._Content(tmp_path / "plain", None).digest == content.digest, "as one that is not encrypted"
 
 
@@ -48,7 +48,7 @@ async def test_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=2000), max_size=30))
 def test_any_portions_come_back(tmp_path: Path, texts: list[str]) -> None:
     text = '{"mnemond":1}\n' + "".join(texts).encode("utf-8", "replace").decode()
-    transfer._write_file(tmp_path / "e.age", [text], TO)
+    transfer.write_file(tmp_path / "e.age", [text], TO)
     assert portions_of(tmp_path / "e.age") == text
 
 
@@ -67,7 +67,7 @@ def test_files_of_other_programs_may_be_encrypted_and_zipped(tmp_path: Path, kin
 
 def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
     path = tmp_path / "e.age"
-    transfer._write_file(path, ['{"mnemond":1}\n' + "x" * 200_000], TO)
+    transfer.write_file(path, ['{"mnemond":1}\n' + "x" * 200_000], TO)
     with pytest.raises(MnemonError, match="it is encrypted; nothing was imported") as refused:
         transfer._Content(path, None)
     assert refused.value.hint == "name the file of your key: --identity FILE"
@@ -84,7 +84,7 @@ def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space"):
-        transfer._write_file(tmp_path / "e.age", _failing(), TO)
+        transfer.write_file(tmp_path / "e.age", _failing(), TO)
     assert os.listdir(tmp_path) == []
 
 

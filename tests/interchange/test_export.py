@@ -211,3 +211,16 @@ def test_json_is_part_of_a_line_where_that_loses_nothing(text: str) -> None:
 def test_deep_json_stays_a_text() -> None:
     deep = "[" * 5000 + "]" * 5000
     assert export.embedded(deep) == deep
+
+
+async def test_what_is_shared_names_the_store_and_the_project(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as over:
+        await remember(over, "Prices are in cents", project="shop#1a2b3c4d")
+        plain = await over.exports.open(CALL, ExportOpenParams(project="shop"))
+        assert (plain.store_id, plain.project) == (None, None)
+        found = await over.exports.open(CALL, ExportOpenParams(project="shop", share=True))
+        assert found.project == "shop#1a2b3c4d"
+        assert found.store_id is not None
+        assert len(found.store_id) == 16
+        again = await over.exports.open(CALL, ExportOpenParams(project="none", share=True))
+        assert (again.store_id, again.project) == (found.store_id, "")

@@ -1,28 +1,36 @@
-"""A project's memories as files of its repository: looked through, without secrets, and without what is private."""
+"""A project's memories as files of its repository: looked through, without secrets, and without what is private. What
+others wrote there stays."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mnemonctl import rpc, transfer
+from mnemonctl import rpc
+from mnemonctl import share as command
 from mnemond.api.types_interchange import ExportOpenResult, ExportReadResult
 from mnemond.cli.grammar import Invocation, Output
 from mnemond.cli.help import COMMANDS
 from mnemond.errors import MnemonError
+from mnemond.interchange import markdown
 
 NOW = "2026-11-28T09:00:00.000000Z"
 KEY = "AKIA" + "PIX6EA6QOM66ZJOJ"
 SHARE = next(each for each in COMMANDS if each.name == "share")
+SHOP, WEB = "shop#1a2b3c4d", "web#5e6f7a8b"
+MINE, THEIRS = "a" * 16, "b" * 16
 
 
 def memory(number: int, content: str, **fields: Any) -> dict[str, Any]:
     return {
         "kind": "memory", "id": f"{number:08x}-0000-4000-8000-000000000000", "content": content, "status": "active",
-        "category": "decision", "project": "shop#1a2b", "created_at": NOW, "updated_at": NOW, "user_id": None,
+        "category": "decision", "project": SHOP, "created_at": NOW, "updated_at": NOW, "user_id": None,
         "conversation_id": "secret-talk", **fields,
     }  # fmt: skip
 
@@ -40,19 +48,34 @@ LINES: list[dict[str, Any]] = [
 ]
 
 
-def share(root: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, Any]], **options: Any) -> str:
+def share(
+    root: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, Any]], *, store: str = MINE, project: str = SHOP,
+    here: str = "", form: str = "text", **options: Any,
+) -> str:  # fmt: skip
     text = "".join(f"{msgspec.json.encode(each).decode()}\n" for each in lines)
+    opened = ExportOpenResult(
+        export="e", store="default", whole=False, expected=9, store_id=store, project=project, here=here
+    )
     replies: dict[str, list[Any]] = {
-        "export.open": [ExportOpenResult(export="e", store="default", whole=False, expected=9)],
+        "export.open": [opened],
         "export.read": [ExportReadResult(text=text, lines=len(lines)), ExportReadResult(text="", lines=0)],
     }
     monkeypatch.setattr(rpc, "call", lambda _directory, method, *_: replies[method].pop(0))
-    invocation = Invocation(SHARE, "export.open", {"project": "shop"}, {"file": str(root), **options}, Output())
-    return transfer.run_share(invocation, root / "none", 1.0, "").stdout
+    params = {"project": "shop", "share": True}
+    invocation = Invocation(SHARE, "export.open", params, {"file": str(root), **options}, Output(form=form))  # type: ignore[arg-type]
+    return command.run(invocation, root / "none", 1.0, "").stdout
+
+
+def folder(root: Path) -> Path:
+    return root / ".mnemond" / "memory"
 
 
 def written(root: Path) -> dict[str, str]:
-    return {each.name: each.read_text() for each in sorted((root / ".mnemond" / "memory").glob("*"))}
+    return {each.name: each.read_text() for each in sorted(folder(root).glob("*"))}
+
+
+def page_of(root: Path, beginning: str) -> Path:
+    return next(folder(root).glob(f"{beginning}*"))
 
 
 def test_what_is_of_the_project_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +87,155 @@ def test_what_is_of_the_project_is_written_and_nothing_else(tmp_path: Path, monk
     assert "- causal [[refunds-go-through-the-ledger-00000002]]" in whole
     for private in ("Ana", "Berlin", "Obey", "floats", "secret-talk", "2026-11-29"):
         assert private not in whole
+    for page in (found[name] for name in found if name != "README.md"):
+        assert f'\nstore: "{MINE}"\nproject: "{SHOP}"\n' in page
+    assert f"## {SHOP} (store {MINE})" in found["README.md"]
     assert share(tmp_path, monkeypatch, LINES, yes=True).startswith("Nothing is new")
-    (tmp_path / ".mnemond" / "memory" / "notes.md").write_text("mine")
+    (folder(tmp_path) / "notes.md").write_text("mine")
     less = [line for line in LINES if line.get("content") != "Refunds go through the ledger"]
     assert "removed: refunds-go" in share(tmp_path, monkeypatch, less, yes=True)
     assert [name[:11] for name in written(tmp_path)] == ["README.md", "notes.md", "the-shop-ke"]
+    assert "Refunds" not in written(tmp_path)["README.md"]
+
+
+def test_two_stores_share_into_one_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    mine = written(tmp_path)
+    theirs = [memory(9, "Invoices are sent on Fridays")]
+    said = share(tmp_path, monkeypatch, theirs, store=THEIRS, yes=True)
+    assert "removed" not in said
+    assert "2 pages of other stores or projects left as they are" in said
+    both = written(tmp_path)
+    assert {name: both[name] for name in mine if name != "README.md"}.items() <= mine.items()
+    assert len(both) == 4
+    index = both["README.md"]
+    assert all(each in index for each in ("cents", "Refunds", "Invoices", MINE, THEIRS))
+    assert share(tmp_path, monkeypatch, LINES, yes=True).startswith("Nothing is new"), "the index is the same for both"
+    share(tmp_path, monkeypatch, [], store=THEIRS, yes=True)
+    assert written(tmp_path) == mine
+    share(tmp_path, monkeypatch, [], yes=True)
+    assert written(tmp_path) == {}
+
+
+def test_two_projects_in_one_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    web = [memory(8, "The site is static", project=WEB)]
+    assert "removed" not in share(tmp_path, monkeypatch, web, project=WEB, yes=True)
+    assert len(written(tmp_path)) == 4
+    assert f"## {SHOP} (" in written(tmp_path)["README.md"]
+    assert f"## {WEB} (" in written(tmp_path)["README.md"]
+    assert "removed: the-site" in share(tmp_path, monkeypatch, [], project=WEB, yes=True)
+    assert len(written(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("project", [WEB, "shop", "shop#99999999", "sohp"])
+def test_a_wrong_project_removes_nothing(project: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    before = written(tmp_path)
+    said = share(tmp_path, monkeypatch, [], project=project, here=SHOP, yes=True)
+    assert said.startswith("Nothing is new")
+    assert (f"the repository of {SHOP}" in said) == (project != "shop")
+    assert written(tmp_path) == before
+
+
+def test_no_project_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    before = written(tmp_path)
+    with pytest.raises(MnemonError, match="none is named"):
+        share(tmp_path, monkeypatch, [], project="", yes=True)
+    assert written(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", ["mine\n", "---\ntitle: Mine\n---\n\ntext\n", '---\ntitle: "x"\nmnemond: 1\n---\n'])
+def test_a_page_of_a_person_with_the_name_of_one(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    page = page_of(tmp_path, "the-shop")
+    page.write_text(content)
+    said = share(tmp_path, monkeypatch, LINES, yes=True)
+    assert f"left as it is: {page.name}: it is no page of a store" in said
+    share(tmp_path, monkeypatch, [], yes=True)
+    assert written(tmp_path) == {page.name: content}
+
+
+def test_a_page_that_a_person_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    page = page_of(tmp_path, "the-shop")
+    text = page.read_text().replace("cents", "cents, never in floats")
+    page.write_text(text)
+    changed = [memory(1, "The shop keeps prices in cents", category="fact"), *LINES[2:]]
+    found = json.loads(share(tmp_path, monkeypatch, changed, yes=True, form="json"))
+    assert found["kept"] == {page.name: "it was changed by hand"}
+    assert found["changed"] == ["README.md"], "whose title was edited"
+    share(tmp_path, monkeypatch, [], yes=True)
+    assert page.read_text() == text
+    assert share(tmp_path, monkeypatch, [], yes=True).startswith("Nothing is new")
+    assert "its memory is not shared any more" in share(tmp_path, monkeypatch, [], dry_run=True)
+
+
+def test_a_link_or_a_directory_in_the_place_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    outside = tmp_path / "outside"
+    outside.write_text(page_of(tmp_path, "the-shop").read_text())
+    for beginning in ("the-shop", "refunds"):
+        page_of(tmp_path, beginning).unlink()
+    names = [each["name"] for each in ({"name": f"{markdown.name_of(line)}.md"} for line in LINES[1:3])]
+    (folder(tmp_path) / names[0]).symlink_to(outside)
+    (folder(tmp_path) / names[1]).mkdir()
+    found = json.loads(share(tmp_path, monkeypatch, LINES, yes=True, form="json"))
+    assert sorted(found["kept"]) == sorted(names)
+    assert (folder(tmp_path) / names[0]).is_symlink()
+    assert (folder(tmp_path) / names[1]).is_dir()
+
+
+def test_an_index_of_a_person_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder(tmp_path).mkdir(parents=True)
+    (folder(tmp_path) / "README.md").write_text("# Mine\n")
+    said = share(tmp_path, monkeypatch, LINES, yes=True)
+    assert "left as it is: README.md: it is no page of a store" in said
+    assert written(tmp_path)["README.md"] == "# Mine\n"
+    (folder(tmp_path) / "README.md").unlink()
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    edited = written(tmp_path)["README.md"] + "more\n"
+    (folder(tmp_path) / "README.md").write_text(edited)
+    said = share(tmp_path, monkeypatch, LINES[:2], yes=True)
+    assert "left as it is: README.md: it was changed by hand" in said
+    assert written(tmp_path)["README.md"] == edited
+
+
+def test_line_ends_of_another_system_are_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    for path in folder(tmp_path).iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert share(tmp_path, monkeypatch, LINES, yes=True).startswith("Nothing is new")
+    share(tmp_path, monkeypatch, [], yes=True)
+    assert written(tmp_path) == {}
+
+
+def test_a_page_of_another_store_cannot_write_into_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder(tmp_path).mkdir(parents=True)
+    evil = {"title": "x](http://evil) <b>\n## y", "store": "](z)", "project": "p\n# q", "category": "[c](d)"}
+    front = "".join(f"{name}: {json.dumps(value)}\n" for name, value in evil.items())
+    front = front.replace("store:", "mnemond: 1\nstore:")
+    (folder(tmp_path) / "evil.md").write_text(f"---\n{front}---\n\ntext\n")
+    share(tmp_path, monkeypatch, LINES, yes=True)
+    index = written(tmp_path)["README.md"]
+    assert "evil.md" in index
+    for bad in ("](http", "<b>", "\n# q", "](z)", "](d)"):
+        assert bad not in index
+
+
+@given(st.text(max_size=300), st.text(max_size=40), st.lists(st.text(max_size=9), max_size=3))
+def test_a_page_is_known_as_its_stores_until_a_byte_of_it_changes(content: str, title: str, tags: list[str]) -> None:
+    page = markdown.sealed(markdown.page(memory(1, content, tags=tags, category=title), store=MINE))
+    encoded = page.encode("utf-8", "surrogateescape") if page.isprintable() else page.encode("utf-8", "replace")
+    if b"\r\n" in encoded:
+        return
+    found = markdown.shared_page(encoded)
+    assert found is not None
+    assert (found.store, found.project, found.edited) == (MINE, SHOP, False)
+    changed = markdown.shared_page(encoded[:-1] + b"!")
+    assert changed is not None
+    assert changed.edited
 
 
 def test_a_secret_stops_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
