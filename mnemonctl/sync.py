@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -17,12 +18,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mnemonctl import fast, rpc
+import msgspec
+
+from mnemonctl import fast, keys, rpc
 from mnemonctl.files import private_file, try_lock
+from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
 from mnemond.api.types_interchange import MAX_PORTION
 from mnemond.api.types_sync import (
     MAX_FILES,
+    MAX_UNREAD,
     SyncFinishResult,
     SyncOpenResult,
     SyncReadResult,
@@ -41,7 +46,8 @@ MAX_FILE: Final = 256 << 20
 """Bytes of a file that is read."""
 
 _DEVICE: Final = re.compile(r"[0-9a-f]{16}")
-_NAME: Final = re.compile(r"[0-9]{8}\.jsonl")
+_NAME: Final = re.compile(r"[0-9]{8}\.jsonl(\.age)?")
+_DRAFT: Final = re.compile(r"\.[0-9]{8}\.jsonl(\.age)?\.[0-9]+\.part")
 _STORE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
@@ -49,27 +55,54 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
     """Sync a store. `store` is used unless --store is given. Raises MnemonError."""
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     named = str(invocation.words[0])
+    secret = _keys(invocation)
     looked = rpc.call(directory, "sync.status", {**params, "compare": False}, SyncStatusResult, deadline)
     if not _STORE.fullmatch(looked.store):
         raise _refused(named, f"the name of store {looked.store!a} cannot be that of a directory")
     if is_remote(named):
-        result = _through_git(named, directory, params, looked.store, deadline)
+        result = _through_git(_Named(named, params, looked.store, secret), directory, deadline)
     else:
         path = Path(os.path.abspath(os.path.expanduser(named)))
         if directory.resolve() in (path.resolve(), *path.resolve().parents):
             raise _refused(named, "it lies in the data directory, whose files are mnemond's own")
         if not path.is_dir():
             raise _refused(named, "there is no such directory", "make it, in a folder that your devices share")
-        result = _through_directory(path, directory, _Named(str(path), params, looked.store), deadline)
+        result = _through_directory(path, directory, _Named(str(path), params, looked.store, secret), deadline)
     return success(invocation.command, result, invocation.output)
 
 
+class Keys(NamedTuple):
+    """`recipients`: public keys that were named, for what is written; `plain`: it is not to be encrypted. `identities`:
+    the secret keys for what is read, None if none were named."""
+
+    recipients: tuple[str, ...] = ()
+    plain: bool = False
+    identities: Sequence[encryption.Identity] | None = None
+
+
+NO_ENCRYPTION: Final = "none"
+"""Value of --encrypt-to that ends encryption."""
+
+
+def _keys(invocation: Invocation) -> Keys:
+    """Read the keys that the command line names. Raises MnemonError."""
+    named = msgspec.convert(invocation.options.get("encrypt_to") or [], list[str])
+    identity = invocation.options.get("identity")
+    identities = None if identity is None else keys.identities(str(identity))
+    if NO_ENCRYPTION in named:
+        if len(named) > 1:
+            raise rejected(INVALID_PARAMS, "--encrypt-to none excludes recipients", "name none, or recipients")
+        return Keys((), plain=True, identities=identities)
+    return Keys(tuple(keys.recipients(named)) if named else (), identities=identities)
+
+
 class _Named(NamedTuple):
-    """A target of a sync: its name, the parameters of requests, and the store."""
+    """A target of a sync: its name, the parameters of requests, the store, and keys."""
 
     target: str
     params: dict[str, object]
     store: str
+    keys: Keys = Keys()
 
 
 def _refused(named: str, why: str, hint: str = "see: mnemonctl sync --help") -> MnemonError:
@@ -87,6 +120,10 @@ def _shown(text: str) -> str:
 
 
 # ------------------------------------------------------------------ a directory
+
+
+_CARRIED: Final = "wait until all of it was carried here, or let that device write it anew"
+"""What to do about a file that is cut off or damaged."""
 
 
 class _File(NamedTuple):
@@ -114,29 +151,68 @@ class _Folder:
             raise OSError(errno.EFBIG, f"it has more than {MAX_FILES:,} files")
         return found
 
-    def portions(self, file: _File) -> Iterator[str]:
-        """Yield the text of a file. Bytes that are no UTF-8 are replaced; the line they are in will be refused."""
+    def unreadable(self, file: _File, identities: Sequence[encryption.Identity] | None) -> str | None:
+        """Return why an encrypted file cannot be read, and what to do; None if it can be, or is none. It is decrypted
+        whole: that nothing of it was cut off or changed is known at its end. Raises OSError."""
+        if not file.name.endswith(encryption.SUFFIX):
+            return None
+        try:
+            with self._opened(file, identities) as content:
+                for _ in encryption.parts_of(content):
+                    pass
+        except MnemonError as error:
+            return f"{error.message}; {error.hint}" if error.kind == INVALID_PARAMS else f"{error.message}; {_CARRIED}"
+        return None
+
+    def portions(self, file: _File, identities: Sequence[encryption.Identity] | None) -> Iterator[str]:
+        """Yield the text of a file. Bytes that are no UTF-8 are replaced; the line they are in will be refused. Raises
+        OSError, MnemonError."""
         with (
-            _directory(file.device, self._descriptor) as below,
-            _opened(file.name, below) as descriptor,
-            open(descriptor, encoding="utf-8", errors="replace", newline="", closefd=False) as text,
+            self._opened(file, identities) as content,
+            io.TextIOWrapper(content, encoding="utf-8", errors="replace", newline="") as text,
         ):
             read = 0
             while (part := text.read(MAX_PORTION)) and read <= MAX_FILE:
                 read += len(part)
                 yield part
 
-    def write(self, device: str, name: str, portions: Iterator[str]) -> None:
-        """Write a file of this device (0600), which appears whole and on the disk. Raises OSError."""
+    def _opened(self, file: _File, identities: Sequence[encryption.Identity] | None) -> io.BufferedReader:
+        """Open a file of any device; of one that is encrypted the plaintext, which passes through a pipe and is written
+        nowhere. Raises OSError, MnemonError."""
+        named = f"{file.device}/{file.name}"
+        encrypted = file.name.endswith(encryption.SUFFIX)
+        if encrypted and identities is None:
+            hint = "name the secret key that decrypts it: --identity FILE"
+            raise rejected(INVALID_PARAMS, f"{named} is encrypted", hint)
+        with _directory(file.device, self._descriptor) as below:
+            content = open(open_regular(file.name, os.O_RDONLY | os.O_NOFOLLOW, below), "rb")  # noqa: SIM115
+        return encryption.decrypted(content, identities or (), named) if encrypted else content
+
+    def write(
+        self, device: str, name: str, portions: Iterator[str], recipients: Sequence[encryption.Recipient] = ()
+    ) -> str:
+        """Write a file of this device (0600), which appears whole and on the disk, with `recipients` encrypted for
+        them; return its SHA-256. Raises OSError."""
         with suppress(FileExistsError):
             os.mkdir(device, 0o700, dir_fd=self._descriptor)
         with _directory(device, self._descriptor) as below:
             draft = f".{name}.{os.getpid()}.part"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(draft, flags, 0o600, dir_fd=below)
+            digest = hashlib.sha256()
             try:
                 with open(descriptor, "wb") as file:
-                    file.writelines(text.encode() for text in portions)
+
+                    def put(part: bytes) -> None:
+                        digest.update(part)
+                        file.write(part)
+
+                    parts = (text.encode() for text in portions)
+                    if recipients:
+                        encryption.encrypt(parts, put, recipients)
+                    else:
+                        for part in parts:
+                            put(part)
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(draft, name, src_dir_fd=below, dst_dir_fd=below)
@@ -144,6 +220,15 @@ class _Folder:
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(draft, dir_fd=below)
+        return digest.hexdigest()
+
+    def remove_drafts(self, device: str) -> None:
+        """Remove what syncs of this device that were killed left behind. Raises OSError."""
+        with suppress(FileNotFoundError), _directory(device, self._descriptor) as below:
+            for name in os.listdir(below):
+                if _DRAFT.fullmatch(name):
+                    with suppress(FileNotFoundError):
+                        os.unlink(name, dir_fd=below)
 
     def remove(self, device: str, names: Sequence[str]) -> None:
         """Remove files of this device. Raises OSError."""
@@ -220,20 +305,30 @@ def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -
     label = _shown(named.target).encode("utf-8", "replace").decode()[:1_000]
     opening = {
         **named.params, "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
-        "label": label, "files": [each._asdict() for each in files],
+        "label": label, "files": [each._asdict() for each in files], "recipients": named.keys.recipients,
+        "plain": named.keys.plain,
     }  # fmt: skip
     long = max(deadline, fast.LONG_DEADLINE_S)
     begun = rpc.call(data_dir, "sync.open", opening, SyncOpenResult, long)
+    recipients = encryption.recipients_of(begun.recipients)
+    folder.remove_drafts(begun.device)
     sync = {"sync_id": begun.sync_id}
+    unread: list[str] = []
     for at in begun.wanted:
-        for text in folder.portions(files[at]):
+        if (why := folder.unreadable(files[at], named.keys.identities)) is not None:
+            unread.append(why)
+            continue
+        for text in folder.portions(files[at], named.keys.identities):
             rpc.call(data_dir, "sync.send", {**sync, "file": at, "text": text}, SyncSendResult, deadline)
     result = rpc.call(data_dir, "sync.unite", sync, SyncUniteResult, long)
+    digest = None
     if result.publish is not None:
-        folder.write(begun.device, result.publish, _read(data_dir, sync, deadline))
+        digest = folder.write(begun.device, result.publish, _read(data_dir, sync, deadline), recipients)
     folder.remove(begun.device, result.remove)
-    rpc.call(data_dir, "sync.finish", sync, SyncFinishResult, deadline)
-    return result
+    rpc.call(data_dir, "sync.finish", {**sync, "digest": digest}, SyncFinishResult, deadline)
+    return msgspec.structs.replace(
+        result, unread=tuple(unread[:MAX_UNREAD]), unread_found=len(unread), encrypted=len(recipients)
+    )
 
 
 def _read(data_dir: Path, sync: dict[str, str], deadline: float) -> Iterator[str]:
@@ -353,10 +448,9 @@ class _Git:
             self.run("pull", "--quiet", "--rebase", "--no-tags", "--", self.remote, f"refs/heads/{BRANCH}")
 
 
-def _through_git(
-    remote: str, data_dir: Path, params: dict[str, object], store: str, deadline: float
-) -> SyncUniteResult:
+def _through_git(named: _Named, data_dir: Path, deadline: float) -> SyncUniteResult:
     """Exchange files in a repository. Raises MnemonError."""
+    remote = named.target
     if not ("://" in remote or _SCP.fullmatch(remote)):
         remote = os.path.abspath(os.path.expanduser(remote))
     name = hashlib.sha256(remote.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -368,7 +462,7 @@ def _through_git(
             try:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # of syncs that were interrupted
                 git.prepare()
-                result = _through_directory(git.path, data_dir, _Named(remote, params, store), deadline)
+                result = _through_directory(git.path, data_dir, named._replace(target=remote), deadline)
                 git.publish()
             finally:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # its history has texts that are purged later

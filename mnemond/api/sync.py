@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import trio
@@ -33,16 +33,18 @@ from mnemond.api.types_sync import (
     SyncUniteParams,
     SyncUniteResult,
 )
-from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
+from mnemond.encryption import SUFFIX
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.memory import syncing
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError, decode, encode
 from mnemond.memory.syncing import MAX_NAMED, Report
 from mnemond.model.memory import format_us
-from mnemond.store import sync_state
+from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal
 from mnemond.store.registry import StoreRegistry
+from mnemond.store.sync_notes import TargetNote
 from mnemond.store.sync_state import Target
 from mnemond.wire.dispatch import Call, handles
 
@@ -73,6 +75,7 @@ class _Syncing(Transfer):
         self.context = context
         self.target = target
         self.device = device
+        self.recipients: tuple[str, ...] = ()
         self._directory = warm.store.path.parent
         self._parts: list[tuple[int, int]] = []
         """Of each part that was received, the position of its file and its length in bytes."""
@@ -140,10 +143,12 @@ class SyncHandlers:
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
-        begun: tuple[Target, str] = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
-        target, device = begun
+        begun: _Begun = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
+        device = begun.device
         name = self._identities.nonce()
-        self._syncs.begin(name, _Syncing(warm, params, context, target, device))
+        syncing_now = _Syncing(warm, params, context, begun.target, device)
+        syncing_now.recipients = begun.recipients
+        self._syncs.begin(name, syncing_now)
         try:
             await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
@@ -155,7 +160,11 @@ class SyncHandlers:
             for at, each in enumerate(params.files)
             if each.device != device and read.get((each.device, each.name)) != each.digest
         ]
-        return warm.marked(SyncOpenResult(sync_id=name, store=warm.store.name, device=device, wanted=wanted))
+        return warm.marked(
+            SyncOpenResult(
+                sync_id=name, store=warm.store.name, device=device, wanted=wanted, recipients=begun.recipients
+            )
+        )
 
     async def _scan(self, warm: OpenStore, device: str) -> None:
         after: str | None = ""
@@ -249,7 +258,7 @@ class SyncHandlers:
         it.target = target = target._replace(purges=purges)
         if it.rows:
             it.target = target._replace(files=target.files + 1)
-            it.name = f"{target.files + 1:08}.jsonl"
+            it.name = f"{target.files + 1:08}.jsonl{SUFFIX if it.recipients else ''}"
         return there if it.rewrites else []
 
     @handles("sync.read", in_task=True)
@@ -288,7 +297,8 @@ class SyncHandlers:
             warm = await self._open_stores.open(it.store)
             target = it.target
             done = target._replace(published=it.seq, synced_at=format_us(self._identities.now_us()))
-            own = [] if it.name is None else [(it.device, it.name, it.digest.hexdigest())]
+            digest = params.digest or it.digest.hexdigest()
+            own = [] if it.name is None else [(it.device, it.name, digest)]
 
             def note(connection: Connection) -> None:
                 sync_state.put_files(connection, it.params.target, own, of=it.device if it.rewrites else None)
@@ -315,9 +325,17 @@ def _key_of(file: SyncFile) -> tuple[str, str, str]:
     return file.device, file.name, file.digest
 
 
-def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[Target, str]:
-    """Return the target and the id of this device. If there is a file of this device that it did not write, the store
-    is a copy of another one, or was restored: it becomes a device of its own."""
+class _Begun(NamedTuple):
+    target: Target
+    device: str
+    recipients: tuple[str, ...]
+
+
+def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun:
+    """Return the target and the id of this device, and for whom its files are encrypted. If there is a file of this
+    device that it did not write, the store is a copy of another one, or was restored: it becomes a device of its own.
+    Raises MnemonError, and then nothing was noted."""
+    note = _encryption(sync_notes.read(connection, params.target), params)
     known = sync_state.device(connection)
     target = sync_state.target(connection, params.target)
     if known is not None:
@@ -333,8 +351,33 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[
     if target is None:
         target = Target(params.target, params.label, -1 if whole else 0, known.purges, 0, whole)
     target = target._replace(label=params.label)
+    if note.recipients != sync_notes.read(connection, params.target).recipients:
+        target = target._replace(purges=-1)  # so that all files are written anew, however often it is interrupted
     sync_state.put_target(connection, target)
-    return target, known.id
+    sync_notes.put(connection, params.target, note)
+    return _Begun(target, known.id, note.recipients)
+
+
+def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
+    """Return for whom this device encrypts its files from now on. Raises MnemonError(INVALID_PARAMS) where they would
+    be written as plain text without a person having said so."""
+    if params.plain and params.recipients:
+        raise invalid([FieldProblem("plain", "recipients are named, and that nothing is to be encrypted")])
+    if params.plain:
+        return TargetNote(plain=True)
+    if params.recipients:
+        note = TargetNote(tuple(sorted(set(params.recipients))))
+    if note.recipients and params.recipients is None:
+        raise rejected(
+            INVALID_PARAMS, "the files of this store there are encrypted, and this client cannot encrypt",
+            "use the mnemonctl of this daemon",
+        )  # fmt: skip
+    if not note.recipients and not note.plain and any(each.name.endswith(SUFFIX) for each in params.files):
+        raise rejected(
+            INVALID_PARAMS, "files there are encrypted, and it is not known for whom to encrypt those of this store",
+            "name the public keys: --encrypt-to RECIPIENT; for plain text nevertheless: --encrypt-to none",
+        )  # fmt: skip
+    return note
 
 
 def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list[str], set[int]]:

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from mnemond.api.types_admin import Recipient
 from mnemond.api.types_interchange import MAX_PORTION, Digest
 from mnemond.model.outcomes import Result
 from mnemond.wire.params import Access, Name, Params, StoreParams, about, method
@@ -15,8 +16,12 @@ from mnemond.wire.params import Access, Name, Params, StoreParams, about, method
 MAX_FILES: Final = 5_000
 """Files of all devices in one directory."""
 
+MAX_UNREAD: Final = 20
+"""Encrypted files that a result names."""
+
 DeviceId = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
-FileName = Annotated[str, Meta(pattern="^[0-9]{8}\\.jsonl$")]
+FileName = Annotated[str, Meta(pattern="^[0-9]{8}\\.jsonl(\\.age)?$")]
+Recipients = Annotated[tuple[Recipient, ...], Meta(max_length=64)]  # as many as `mnemond.encryption` takes
 SyncId = Annotated[Name, about("the sync, as `sync.open` named it")]
 
 
@@ -30,21 +35,28 @@ class SyncFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     """`target` identifies the directory or remote, by a hash of its name; `label` is shown for it and never opened.
-    `files`: those of all devices there."""
+    `files`: those of all devices there.
+
+    `recipients` are the public keys for which this device's files are encrypted from now on; with none those that were
+    named last hold, and with `plain` the files are not encrypted any more. A client that leaves `recipients` out cannot
+    encrypt, and is refused where that is needed."""
 
     target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
     label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
+    recipients: Annotated[Recipients | None, about("encrypt for these public keys")] = None
+    plain: Annotated[bool, about("do not encrypt any more")] = False
 
 
 class SyncOpenResult(Result, frozen=True, kw_only=True):
     """A sync that was begun. `device`: this store among the devices. `wanted`: the positions of files that were not
-    read yet."""
+    read yet. `recipients`: for whom the client has to encrypt what it writes; none: not at all."""
 
     sync_id: str
     store: str
     device: str
     wanted: list[int]
+    recipients: tuple[str, ...] = ()
 
 
 SYNC_OPEN = method("sync.open", SyncOpenParams, SyncOpenResult, Access.WRITE, "Begin to sync a store.")
@@ -78,7 +90,11 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     `refused_found` lines that cannot be used, and why.
 
     `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
-    `remove`: its files that are to be removed once the next is there."""
+    `remove`: its files that are to be removed once the next is there.
+
+    `mnemonctl sync` adds, as the daemon sees neither files nor keys: `unread`, the first of `unread_found` encrypted
+    files that it could not decrypt, with why and what to do; and `encrypted`, the number of recipients of what it
+    wrote."""
 
     added: int
     changed: int
@@ -93,6 +109,9 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     publish: str | None
     lines: int
     remove: list[str]
+    unread: tuple[str, ...] = ()
+    unread_found: int = 0
+    encrypted: int = 0
 
 
 SYNC_UNITE = method("sync.unite", SyncUniteParams, SyncUniteResult, Access.WRITE, "Take in what other devices changed.")
@@ -115,7 +134,10 @@ SYNC_READ = method("sync.read", SyncReadParams, SyncReadResult, Access.WRITE, "R
 
 
 class SyncFinishParams(Params, frozen=True, kw_only=True):
+    """`digest`: the SHA-256 of the file that was written, of one that is encrypted."""
+
     sync_id: SyncId
+    digest: Annotated[Digest | None, about("SHA-256 of the file as it was written, if it is encrypted")] = None
 
 
 class SyncFinishResult(Result, frozen=True, kw_only=True):

@@ -13,13 +13,15 @@ from mnemond.api.types_sync import (
     SyncTarget,
     SyncUniteResult,
 )
+from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import Style, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.wire.params import StoreParams, about, plural
 
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
-    pass
+    encrypt_to: EncryptTo = None
+    identity: IdentityFile = None
 
 
 UNREACHABLE: Final = "the history of git, and copies that a sync service or a backup keeps, cannot be reached"
@@ -28,6 +30,8 @@ UNREACHABLE: Final = "the history of git, and copies that a sync service or a ba
 
 def _request(arguments: Arguments) -> Request:
     arguments.single("a directory, a git remote, or status")
+    if arguments.words == ["status"] and (arguments.options.get("encrypt_to") or arguments.options.get("identity")):
+        raise UsageError("sync status needs no key", "Leave out --encrypt-to and --identity")
     store = {"store": arguments.options["store"]} if arguments.options.get("store") else {}
     return Request(SYNC_STATUS.name if arguments.words == ["status"] else SYNC_OPEN.name, store)
 
@@ -48,10 +52,13 @@ def united(result: SyncUniteResult, style: Style) -> str:
     }  # fmt: skip
     changed = [f"{plural(count, 'memory')} {what}" for what, count in counts.items() if count]
     changed += [f"{plural(result.links, 'link')} changed"] if result.links else []
+    secret = f", encrypted for {plural(result.encrypted, 'recipient')}" if result.encrypted else ""
     kept = result.conflicts_found
     return lines(
         f"From other devices: {', '.join(changed) or 'nothing new'}",
-        f"To other devices: {plural(result.lines, 'record')}" if result.publish else "To other devices: nothing new",
+        f"To other devices: {plural(result.lines, 'record')}{secret}"
+        if result.publish
+        else "To other devices: nothing new",
         f"  {plural(kept, 'memory')} changed on two devices: both texts are kept, see: mnemonctl reviews"
         if kept
         else None,
@@ -60,6 +67,10 @@ def united(result: SyncUniteResult, style: Style) -> str:
         *(f"  passed over: {one_line(each)}" for each in result.refused),
         f"  and {result.refused_found - len(result.refused):,} more"
         if result.refused_found > len(result.refused)
+        else None,
+        *(f"  not read: {one_line(each)}" for each in result.unread),
+        f"  and {result.unread_found - len(result.unread):,} more"
+        if result.unread_found > len(result.unread)
         else None,
         "  The files of this device were written anew;" if result.remove else None,
         f"  {UNREACHABLE}" if result.remove else None,
@@ -88,6 +99,7 @@ SYNC = Command(
     (
         "mnemonctl sync ~/Sync/memory",
         "mnemonctl sync git@example.com:me/memory.git",
+        "mnemonctl sync ~/Sync/memory --encrypt-to @recipients.txt --identity ~/key.age",
         "mnemonctl sync status",
     ),
     summary="Share memories with your other devices through a directory or a git remote.",
@@ -98,7 +110,9 @@ SYNC = Command(
         "Uses, conversations, vectors, derived links and relations stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
-        "A program with write access to the directory can change and purge memories; the files are not encrypted.",
+        "--encrypt-to encrypts the files of this device, from now on (`none` ends that); --identity names the secret",
+        "key that reads those of the others. A program with write access to the directory can change and purge",
+        "memories, encrypted or not: encryption proves no author.",
     ),
     options=SyncOptions,
     request=_request,

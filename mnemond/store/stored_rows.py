@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import Insight
-from mnemond.store import core_summaries, history, insights, meta, operations, reviews
+from mnemond.store import core_summaries, history, insights, meta, operations, reviews, sync_notes
 from mnemond.store.connection import Connection, Value
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.insights import optional, read_time
@@ -107,6 +107,8 @@ def unusable_columns(table: str, named: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _record_of(key: str) -> type | None:
+    if key.startswith(sync_notes.PREFIX):
+        return sync_notes.TargetNote
     return JobRecord if key.startswith(meta.JOB_PREFIX) else _RECORDS.get(key)
 
 

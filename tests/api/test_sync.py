@@ -36,6 +36,7 @@ from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import remember
 
 TARGET = "0" * 64
+NO_KEYS = sync.Keys()
 SAID = ("Alice leads the payments team", "The gateway was moved to Frankfurt", "Bob prefers tabs in all projects")
 
 
@@ -47,7 +48,8 @@ class Machine:
         over.ids.made = number << 32  # or all devices would have one id
         self.syncs = SyncHandlers(over.stores, over.open_stores, over.identities)
 
-    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> SyncUniteResult:
+    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: sync.Keys = NO_KEYS) -> SyncUniteResult:
+        """Sync with a directory, or with a git repository."""
         handlers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
             f"sync.{name}": getattr(self.syncs, name) for name in ("open", "send", "unite", "read", "finish", "status")
         }
@@ -57,7 +59,11 @@ class Machine:
             return trio.from_thread.run(handlers[method], CALL, typed)
 
         monkeypatch.setattr(rpc, "call", call)
-        named = sync._Named(str(path), {}, "default")
+        named = sync._Named(str(path), {}, "default", secret)
+        if path.suffix == ".git":
+            working = path.parent / "working"
+            working.mkdir(exist_ok=True)
+            return await trio.to_thread.run_sync(sync._through_git, named, working, 60.0)
         return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
 
     async def texts(self) -> list[str]:

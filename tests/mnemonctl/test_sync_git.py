@@ -125,12 +125,12 @@ def test_two_syncs_do_not_share_a_working_copy(remote: str, tmp_path: Path, monk
     def first(path: Path, *_: object) -> None:
         (path / "x").write_text("text")
         with pytest.raises(MnemonError, match="another sync with a git remote runs") as caught:
-            sync._through_git(remote, data, {}, "other", 1.0)
+            sync._through_git(sync._Named(remote, {}, "other"), data, 1.0)
         found.append(caught.value.kind)
         assert (path / "x").read_text() == "text"
 
     monkeypatch.setattr(sync, "_through_directory", first)
-    sync._through_git(remote, data, {}, "default", 1.0)
+    sync._through_git(sync._Named(remote, {}, "default"), data, 1.0)
     assert found == [BUSY]
     assert not (data / "sync").exists(), "no text stays, nor that of a sync that was killed"
 
