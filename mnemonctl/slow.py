@@ -40,6 +40,7 @@ def run(argv: list[str], deadline: float) -> int:
         if isinstance(parsed, CliRunResult):
             return show(parsed)
         by_client = parsed.method in _TRANSFERS or not parsed.options.keys().isdisjoint(OF_CLIENT)
+        by_client = by_client or (parsed.method == "sync.status" and len(parsed.words) > 1)  # it looks into a directory
         if parsed.method is not None and not by_client:
             return fast.forward(argv, deadline)
         return _run_here(argv, parsed, deadline)

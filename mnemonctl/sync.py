@@ -12,8 +12,10 @@ import io
 import os
 import re
 import shutil
+import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,6 +30,8 @@ from mnemond.api.types_interchange import MAX_PORTION
 from mnemond.api.types_sync import (
     MAX_FILES,
     MAX_UNREAD,
+    SYNC_STATUS,
+    SyncDevice,
     SyncFinishResult,
     SyncOpenResult,
     SyncReadResult,
@@ -38,6 +42,7 @@ from mnemond.api.types_sync import (
 from mnemond.cli.grammar import Invocation, success
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError, rejected
+from mnemond.model.memory import format_us
 
 FOLDER: Final = "mnemond-sync"
 """Directory within the one that is named; below it one for each store, and one for each device."""
@@ -47,28 +52,32 @@ MAX_FILE: Final = 256 << 20
 
 _DEVICE: Final = re.compile(r"[0-9a-f]{16}")
 _NAME: Final = re.compile(r"[0-9]{8}\.jsonl(\.age)?")
-_DRAFT: Final = re.compile(r"\.[0-9]{8}\.jsonl(\.age)?\.[0-9]+\.part")
+_DRAFT: Final = re.compile(r"\.([0-9]{8}\.jsonl|device\.json)(\.age)?\.[0-9]+\.part")
 _STORE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
 def run(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
-    """Sync a store. `store` is used unless --store is given. Raises MnemonError."""
+    """Sync a store, or look where it is synced to. `store` is used unless --store is given. Raises MnemonError."""
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
-    named = str(invocation.words[0])
+    looks = invocation.method == SYNC_STATUS.name
+    target = str(invocation.words[1 if looks else 0])
     secret = _keys(invocation)
-    looked = rpc.call(directory, "sync.status", {**params, "compare": False}, SyncStatusResult, deadline)
+    status = {name: value for name, value in params.items() if name == "store"}
+    looked = rpc.call(directory, "sync.status", {**status, "compare": False}, SyncStatusResult, deadline)
     if not _STORE.fullmatch(looked.store):
-        raise _refused(named, f"the name of store {looked.store!a} cannot be that of a directory")
-    if is_remote(named):
-        result = _through_git(_Named(named, params, looked.store, secret), directory, deadline)
-    else:
-        path = Path(os.path.abspath(os.path.expanduser(named)))
-        if directory.resolve() in (path.resolve(), *path.resolve().parents):
-            raise _refused(named, "it lies in the data directory, whose files are mnemond's own")
-        if not path.is_dir():
-            raise _refused(named, "there is no such directory", "make it, in a folder that your devices share")
-        result = _through_directory(path, directory, _Named(str(path), params, looked.store, secret), deadline)
-    return success(invocation.command, result, invocation.output)
+        raise _refused(target, f"the name of store {looked.store!a} cannot be that of a directory")
+    named = _Named(target, params, looked.store, secret)
+    if is_remote(target):
+        result = _status_of_git(named, directory, deadline) if looks else _through_git(named, directory, deadline)
+        return success(invocation.command, result, invocation.output)
+    path = Path(os.path.abspath(os.path.expanduser(target)))
+    if directory.resolve() in (path.resolve(), *path.resolve().parents):
+        raise _refused(target, "it lies in the data directory, whose files are mnemond's own")
+    if not path.is_dir():
+        raise _refused(target, "there is no such directory", "make it, in a folder that your devices share")
+    named = named._replace(target=str(path))
+    through = _status_of if looks else _through_directory
+    return success(invocation.command, through(path, directory, named, deadline), invocation.output)
 
 
 class Keys(NamedTuple):
@@ -222,6 +231,20 @@ class _Folder:
                     os.unlink(draft, dir_fd=below)
         return digest.hexdigest()
 
+    def devices(self, files: Iterable[_File], identities: Sequence[encryption.Identity] | None) -> list[SyncDevice]:
+        """Return what the devices that have files say of themselves; nothing of one whose words cannot be read. Raises
+        OSError."""
+        found = []
+        for device in sorted({each.device for each in files}):
+            for name in (DEVICE + encryption.SUFFIX, DEVICE):
+                with (
+                    suppress(OSError, MnemonError, msgspec.MsgspecError),
+                    self._opened(_File(device, name, ""), identities) as content,
+                ):
+                    found.append(_said_of_itself(device, content.read(MAX_DEVICE)))
+                    break
+        return found
+
     def remove_drafts(self, device: str) -> None:
         """Remove what syncs of this device that were killed left behind. Raises OSError."""
         with suppress(FileNotFoundError), _directory(device, self._descriptor) as below:
@@ -283,6 +306,53 @@ def _digest(name: str, below: int) -> str | None:
         return None
 
 
+# What a device says of itself.
+
+DEVICE: Final = "device.json"
+"""File beside those of a device, with its name; `.age` is added where they are encrypted."""
+
+MAX_DEVICE: Final = 4_096
+"""Bytes of it."""
+
+DEVICE_FORMAT: Final = 1
+"""Version of it: the value of `mnemond_sync`, as in records."""
+
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w .@+-]+")
+_MOMENT: Final = re.compile(r"[0-9T:.Z-]{20,30}")
+
+
+class _Device(msgspec.Struct):
+    """The content of the file. It is replaced by each sync that writes."""
+
+    mnemond_sync: int
+    name: str = ""
+    wrote_at: str = ""
+    kind: str = "device"
+
+
+def device_name(text: str) -> str | None:
+    """Return a text as the name of a device: at most forty letters, digits and few signs; None if nothing is left."""
+    return _NOT_IN_A_NAME.sub("", text).strip(" .@+-")[:40].rstrip() or None
+
+
+def _host() -> str | None:
+    """Return the name of this machine without its domain."""
+    return device_name(socket.gethostname().partition(".")[0])
+
+
+def _said_of_itself(device: str, content: bytes) -> SyncDevice:
+    """Read what a device says of itself. Raises msgspec.MsgspecError."""
+    found = msgspec.json.decode(content, type=_Device)
+    if found.mnemond_sync != DEVICE_FORMAT or found.kind != "device":
+        raise msgspec.ValidationError("it is of another version")
+    wrote_at = found.wrote_at if _MOMENT.fullmatch(found.wrote_at) else ""
+    return SyncDevice(device, device_name(found.name), wrote_at)
+
+
+def _now() -> str:
+    return format_us(time.time_ns() // 1_000)
+
+
 def _through_directory(path: Path, data_dir: Path, named: _Named, deadline: float) -> SyncUniteResult:
     """Exchange files in a directory. Raises MnemonError."""
     try:
@@ -299,14 +369,40 @@ def _through_directory(path: Path, data_dir: Path, named: _Named, deadline: floa
         ) from None  # fmt: skip
 
 
+def _status_of(path: Path, data_dir: Path, named: _Named, deadline: float) -> SyncStatusResult:
+    """Look into a directory, without a change there or here. Raises MnemonError."""
+    files: list[_File] = []
+    devices: list[SyncDevice] = []
+    try:
+        with (
+            suppress(FileNotFoundError),
+            _directory(path.resolve()) as top,
+            _directory(FOLDER, top) as folder,
+            _directory(named.store, folder) as of_store,
+        ):
+            files = _Folder(of_store).files()
+            devices = _Folder(of_store).devices(files, named.keys.identities)
+    except OSError as error:
+        raise _refused(named.target, error.strerror or str(error)) from None
+    params = {**named.params, **_target(named, files, devices)}
+    return rpc.call(data_dir, "sync.status", params, SyncStatusResult, max(deadline, fast.LONG_DEADLINE_S))
+
+
+def _target(named: _Named, files: Iterable[_File], devices: Sequence[SyncDevice]) -> dict[str, object]:
+    """Return the parameters that describe a directory or remote, and what is in it."""
+    return {
+        "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
+        "label": _shown(named.target).encode("utf-8", "replace").decode()[:1_000],
+        "files": [each._asdict() for each in files], "devices": devices,
+    }  # fmt: skip
+
+
 def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -> SyncUniteResult:
     """Read what other devices wrote, and write what they do not have. Raises OSError, MnemonError."""
-    files = folder.files()
-    label = _shown(named.target).encode("utf-8", "replace").decode()[:1_000]
+    files, identities = folder.files(), named.keys.identities
     opening = {
-        **named.params, "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
-        "label": label, "files": [each._asdict() for each in files], "recipients": named.keys.recipients,
-        "plain": named.keys.plain,
+        **named.params, **_target(named, files, folder.devices(files, identities)),
+        "recipients": named.keys.recipients, "plain": named.keys.plain, "host": _host(),
     }  # fmt: skip
     long = max(deadline, fast.LONG_DEADLINE_S)
     begun = rpc.call(data_dir, "sync.open", opening, SyncOpenResult, long)
@@ -315,15 +411,20 @@ def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -
     sync = {"sync_id": begun.sync_id}
     unread: list[str] = []
     for at in begun.wanted:
-        if (why := folder.unreadable(files[at], named.keys.identities)) is not None:
+        if (why := folder.unreadable(files[at], identities)) is not None:
             unread.append(why)
             continue
-        for text in folder.portions(files[at], named.keys.identities):
+        for text in folder.portions(files[at], identities):
             rpc.call(data_dir, "sync.send", {**sync, "file": at, "text": text}, SyncSendResult, deadline)
     result = rpc.call(data_dir, "sync.unite", sync, SyncUniteResult, long)
     digest = None
     if result.publish is not None:
         digest = folder.write(begun.device, result.publish, _read(data_dir, sync, deadline), recipients)
+    if result.publish is not None or (begun.renamed and any(each.device == begun.device for each in files)):
+        said = _Device(DEVICE_FORMAT, begun.name, _now())
+        form, other = ("", encryption.SUFFIX) if not recipients else (encryption.SUFFIX, "")
+        folder.write(begun.device, DEVICE + form, iter([f"{msgspec.json.encode(said).decode()}\n"]), recipients)
+        folder.remove(begun.device, [DEVICE + other])
     folder.remove(begun.device, result.remove)
     rpc.call(data_dir, "sync.finish", {**sync, "digest": digest}, SyncFinishResult, deadline)
     return msgspec.structs.replace(
@@ -448,8 +549,10 @@ class _Git:
             self.run("pull", "--quiet", "--rebase", "--no-tags", "--", self.remote, f"refs/heads/{BRANCH}")
 
 
-def _through_git(named: _Named, data_dir: Path, deadline: float) -> SyncUniteResult:
-    """Exchange files in a repository. Raises MnemonError."""
+@contextmanager
+def _working_copy(named: _Named, data_dir: Path) -> Iterator[tuple[_Git, _Named]]:
+    """Fetch a repository, and remove the working copy at the end; yield it, and the remote by its whole name. Raises
+    MnemonError."""
     remote = named.target
     if not ("://" in remote or _SCP.fullmatch(remote)):
         remote = os.path.abspath(os.path.expanduser(remote))
@@ -462,10 +565,22 @@ def _through_git(named: _Named, data_dir: Path, deadline: float) -> SyncUniteRes
             try:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # of syncs that were interrupted
                 git.prepare()
-                result = _through_directory(git.path, data_dir, named._replace(target=remote), deadline)
-                git.publish()
+                yield git, named._replace(target=remote)
             finally:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # its history has texts that are purged later
     except OSError as error:
         raise _refused(remote, f"{git.path}: {error.strerror}") from None
+
+
+def _through_git(named: _Named, data_dir: Path, deadline: float) -> SyncUniteResult:
+    """Exchange files in a repository. Raises MnemonError."""
+    with _working_copy(named, data_dir) as (git, remote):
+        result = _through_directory(git.path, data_dir, remote, deadline)
+        git.publish()
     return result
+
+
+def _status_of_git(named: _Named, data_dir: Path, deadline: float) -> SyncStatusResult:
+    """Look into a repository. Raises MnemonError."""
+    with _working_copy(named, data_dir) as (git, remote):
+        return _status_of(git.path, data_dir, remote, deadline)

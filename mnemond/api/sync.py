@@ -16,8 +16,10 @@ import trio
 
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.sync_status import note_devices, targets_of
 from mnemond.api.transfers import Transfer, Transfers
 from mnemond.api.types_sync import (
+    SyncDevice,
     SyncFile,
     SyncFinishParams,
     SyncFinishResult,
@@ -29,7 +31,6 @@ from mnemond.api.types_sync import (
     SyncSendResult,
     SyncStatusParams,
     SyncStatusResult,
-    SyncTarget,
     SyncUniteParams,
     SyncUniteResult,
 )
@@ -76,6 +77,7 @@ class _Syncing(Transfer):
         self.target = target
         self.device = device
         self.recipients: tuple[str, ...] = ()
+        self.called = ""
         self._directory = warm.store.path.parent
         self._parts: list[tuple[int, int]] = []
         """Of each part that was received, the position of its file and its length in bytes."""
@@ -147,7 +149,7 @@ class SyncHandlers:
         device = begun.device
         name = self._identities.nonce()
         syncing_now = _Syncing(warm, params, context, begun.target, device)
-        syncing_now.recipients = begun.recipients
+        syncing_now.recipients, syncing_now.called = begun.recipients, begun.name
         self._syncs.begin(name, syncing_now)
         try:
             await self._scan(warm, device)
@@ -160,11 +162,11 @@ class SyncHandlers:
             for at, each in enumerate(params.files)
             if each.device != device and read.get((each.device, each.name)) != each.digest
         ]
-        return warm.marked(
-            SyncOpenResult(
-                sync_id=name, store=warm.store.name, device=device, wanted=wanted, recipients=begun.recipients
-            )
-        )
+        result = SyncOpenResult(
+            sync_id=name, store=warm.store.name, device=device, wanted=wanted, recipients=begun.recipients,
+            name=begun.name, renamed=begun.renamed,
+        )  # fmt: skip
+        return warm.marked(result)
 
     async def _scan(self, warm: OpenStore, device: str) -> None:
         after: str | None = ""
@@ -303,6 +305,11 @@ class SyncHandlers:
             def note(connection: Connection) -> None:
                 sync_state.put_files(connection, it.params.target, own, of=it.device if it.rewrites else None)
                 sync_state.put_target(connection, done)
+                files = [each for each in it.params.files if each.device != it.device or not it.rewrites]
+                files += [SyncFile(*each) for each in own]
+                wrote = (done.synced_at or "") if own else ""
+                me = SyncDevice(it.device, it.called or None, wrote)
+                note_devices(connection, it.params.target, me, files, it.params.devices)
 
             await warm.store.rewrite(note)
             self._syncs.end(params.sync_id)
@@ -315,10 +322,9 @@ class SyncHandlers:
         device = await warm.store.read(sync_state.device)
         if device is not None and params.compare:
             await self._scan(warm, device.id)
-        found = await warm.store.read(_targets)
-        return warm.marked(
-            SyncStatusResult(store=warm.store.name, device=None if device is None else device.id, targets=found)
-        )
+        found = await warm.store.read(partial(targets_of, params=params))
+        of = (None, None) if device is None else (device.id, device.name or None)
+        return warm.marked(SyncStatusResult(store=warm.store.name, device=of[0], name=of[1], targets=found))
 
 
 def _key_of(file: SyncFile) -> tuple[str, str, str]:
@@ -326,9 +332,13 @@ def _key_of(file: SyncFile) -> tuple[str, str, str]:
 
 
 class _Begun(NamedTuple):
+    """`name`: what this device is called; `renamed`: it is not what was said at the target."""
+
     target: Target
     device: str
     recipients: tuple[str, ...]
+    name: str
+    renamed: bool
 
 
 def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun:
@@ -355,7 +365,12 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun
         target = target._replace(purges=-1)  # so that all files are written anew, however often it is interrupted
     sync_state.put_target(connection, target)
     sync_notes.put(connection, params.target, note)
-    return _Begun(target, known.id, note.recipients)
+    if params.name:
+        known = msgspec.structs.replace(known, name=params.name)
+        sync_state.note_device(connection, known)
+    name = known.name or params.host or ""
+    there = note.devices.get(known.id)
+    return _Begun(target, known.id, note.recipients, name, renamed=there is None or there.name != name)
 
 
 def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
@@ -364,9 +379,9 @@ def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
     if params.plain and params.recipients:
         raise invalid([FieldProblem("plain", "recipients are named, and that nothing is to be encrypted")])
     if params.plain:
-        return TargetNote(plain=True)
+        return msgspec.structs.replace(note, recipients=(), plain=True)
     if params.recipients:
-        note = TargetNote(tuple(sorted(set(params.recipients))))
+        note = msgspec.structs.replace(note, recipients=tuple(sorted(set(params.recipients))), plain=False)
     if note.recipients and params.recipients is None:
         raise rejected(
             INVALID_PARAMS, "the files of this store there are encrypted, and this client cannot encrypt",
@@ -395,14 +410,3 @@ def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list
             refused.append(f"{of.device}/{of.name}, line {number:,}: {error}")
             bad[file] = bad.get(file, 0) + 1
     return records, refused, set(bad)
-
-
-def _targets(connection: Connection) -> list[SyncTarget]:
-    found = []
-    for each in sync_state.targets(connection):
-        devices: dict[str, int] = {}
-        for of, _ in sync_state.files(connection, each.target):
-            devices[of] = devices.get(of, 0) + 1
-        waiting = sync_state.count_after(connection, each.published)
-        found.append(SyncTarget(each.label, each.synced_at, waiting, devices))
-    return found

@@ -22,6 +22,9 @@ MAX_UNREAD: Final = 20
 DeviceId = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 FileName = Annotated[str, Meta(pattern="^[0-9]{8}\\.jsonl(\\.age)?$")]
 Recipients = Annotated[tuple[Recipient, ...], Meta(max_length=64)]  # as many as `mnemond.encryption` takes
+DeviceName = Annotated[str, Meta(pattern="^\\w[\\w .@+-]{0,39}$")]
+"""A name is what another program wrote: letters, digits and few signs, so that nothing can be laid out with it."""
+
 SyncId = Annotated[Name, about("the sync, as `sync.open` named it")]
 
 
@@ -33,30 +36,47 @@ class SyncFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: Digest
 
 
+class SyncDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a device says of itself. `wrote_at`: when it last wrote a file, RFC 3339; "" if that is unknown."""
+
+    device: DeviceId
+    name: DeviceName | None = None
+    wrote_at: Annotated[str, Meta(pattern="^([0-9T:.Z-]{20,30})?$")] = ""
+
+
 class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     """`target` identifies the directory or remote, by a hash of its name; `label` is shown for it and never opened.
     `files`: those of all devices there.
 
     `recipients` are the public keys for which this device's files are encrypted from now on; with none those that were
     named last hold, and with `plain` the files are not encrypted any more. A client that leaves `recipients` out cannot
-    encrypt, and is refused where that is needed."""
+    encrypt, and is refused where that is needed.
+
+    `devices`: what the devices there say of themselves. `name`: what this one is called from now on; `host` is its name
+    until one was given."""
 
     target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
     label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
     recipients: Annotated[Recipients | None, about("encrypt for these public keys")] = None
     plain: Annotated[bool, about("do not encrypt any more")] = False
+    devices: Annotated[tuple[SyncDevice, ...], Meta(max_length=MAX_FILES)] = ()
+    name: Annotated[DeviceName | None, about("what this device is called")] = None
+    host: Annotated[DeviceName | None, about("the name of the machine")] = None
 
 
 class SyncOpenResult(Result, frozen=True, kw_only=True):
     """A sync that was begun. `device`: this store among the devices. `wanted`: the positions of files that were not
-    read yet. `recipients`: for whom the client has to encrypt what it writes; none: not at all."""
+    read yet. `recipients`: for whom the client has to encrypt what it writes; none: not at all. `name`: what this
+    device is called, "" if nothing is known; `renamed`: it is not what was said there."""
 
     sync_id: str
     store: str
     device: str
     wanted: list[int]
     recipients: tuple[str, ...] = ()
+    name: str = ""
+    renamed: bool = False
 
 
 SYNC_OPEN = method("sync.open", SyncOpenParams, SyncOpenResult, Access.WRITE, "Begin to sync a store.")
@@ -150,25 +170,49 @@ SYNC_FINISH = method("sync.finish", SyncFinishParams, SyncFinishResult, Access.W
 
 
 class SyncStatusParams(StoreParams, frozen=True, kw_only=True):
+    """With `target`, `label`, `files` and `devices` as for `sync.open` the status is of that directory or remote as it
+    is now; nothing of it is noted."""
+
     compare: Annotated[bool, about("look for what changed since, too", by_client=True)] = True
+    target: Annotated[Digest | None, about("the directory or remote that was looked at", by_client=True)] = None
+    label: Annotated[str, Meta(max_length=1_000), about("what to call it", by_client=True)] = ""
+    files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES), about("its files", by_client=True)] = ()
+    devices: Annotated[tuple[SyncDevice, ...], Meta(max_length=MAX_FILES), about("its devices", by_client=True)] = ()
+
+
+class SyncDeviceView(msgspec.Struct, frozen=True):
+    """A device of a directory or remote. `own`: it is this store. `files`: how many of it were read, or written;
+    `unread`: how many were not. `wrote_at`: when it last wrote, as it says. `encrypted`: its files are."""
+
+    id: str
+    name: str | None
+    own: bool
+    files: int
+    unread: int
+    wrote_at: str | None
+    encrypted: bool
 
 
 class SyncTarget(msgspec.Struct, frozen=True):
-    """A directory or remote. `waiting`: memories and links that changed here since. `devices`: how many files of each
-    device were read or written there."""
+    """A directory or remote. `waiting`: memories and links that changed here since. `recipients`: the number of public
+    keys for which this store's files are encrypted. `looked_at`: the devices are as they are now, not as at the last
+    sync."""
 
     label: str
     synced_at: str | None
     waiting: int
-    devices: dict[str, int]
+    recipients: int
+    looked_at: bool
+    devices: list[SyncDeviceView]
 
 
 class SyncStatusResult(Result, frozen=True, kw_only=True):
-    """What is where. `device` None: the store was never synced."""
+    """What is where. `device` None: the store was never synced; `name`: what it is called there."""
 
     store: str
     device: str | None
     targets: list[SyncTarget]
+    name: str | None = None
 
 
 SYNC_STATUS = method(

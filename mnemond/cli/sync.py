@@ -8,6 +8,7 @@ from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
 from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
+    SyncDeviceView,
     SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
@@ -22,6 +23,9 @@ from mnemond.wire.params import StoreParams, about, plural
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
     encrypt_to: EncryptTo = None
     identity: IdentityFile = None
+    name: Annotated[
+        str | None, about("what this device is called; the name of the machine unless given", metavar="NAME")
+    ] = None
 
 
 UNREACHABLE: Final = "the history of git, and copies that a sync service or a backup keeps, cannot be reached"
@@ -29,11 +33,18 @@ UNREACHABLE: Final = "the history of git, and copies that a sync service or a ba
 
 
 def _request(arguments: Arguments) -> Request:
-    arguments.single("a directory, a git remote, or status")
-    if arguments.words == ["status"] and (arguments.options.get("encrypt_to") or arguments.options.get("identity")):
-        raise UsageError("sync status needs no key", "Leave out --encrypt-to and --identity")
-    store = {"store": arguments.options["store"]} if arguments.options.get("store") else {}
-    return Request(SYNC_STATUS.name if arguments.words == ["status"] else SYNC_OPEN.name, store)
+    words, options = arguments.words, arguments.options
+    store = {"store": options["store"]} if options.get("store") else {}
+    if words[:1] != ["status"]:
+        arguments.single("a directory, a git remote, or status")
+        return Request(SYNC_OPEN.name, store | ({"name": options["name"]} if options.get("name") else {}))
+    if len(words) > 2:
+        raise UsageError("sync status takes one directory or git remote", "See: mnemonctl sync --help")
+    for name in ("encrypt_to", "name", *(() if len(words) == 2 else ("identity",))):
+        if options.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")
+    return Request(SYNC_STATUS.name, store)
 
 
 def _begun(result: SyncOpenResult, style: Style) -> str:
@@ -77,19 +88,37 @@ def united(result: SyncUniteResult, style: Style) -> str:
     )
 
 
+def _minute(time: str) -> str:
+    return one_line(time[:16].replace("T", " "))
+
+
 def _target(it: SyncTarget) -> list[str]:
-    when = "never" if it.synced_at is None else it.synced_at[:16].replace("T", " ")
-    waiting = f"; {plural(it.waiting, 'change')} wait" if it.waiting else ""
-    files = [f"    device {each}: {plural(count, 'file')}" for each, count in sorted(it.devices.items())]
-    return [f"  {one_line(it.label)}: {when}{waiting}", *files]
+    facts = ["never" if it.synced_at is None else _minute(it.synced_at)]
+    facts += [f"encrypted for {plural(it.recipients, 'recipient')}"] if it.recipients else []
+    facts += [f"{plural(it.waiting, 'change')} wait"] if it.waiting else []
+    return [f"  {one_line(it.label)}: {'; '.join(facts)}", *map(_device, it.devices)]
 
 
-def _status(result: SyncStatusResult, style: Style) -> str:
+def _device(it: SyncDeviceView) -> str:
+    named = f"{one_line(it.name)} ({it.id})" if it.name else f"device {it.id}"
+    facts = [plural(it.files, "file")]
+    facts += [f"{it.unread:,} not read"] if it.unread else []
+    facts += ["encrypted"] if it.encrypted else []
+    facts += [f"last wrote {_minute(it.wrote_at)}"] if it.wrote_at else []
+    return f"    {named}{', this one' if it.own else ''}: {', '.join(facts)}"
+
+
+def status(result: SyncStatusResult, style: Style) -> str:
+    """Where a store is synced to, which devices write there, and what waits."""
     if style.quiet:
         return lines(*(one_line(each.label) for each in result.targets))
-    if result.device is None or not result.targets:
+    if not result.targets or (result.device is None and not result.targets[0].looked_at):
         return lines(f'Store "{one_line(result.store)}" is synced with nothing: mnemonctl sync DIR')
-    head = f'Store "{one_line(result.store)}" is device {result.device}; synced with'
+    if result.device is None:
+        head = f'Store "{one_line(result.store)}" was never synced; there is'
+    else:
+        named = f"{one_line(result.name)} ({result.device})" if result.name else f"device {result.device}"
+        head = f'Store "{one_line(result.store)}" is {named}; synced with'
     return lines(head, *(line for each in result.targets for line in _target(each)))
 
 
@@ -101,22 +130,24 @@ SYNC = Command(
         "mnemonctl sync git@example.com:me/memory.git",
         "mnemonctl sync ~/Sync/memory --encrypt-to @recipients.txt --identity ~/key.age",
         "mnemonctl sync status",
+        "mnemonctl sync status ~/Sync/memory",
     ),
     summary="Share memories with your other devices through a directory or a git remote.",
-    words=Words("DIR | GIT-REMOTE | status"),
+    words=Words("DIR | GIT-REMOTE | status [DIR | GIT-REMOTE]"),
     details=(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
         "Uses, conversations, vectors, derived links and relations stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
+        "status says which devices there are, when each last wrote, and what waits; with a directory as it is now.",
         "--encrypt-to encrypts the files of this device, from now on (`none` ends that); --identity names the secret",
         "key that reads those of the others. A program with write access to the directory can change and purge",
         "memories, encrypted or not: encryption proves no author.",
     ),
     options=SyncOptions,
     request=_request,
-    render=by_type({SyncOpenResult: _begun, SyncStatusResult: _status, SyncUniteResult: united}),
+    render=by_type({SyncOpenResult: _begun, SyncStatusResult: status, SyncUniteResult: united}),
 )
 
 

@@ -1,4 +1,5 @@
-"""What is noted of a target of sync beside its row: for whom this store's files there are encrypted (docs/sync.md)."""
+"""What is noted of a target of sync beside its row: for whom this store's files there are encrypted, and which devices
+write there (docs/sync.md)."""
 
 from __future__ import annotations
 
@@ -13,12 +14,23 @@ PREFIX: Final = "sync:"
 """Begin of a key in `meta`; the target follows."""
 
 
+class DeviceNote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A device as it was at the last sync. `name` and `wrote_at` (RFC 3339) are what it says of itself, "" if unknown;
+    `unread`: files of it that were not read; `encrypted`: its files are."""
+
+    name: str = ""
+    wrote_at: str = ""
+    unread: int = 0
+    encrypted: bool = False
+
+
 class TargetNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """`recipients`: the public keys for which the files of this store are encrypted, none if they are not. `plain`: a
-    person said that they are not to be."""
+    person said that they are not to be. `devices`: by id, this one too."""
 
     recipients: tuple[str, ...] = ()
     plain: bool = False
+    devices: dict[str, DeviceNote] = {}
 
 
 def read(connection: Connection, target: str) -> TargetNote:

@@ -15,6 +15,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemonctl import rpc, sync
+from mnemonctl.sync import Keys, _Named
 from mnemond.api import sync as api_sync
 from mnemond.api.registry import METHODS
 from mnemond.api.sync import SyncHandlers
@@ -27,6 +28,7 @@ from mnemond.api.types_sync import (
     SyncReadParams,
     SyncSendParams,
     SyncStatusParams,
+    SyncStatusResult,
     SyncUniteParams,
     SyncUniteResult,
 )
@@ -36,7 +38,7 @@ from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import remember
 
 TARGET = "0" * 64
-NO_KEYS = sync.Keys()
+NO_KEYS = Keys()
 SAID = ("Alice leads the payments team", "The gateway was moved to Frankfurt", "Bob prefers tabs in all projects")
 
 
@@ -48,8 +50,29 @@ class Machine:
         over.ids.made = number << 32  # or all devices would have one id
         self.syncs = SyncHandlers(over.stores, over.open_stores, over.identities)
 
-    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: sync.Keys = NO_KEYS) -> SyncUniteResult:
+    async def sync(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys = NO_KEYS, **params: object
+    ) -> SyncUniteResult:
         """Sync with a directory, or with a git repository."""
+        named = self._named(path, monkeypatch, secret, params)
+        if path.suffix == ".git":
+            return await trio.to_thread.run_sync(sync._through_git, named, self._working(path), 60.0)
+        return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
+
+    async def look(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys = NO_KEYS) -> SyncStatusResult:
+        """Look into a directory, or a git repository."""
+        named = self._named(path, monkeypatch, secret, {})
+        if path.suffix == ".git":
+            return await trio.to_thread.run_sync(sync._status_of_git, named, self._working(path), 60.0)
+        return await trio.to_thread.run_sync(sync._status_of, path, Path("/nonexistent"), named, 60.0)
+
+    @staticmethod
+    def _working(path: Path) -> Path:
+        found = path.parent / "working"
+        found.mkdir(exist_ok=True)
+        return found
+
+    def _named(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys, params: dict[str, object]) -> _Named:
         handlers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
             f"sync.{name}": getattr(self.syncs, name) for name in ("open", "send", "unite", "read", "finish", "status")
         }
@@ -59,12 +82,7 @@ class Machine:
             return trio.from_thread.run(handlers[method], CALL, typed)
 
         monkeypatch.setattr(rpc, "call", call)
-        named = sync._Named(str(path), {}, "default", secret)
-        if path.suffix == ".git":
-            working = path.parent / "working"
-            working.mkdir(exist_ok=True)
-            return await trio.to_thread.run_sync(sync._through_git, named, working, 60.0)
-        return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
+        return _Named(str(path), params, "default", secret)
 
     async def texts(self) -> list[str]:
         warm = await self.over.warm()
@@ -103,9 +121,8 @@ async def test_two_devices_through_a_directory(tmp_path: Path, monkeypatch: pyte
         assert await other.texts() == ["The ledger is kept in SQLite"]
         assert (await other.sync(shared, monkeypatch)).added == 0
         status = await other.syncs.status(CALL, SyncStatusParams())
-        assert [(each.label, each.waiting, list(each.devices.values())) for each in status.targets] == [
-            (str(shared), 0, [1])
-        ]
+        (target,) = status.targets
+        assert (target.label, target.waiting, [each.files for each in target.devices]) == (str(shared), 0, [1])
         await one.over.changes.update(CALL, UpdateParams(id=key, content="The ledger is kept in Postgres"))
         await other.over.changes.update(CALL, UpdateParams(id=key, content="The ledger is kept in DuckDB"))
         assert (await other.syncs.status(CALL, SyncStatusParams())).targets[0].waiting == 1

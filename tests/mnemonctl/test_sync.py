@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemonctl import rpc, sync
-from mnemond.api.types_sync import SyncStatusResult, SyncTarget, SyncUniteResult
-from mnemond.cli.grammar import Invocation, Output
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_sync import SyncDevice, SyncDeviceView, SyncStatusResult, SyncTarget, SyncUniteResult
+from mnemond.cli.grammar import Invocation, Output, parse
 from mnemond.cli.help import COMMANDS
 from mnemond.cli.output import Style
 from mnemond.errors import MnemonError
@@ -62,19 +64,66 @@ def rendered(result: Any, **fields: Any) -> str:
     return SYNC.render(result, Style(**fields))
 
 
+def device(number: int, files: int, **fields: Any) -> SyncDeviceView:
+    values: dict[str, Any] = {"name": None, "own": False, "unread": 0, "wrote_at": None, "encrypted": False, **fields}
+    return SyncDeviceView(id=f"{number:x}" * 16, files=files, **values)
+
+
+def target(
+    label: str, synced_at: str | None, waiting: int, *devices: SyncDeviceView, recipients: int = 0
+) -> SyncTarget:
+    return SyncTarget(label, synced_at, waiting, recipients, looked_at=False, devices=list(devices))
+
+
 def test_a_status_says_what_is_where() -> None:
     nothing = SyncStatusResult(store="default", device=None, targets=[])
     assert rendered(nothing) == 'Store "default" is synced with nothing: mnemonctl sync DIR\n'
     targets = [
-        SyncTarget("/srv/a", "2026-11-28T09:00:00.000000Z", 2, {"0" * 16: 1, "1" * 16: 3}),
-        SyncTarget("git@x:y.git", None, 0, {}),
-    ]
-    found = SyncStatusResult(store="default", device="0" * 16, targets=targets)
+        target(
+            "/srv/a", "2026-11-28T09:00:00.000000Z", 2,
+            device(0, 1, own=True, name="laptop", wrote_at="2026-11-28T09:00:00.000000Z", encrypted=True),
+            device(1, 3, unread=2), recipients=1,
+        ),
+        target("git@x:y.git", None, 0),
+    ]  # fmt: skip
+    found = SyncStatusResult(store="default", device="0" * 16, targets=targets, name="laptop")
     assert rendered(found) == (
-        'Store "default" is device 0000000000000000; synced with\n'
-        "  /srv/a: 2026-11-28 09:00; 2 changes wait\n"
-        "    device 0000000000000000: 1 file\n"
-        "    device 1111111111111111: 3 files\n"
+        'Store "default" is laptop (0000000000000000); synced with\n'
+        "  /srv/a: 2026-11-28 09:00; encrypted for 1 recipient; 2 changes wait\n"
+        "    laptop (0000000000000000), this one: 1 file, encrypted, last wrote 2026-11-28 09:00\n"
+        "    device 1111111111111111: 3 files, 2 not read\n"
         "  git@x:y.git: never\n"
     )
     assert rendered(found, quiet=True) == "/srv/a\ngit@x:y.git\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("laptop", "laptop"), ("Ana\x1b[31m's\n\u202eMac", "Ana31msMac"), ("x" * 99, "x" * 40), ("-rf", "rf"),
+     ("  ", None), ("\x00", None), ("büro-2.lan", "büro-2.lan"), ("\ud800", None)],
+)  # fmt: skip
+def test_a_name_of_a_device_is_short_and_safe(text: str, name: str | None) -> None:
+    assert sync.device_name(text) == name
+    if name is not None:
+        SyncDevice("0" * 16, name)
+        msgspec.convert({"device": "0" * 16, "name": name}, SyncDevice)
+
+
+def parsed(*words: str) -> Invocation:
+    found = parse(
+        CliRunParams(argv=["sync", *words], tty=False, tty_err=False, columns=80, color=False, env_store=None)
+    )
+    assert isinstance(found, Invocation), found
+    return found
+
+
+def test_what_is_asked_for_by_words_and_options() -> None:
+    assert parsed("status", "/srv/a", "--identity", "k").method == "sync.status"
+    assert parsed("/srv/a", "--name", "laptop").params["name"] == "laptop"
+    for words in (("status", "--encrypt-to", "age1"), ("status", "--identity", "k"), ("status", "a", "b"),
+                  ("status", "a", "--name", "x"), ("a", "b")):  # fmt: skip
+        refused = parse(
+            CliRunParams(argv=["sync", *words], tty=False, tty_err=False, columns=80, color=False, env_store=None)
+        )
+        assert isinstance(refused, CliRunResult)
+        assert refused.exit_code == 2

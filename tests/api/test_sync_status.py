@@ -1,0 +1,160 @@
+"""`sync status`: devices by name, when each last wrote, what was not read or published; looking changes nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pyrage
+import pytest
+import trio
+
+from mnemonctl import sync
+from mnemonctl.sync import Keys
+from mnemond.api.types_sync import SyncDeviceView, SyncStatusParams, SyncStatusResult
+from tests.api.factories import CALL
+from tests.api.test_sync import Machine, two
+from tests.interchange.test_export import remember
+
+KEY = pyrage.x25519.Identity.generate()
+SECRET = Keys((str(KEY.to_public()),), identities=[KEY])
+NOON = "2026-11-28T12:00:00.000000Z"
+
+
+@pytest.fixture(autouse=True)
+def known_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "_host", lambda: "host")
+    monkeypatch.setattr(sync, "_now", lambda: NOON)
+
+
+def by_name(found: SyncStatusResult) -> dict[str | None, SyncDeviceView]:
+    (target,) = found.targets
+    return {each.name: each for each in target.devices}
+
+
+async def status(machine: Machine) -> SyncStatusResult:
+    return await machine.syncs.status(CALL, SyncStatusParams())
+
+
+async def test_devices_have_names_and_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await remember(other.over, "The gateway was moved to Frankfurt")
+        await one.sync(shared, monkeypatch, name="laptop")
+        await other.sync(shared, monkeypatch)
+        found = await status(other)
+        assert found.name is None
+        assert set(by_name(found)) == {"laptop", "host"}
+        assert (by_name(found)["laptop"].wrote_at, by_name(found)["laptop"].own) == (NOON, False)
+        assert by_name(found)["host"].own
+        assert by_name(found)["host"].wrote_at is not None
+        await other.sync(shared, monkeypatch, name="desk")
+        await one.sync(shared, monkeypatch)
+        assert set(by_name(await status(one))) == {"laptop", "desk"}, "a new name travels without a new record"
+        assert (await status(one)).name == "laptop"
+        with monkeypatch.context() as patch:
+            patch.setattr(sync._Folder, "write", lambda *_: pytest.fail("nothing is new"))
+            await one.sync(shared, patch)
+            await other.sync(shared, patch)
+
+
+async def test_a_look_says_what_waits_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        nothing = await other.look(shared, monkeypatch)
+        assert list(shared.iterdir()) == []
+        assert [(each.label, each.devices) for each in nothing.targets] == [(str(shared), [])]
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch, name="laptop")
+        for _ in range(2):
+            seen = await other.look(shared, monkeypatch)
+            assert (seen.device, by_name(seen)["laptop"].unread, by_name(seen)["laptop"].files) == (None, 1, 0)
+        assert (await status(other)).targets == []
+        await other.sync(shared, monkeypatch)
+        assert by_name(await other.look(shared, monkeypatch))["laptop"].unread == 0
+        await remember(one.over, "The second of all")
+        assert (await one.look(shared, monkeypatch)).targets[0].waiting == 1
+        await one.sync(shared, monkeypatch)
+        seen = await other.look(shared, monkeypatch)
+        assert (by_name(seen)["laptop"].files, by_name(seen)["laptop"].unread) == (1, 1)
+        assert by_name(await status(other))["laptop"].unread == 0, "as at the last sync"
+
+
+async def test_what_could_not_be_read_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch, SECRET, name="laptop")
+        await other.sync(shared, monkeypatch, Keys(SECRET.recipients))
+        (unknown,) = (await status(other)).targets[0].devices
+        assert (unknown.name, unknown.unread, unknown.encrypted, unknown.wrote_at) == (None, 1, True, None)
+        assert by_name(await other.look(shared, monkeypatch, SECRET))["laptop"].unread == 1
+        await other.sync(shared, monkeypatch, SECRET)
+        assert by_name(await status(other))["laptop"].unread == 0
+        await other.sync(shared, monkeypatch)
+        assert by_name(await status(other))["laptop"].wrote_at == NOON, "it stays known without the key"
+        assert (await status(other)).targets[0].recipients == 1
+
+
+async def test_a_name_that_another_program_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (file,) = shared.rglob("device.json")
+        good = json.loads(file.read_text())
+        evil = "\x1b[2J\u202eevil\n  /srv: never" + "x" * 99
+        for content, name, wrote_at in (
+            ({**good, "name": evil, "wrote_at": "\x1b[2J"}, "2Jevil  srv never" + "x" * 23, None),
+            ({**good, "mnemond_sync": 2}, None, None), ({**good, "name": 3}, None, None), ([], None, None),
+            ({**good, "more": [{}] * 9}, "host", NOON), ({**good, "more": "x" * 9_000}, None, None),
+        ):  # fmt: skip
+            file.write_text(json.dumps(content))
+            (seen,) = (await other.look(shared, monkeypatch)).targets[0].devices
+            assert (seen.name, seen.wrote_at) == (name, wrote_at)
+        file.unlink()
+        file.symlink_to("/etc/hostname")
+        (seen,) = (await other.look(shared, monkeypatch)).targets[0].devices
+        assert (seen.name, seen.unread) == (None, 1)
+        assert (await other.sync(shared, monkeypatch)).added == 1
+
+
+async def test_a_device_that_is_gone_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        shutil.rmtree(next(shared.rglob("device.json")).parent)
+        await other.sync(shared, monkeypatch)
+        assert (await status(other)).targets[0].devices == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+async def test_a_look_into_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = tmp_path / "remote.git"
+    await trio_run("init", remote)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        await remember(one.over, "The first of all")
+        await one.sync(remote, monkeypatch, name="laptop")
+        head = await trio_run("rev-parse", remote)
+        seen = await other.look(remote, monkeypatch)
+        assert by_name(seen)["laptop"].unread == 1
+        assert await trio_run("rev-parse", remote) == head
+        assert list((tmp_path / "working").rglob("*.jsonl")) == []
+
+
+async def trio_run(what: str, remote: Path) -> bytes:
+    words = {"init": ["init", "--quiet", "--bare", str(remote)], "rev-parse": ["-C", str(remote), "rev-parse", "main"]}
+    found: subprocess.CompletedProcess[bytes] = await trio.run_process(["git", *words[what]], capture_stdout=True)
+    return found.stdout
