@@ -173,6 +173,7 @@ class SyncMethods(_Methods):
     unite = remote(types_sync.SYNC_UNITE)
     read = remote(types_sync.SYNC_READ)
     finish = remote(types_sync.SYNC_FINISH)
+    failed = remote(types_sync.SYNC_FAILED)
     status = remote(types_sync.SYNC_STATUS)
 
 

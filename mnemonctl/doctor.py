@@ -30,6 +30,7 @@ from mnemond.api.types_admin import (
     SalvageResult,
     VerifyResult,
 )
+from mnemond.api.types_sync import SyncStatusResult
 from mnemond.cli.admin import DoctorOptions, render_doctor, render_salvage
 from mnemond.cli.grammar import Output
 from mnemond.config import loading
@@ -47,6 +48,7 @@ from mnemond.store.salvage import Salvaged, salvage
 from mnemond.store.schema import current_version
 from mnemond.store.verify import verify_closed
 from mnemond.wire.listener import lock, open_data_dir
+from mnemond.wire.params import plural
 
 PROBLEM_FOUND: Final = 1
 """Exit status if a check found a problem, or a salvage could not read everything."""
@@ -375,11 +377,33 @@ def _check_store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
             return [check_view(name, finding) for finding in findings]
         deadline = fast.LONG_DEADLINE_S if full else fast.DEADLINE_S
         verified = rpc.call(facts.directory, "verify", {"store": name, "full": full}, VerifyResult, deadline)
-        return [*verified.checks, *([_check_jobs(facts, name)] if verified.open else [])]
+        return [*verified.checks, *([_check_jobs(facts, name), *_check_syncs(facts, name)] if verified.open else [])]
     except MnemonError as error:
         if error.kind is NOT_FOUND and not path.is_file():
             return [_no_store(name, path)]
         return [problem("store", error.message, path, error.hint, store=name)]
+
+
+def _check_syncs(facts: Facts, name: str) -> list[CheckView]:
+    """Look whether the last sync with each directory and remote succeeded; nothing of a store that is not synced.
+    Raises MnemonError."""
+    found = rpc.call(facts.directory, "sync.status", {"store": name, "compare": False}, SyncStatusResult)
+    problems = [
+        ProblemView(f"the sync with it failed {plural(it.count, 'time')} in a row: {it.why}", each.label, _AGAIN)
+        for each in found.targets
+        if (it := each.failed) is not None
+    ]
+    if problems:
+        return [
+            CheckView(name="sync", ok=False, state="problem", detail=problems[0].what, problems=problems, store=name)
+        ]
+    if not found.targets:
+        return []
+    check = fine("sync", f"the last sync with {len(found.targets):,} of its directories and remotes succeeded")
+    return [msgspec.structs.replace(check, store=name)]
+
+
+_AGAIN: Final = "mnemonctl sync status names it; repeat the sync at a terminal"
 
 
 def _no_store(name: str, path: Path) -> CheckView:

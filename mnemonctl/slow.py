@@ -126,8 +126,10 @@ def _run_with_daemon(group: str, invocation: Invocation, directory: Path, deadli
 
             return share.run(invocation, directory, deadline, store)
         case "sync":
-            from mnemonctl import sync
+            from mnemonctl import background_sync, sync
 
+            if invocation.options.get("every"):
+                return background_sync.run(invocation, directory, deadline, store)
             return sync.run(invocation, directory, deadline, store)
         case "cues":
             from mnemonctl import commands

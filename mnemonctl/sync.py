@@ -32,6 +32,7 @@ from mnemond.api.types_sync import (
     MAX_UNREAD,
     SYNC_STATUS,
     SyncDevice,
+    SyncFailedResult,
     SyncFinishResult,
     SyncOpenResult,
     SyncReadResult,
@@ -56,28 +57,67 @@ _DRAFT: Final = re.compile(r"\.([0-9]{8}\.jsonl|device\.json)(\.age)?\.[0-9]+\.p
 _STORE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
-def run(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
-    """Sync a store, or look where it is synced to. `store` is used unless --store is given. Raises MnemonError."""
+def run(
+    invocation: Invocation, directory: Path, deadline: float, store: str, *, background: bool = False
+) -> CliRunResult:
+    """Sync a store, or look where it is synced to. `store` is used unless --store is given; `background`: no person
+    sees an error. Raises MnemonError."""
+    if invocation.method == SYNC_STATUS.name:
+        named = _named(invocation, directory, deadline, store, str(invocation.words[1]))
+        status = _status_of_git if is_remote(named.target) else _status_of_directory
+        return success(invocation.command, status(named, directory, deadline), invocation.output)
+    named = _named(invocation, directory, deadline, store, str(invocation.words[0]))
+    try:
+        result = _synced(named, directory, deadline)
+    except MnemonError as error:
+        if error.kind is not BUSY:
+            _note_failure(named, directory, deadline, error, background=background)
+        raise
+    return success(invocation.command, result, invocation.output)
+
+
+def _named(invocation: Invocation, directory: Path, deadline: float, store: str, target: str) -> _Named:
+    """Return what is synced with what. Raises MnemonError."""
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
-    looks = invocation.method == SYNC_STATUS.name
-    target = str(invocation.words[1 if looks else 0])
-    secret = _keys(invocation)
+    secret = check_keys(invocation)
     status = {name: value for name, value in params.items() if name == "store"}
     looked = rpc.call(directory, "sync.status", {**status, "compare": False}, SyncStatusResult, deadline)
     if not _STORE.fullmatch(looked.store):
         raise _refused(target, f"the name of store {looked.store!a} cannot be that of a directory")
-    named = _Named(target, params, looked.store, secret)
-    if is_remote(target):
-        result = _status_of_git(named, directory, deadline) if looks else _through_git(named, directory, deadline)
-        return success(invocation.command, result, invocation.output)
-    path = Path(os.path.abspath(os.path.expanduser(target)))
+    if not ("://" in target or _SCP.fullmatch(target)):
+        target = os.path.abspath(os.path.expanduser(target))
+    return _Named(target, params, looked.store, secret)
+
+
+def _synced(named: _Named, directory: Path, deadline: float) -> SyncUniteResult:
+    if is_remote(named.target):
+        return _through_git(named, directory, deadline)
+    return _through_directory(_usable(named, directory), directory, named, deadline)
+
+
+def _status_of_directory(named: _Named, directory: Path, deadline: float) -> SyncStatusResult:
+    return _status_of(_usable(named, directory), directory, named, deadline)
+
+
+def _usable(named: _Named, directory: Path) -> Path:
+    """Return the directory. Raises MnemonError."""
+    path = Path(named.target)
     if directory.resolve() in (path.resolve(), *path.resolve().parents):
-        raise _refused(target, "it lies in the data directory, whose files are mnemond's own")
+        raise _refused(named.target, "it lies in the data directory, whose files are mnemond's own")
     if not path.is_dir():
-        raise _refused(target, "there is no such directory", "make it, in a folder that your devices share")
-    named = named._replace(target=str(path))
-    through = _status_of if looks else _through_directory
-    return success(invocation.command, through(path, directory, named, deadline), invocation.output)
+        raise _refused(named.target, "there is no such directory", "make it, in a folder that your devices share")
+    return path
+
+
+def _note_failure(named: _Named, data_dir: Path, deadline: float, error: MnemonError, *, background: bool) -> None:
+    """Let the daemon note a failure, for `status`, `doctor` and `sync status`, if it can."""
+    target = _target(named, (), ())
+    params = {
+        "store": named.store, "target": target["target"], "label": target["label"],
+        "why": _shown(error.message)[:1_000], "background": background,
+    }  # fmt: skip
+    with suppress(MnemonError):
+        rpc.call(data_dir, "sync.failed", params, SyncFailedResult, deadline)
 
 
 class Keys(NamedTuple):
@@ -93,7 +133,7 @@ NO_ENCRYPTION: Final = "none"
 """Value of --encrypt-to that ends encryption."""
 
 
-def _keys(invocation: Invocation) -> Keys:
+def check_keys(invocation: Invocation) -> Keys:
     """Read the keys that the command line names. Raises MnemonError."""
     named = msgspec.convert(invocation.options.get("encrypt_to") or [], list[str])
     identity = invocation.options.get("identity")
@@ -550,12 +590,9 @@ class _Git:
 
 
 @contextmanager
-def _working_copy(named: _Named, data_dir: Path) -> Iterator[tuple[_Git, _Named]]:
-    """Fetch a repository, and remove the working copy at the end; yield it, and the remote by its whole name. Raises
-    MnemonError."""
+def _working_copy(named: _Named, data_dir: Path) -> Iterator[_Git]:
+    """Fetch a repository, and remove the working copy at the end. Raises MnemonError."""
     remote = named.target
-    if not ("://" in remote or _SCP.fullmatch(remote)):
-        remote = os.path.abspath(os.path.expanduser(remote))
     name = hashlib.sha256(remote.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     git = _Git(remote, data_dir / "sync" / name)
     try:
@@ -565,7 +602,7 @@ def _working_copy(named: _Named, data_dir: Path) -> Iterator[tuple[_Git, _Named]
             try:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # of syncs that were interrupted
                 git.prepare()
-                yield git, named._replace(target=remote)
+                yield git
             finally:
                 shutil.rmtree(git.path.parent, ignore_errors=True)  # its history has texts that are purged later
     except OSError as error:
@@ -574,13 +611,13 @@ def _working_copy(named: _Named, data_dir: Path) -> Iterator[tuple[_Git, _Named]
 
 def _through_git(named: _Named, data_dir: Path, deadline: float) -> SyncUniteResult:
     """Exchange files in a repository. Raises MnemonError."""
-    with _working_copy(named, data_dir) as (git, remote):
-        result = _through_directory(git.path, data_dir, remote, deadline)
+    with _working_copy(named, data_dir) as git:
+        result = _through_directory(git.path, data_dir, named, deadline)
         git.publish()
     return result
 
 
 def _status_of_git(named: _Named, data_dir: Path, deadline: float) -> SyncStatusResult:
     """Look into a repository. Raises MnemonError."""
-    with _working_copy(named, data_dir) as (git, remote):
-        return _status_of(git.path, data_dir, remote, deadline)
+    with _working_copy(named, data_dir) as git:
+        return _status_of(git.path, data_dir, named, deadline)

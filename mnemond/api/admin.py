@@ -19,6 +19,7 @@ from mnemond.api import types_admin
 from mnemond.api.embed import read_counts
 from mnemond.api.registry import METHODS
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.sync_status import failures
 from mnemond.api.types_admin import (
     CheckView,
     MethodRate,
@@ -261,8 +262,10 @@ class DaemonHandlers:
         oplog_count: int | None = None
         waiting: Backlog | None = None
         gates, reader = dict[str, int](), self._process.reader()
+        syncs: list[str] = []
         try:
             by_status, oplog_count, waiting = await warm.store.counts()
+            syncs = await warm.store.read(failures)
             gates = await warm.store.read(read_gates) if reader is not None else gates
         except MnemonError as error:
             unreadable = error.message
@@ -288,6 +291,7 @@ class DaemonHandlers:
             hosts=self._process.hosts(),
             llm=reader,
             gates=gates,
+            syncs=syncs,
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 

@@ -16,10 +16,12 @@ import trio
 
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.sync_status import note_devices, targets_of
+from mnemond.api.sync_status import note_devices, note_failure, targets_of
 from mnemond.api.transfers import Transfer, Transfers
 from mnemond.api.types_sync import (
     SyncDevice,
+    SyncFailedParams,
+    SyncFailedResult,
     SyncFile,
     SyncFinishParams,
     SyncFinishResult,
@@ -314,6 +316,14 @@ class SyncHandlers:
             await warm.store.rewrite(note)
             self._syncs.end(params.sync_id)
         return warm.marked(SyncFinishResult(store=warm.store.name))
+
+    @handles("sync.failed", in_task=True)
+    async def failed(self, call: Call, params: SyncFailedParams) -> SyncFailedResult:
+        """Note that a sync failed. Raises MnemonError: NOT_FOUND, STORAGE."""
+        warm = await self._open_stores.use(params.store)
+        at = format_us(self._identities.now_us())
+        count = await warm.store.rewrite(partial(note_failure, params=params, at=at))
+        return warm.marked(SyncFailedResult(store=warm.store.name, count=count))
 
     @handles("sync.status", in_task=True)
     async def status(self, call: Call, params: SyncStatusParams) -> SyncStatusResult:

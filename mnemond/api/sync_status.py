@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
-from mnemond.api.types_sync import SyncDevice, SyncDeviceView, SyncFile, SyncStatusParams, SyncTarget
+from mnemond.api.types_sync import (
+    SyncDevice,
+    SyncDeviceView,
+    SyncFailed,
+    SyncFailedParams,
+    SyncFile,
+    SyncStatusParams,
+    SyncTarget,
+)
 from mnemond.encryption import SUFFIX
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.sync_notes import DeviceNote
+from mnemond.store.sync_notes import DeviceNote, Failure
 from mnemond.store.sync_state import Target
+from mnemond.wire.params import plural
+
+MAX_UNKNOWN: Final = 20
+"""Targets that were never synced of which it is noted that they fail."""
 
 Read = Mapping[tuple[str, str], str]
 """Hashes of the files that were read or written, by device and name."""
@@ -42,7 +55,11 @@ def targets_of(connection: Connection, params: SyncStatusParams) -> list[SyncTar
     known = sync_state.device(connection)
     own = "" if known is None else known.id
     if params.target is None:
-        return [_view(connection, each, own, None) for each in sync_state.targets(connection)]
+        found = list(sync_state.targets(connection))
+        names = {each.target for each in found}
+        failing = sync_notes.failing(connection)
+        found += [Target(name, each.label) for name, each in failing.items() if name not in names]
+        return [_view(connection, each, own, None) for each in found]
     target = sync_state.target(connection, params.target) or Target(params.target, params.label, published=-1)
     return [_view(connection, target, own, params)]
 
@@ -55,9 +72,35 @@ def _view(connection: Connection, it: Target, own: str, looked: SyncStatusParams
     count = Counter(device for device, _ in read)
     return SyncTarget(
         label=it.label, synced_at=it.synced_at, waiting=sync_state.count_after(connection, it.published),
-        recipients=len(note.recipients), looked_at=looked is not None,
+        recipients=len(note.recipients), looked_at=looked is not None, failed=_failed(note.failure),
         devices=[_device(each, own, count[each], devices.get(each)) for each in sorted(devices.keys() | count.keys())],
     )  # fmt: skip
+
+
+def _failed(it: Failure | None) -> SyncFailed | None:
+    return None if it is None else SyncFailed(it.why, it.count, it.since, it.at)
+
+
+def failures(connection: Connection) -> list[str]:
+    """Return a sentence for each target whose last sync failed."""
+    return [
+        f"{each.label} fails since {each.since[:16].replace('T', ' ')} ({plural(each.count, 'time')}): {each.why}"
+        for each in sync_notes.failing(connection).values()
+    ]
+
+
+def note_failure(connection: Connection, params: SyncFailedParams, at: str) -> int:
+    """Note that a sync failed; return how many did in a row. What a person typed wrong is not noted: a target has to be
+    known, or be synced in the background."""
+    note = sync_notes.read(connection, params.target)
+    if note.failure is None and sync_state.target(connection, params.target) is None:
+        unknown = len(sync_notes.failing(connection).keys() - {each.target for each in sync_state.targets(connection)})
+        if not params.background or unknown >= MAX_UNKNOWN:
+            return 0
+    before = note.failure or Failure(params.label, "", 0, at, at)
+    failure = Failure(params.label, params.why, before.count + 1, before.since, at)
+    sync_notes.put(connection, params.target, msgspec.structs.replace(note, failure=failure))
+    return failure.count
 
 
 def _device(device: str, own: str, files: int, it: DeviceNote | None) -> SyncDeviceView:
@@ -71,8 +114,9 @@ def _device(device: str, own: str, files: int, it: DeviceNote | None) -> SyncDev
 def note_devices(
     connection: Connection, target: str, own: SyncDevice, files: Iterable[SyncFile], devices: Iterable[SyncDevice]
 ) -> None:
-    """Note the devices of a target at the end of a sync; `own` is this one, `files` those that are there."""
+    """Note the devices of a target at the end of a sync, which did not fail. `own` is this one, `files` those that are
+    there."""
     note, read = sync_notes.read(connection, target), sync_state.files(connection, target)
     others = [each for each in devices if each.device != own.device]
     found = devices_after(note.devices, own.device, read, files, [*others, own])
-    sync_notes.put(connection, target, msgspec.structs.replace(note, devices=found))
+    sync_notes.put(connection, target, msgspec.structs.replace(note, devices=found, failure=None))

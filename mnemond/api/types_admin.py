@@ -107,7 +107,8 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     turns of agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
     aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one; `gates`: memories of
     the store that it `read` after they were written, and what was accepted of its answers. `held_texts`: texts
-    that give orders and wait for a person, see reviews.
+    that give orders and wait for a person, see reviews. `syncs`: a sentence for each directory or remote whose last
+    sync failed.
     """
 
     top_entities: list[EntityCount]
@@ -129,6 +130,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     llm: ReaderStatus | None = None
     gates: dict[str, int] = msgspec.field(default_factory=dict)
     held_texts: int = 0
+    syncs: list[str] = msgspec.field(default_factory=list)
 
 
 STATUS = method(

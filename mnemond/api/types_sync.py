@@ -169,6 +169,28 @@ class SyncFinishResult(Result, frozen=True, kw_only=True):
 SYNC_FINISH = method("sync.finish", SyncFinishParams, SyncFinishResult, Access.WRITE, "Complete a sync.")
 
 
+class SyncFailedParams(StoreParams, frozen=True, kw_only=True):
+    """A sync that the client could not complete. It is noted of a target that was synced before, or that a program
+    syncs in the `background`."""
+
+    target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
+    label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
+    why: Annotated[str, Meta(min_length=1, max_length=1_000), about("why it failed")]
+    background: Annotated[bool, about("no person sees the error")] = False
+
+
+class SyncFailedResult(Result, frozen=True, kw_only=True):
+    """`count`: syncs with this target that failed in a row; 0 if it is not noted."""
+
+    store: str
+    count: int
+
+
+SYNC_FAILED = method(
+    "sync.failed", SyncFailedParams, SyncFailedResult, Access.WRITE, "Note that a sync failed, for `sync status`."
+)
+
+
 class SyncStatusParams(StoreParams, frozen=True, kw_only=True):
     """With `target`, `label`, `files` and `devices` as for `sync.open` the status is of that directory or remote as it
     is now; nothing of it is noted."""
@@ -193,6 +215,15 @@ class SyncDeviceView(msgspec.Struct, frozen=True):
     encrypted: bool
 
 
+class SyncFailed(msgspec.Struct, frozen=True):
+    """Syncs that failed in a row since the last that did not: how many, since when, when last, and why."""
+
+    why: str
+    count: int
+    since: str
+    at: str
+
+
 class SyncTarget(msgspec.Struct, frozen=True):
     """A directory or remote. `waiting`: memories and links that changed here since. `recipients`: the number of public
     keys for which this store's files are encrypted. `looked_at`: the devices are as they are now, not as at the last
@@ -204,6 +235,7 @@ class SyncTarget(msgspec.Struct, frozen=True):
     recipients: int
     looked_at: bool
     devices: list[SyncDeviceView]
+    failed: SyncFailed | None = None
 
 
 class SyncStatusResult(Result, frozen=True, kw_only=True):

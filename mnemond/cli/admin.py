@@ -49,6 +49,7 @@ def _status(result: StatusResult, style: Style) -> str:
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
         f"  waiting     {waiting}" if (waiting := ", ".join(_waiting(result))) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
+        *(f"  sync        {one_line(each)}" for each in result.syncs),
         f"  agents      {', '.join(starmap(_host, result.hosts.items()))}" if result.hosts else None,
         f"  model       {_reader(result.llm)}" if result.llm else None,
         f"  gates       {_gates(result.gates)}" if result.gates else None,

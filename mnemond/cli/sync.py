@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
 from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
     SyncDeviceView,
+    SyncFailed,
     SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
@@ -17,12 +20,16 @@ from mnemond.api.types_sync import (
 from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import Style, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.config.sections import seconds
 from mnemond.wire.params import StoreParams, about, plural
 
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
     encrypt_to: EncryptTo = None
     identity: IdentityFile = None
+    every: Annotated[
+        str | None, about("go on, and sync so often: 10m, 2h; for a service of yours", metavar="DURATION")
+    ] = None
     name: Annotated[
         str | None, about("what this device is called; the name of the machine unless given", metavar="NAME")
     ] = None
@@ -37,14 +44,32 @@ def _request(arguments: Arguments) -> Request:
     store = {"store": options["store"]} if options.get("store") else {}
     if words[:1] != ["status"]:
         arguments.single("a directory, a git remote, or status")
+        if options.get("every"):
+            _check_every(options)
         return Request(SYNC_OPEN.name, store | ({"name": options["name"]} if options.get("name") else {}))
     if len(words) > 2:
         raise UsageError("sync status takes one directory or git remote", "See: mnemonctl sync --help")
-    for name in ("encrypt_to", "name", *(() if len(words) == 2 else ("identity",))):
+    for name in ("encrypt_to", "every", "name", *(() if len(words) == 2 else ("identity",))):
         if options.get(name):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")
     return Request(SYNC_STATUS.name, store)
+
+
+IN_BACKGROUND: Final = frozenset({"store", "encrypt_to", "identity", "name", "every"})
+"""Options of a sync that no person sees; every other one is for a person."""
+
+MIN_EVERY_S: Final = 60.0
+_EVERY: Final = re.compile(r"[0-9]{1,6}[smhd]")
+
+
+def _check_every(options: Mapping[str, Any]) -> None:
+    if not _EVERY.fullmatch(str(options["every"])) or seconds(str(options["every"])) < MIN_EVERY_S:
+        raise UsageError("--every is a duration of at least a minute", "For instance: --every 10m")
+    for name in sorted(name for name, value in options.items() if value and name not in IN_BACKGROUND):
+        raise UsageError(f"--{name.replace('_', '-')} is for a person, not for --every", "See: mnemonctl sync --help")
+    if options.get("identity") == "-":
+        raise UsageError("--every reads the secret key from a file each time", "Name a file: --identity FILE")
 
 
 def _begun(result: SyncOpenResult, style: Style) -> str:
@@ -96,7 +121,13 @@ def _target(it: SyncTarget) -> list[str]:
     facts = ["never" if it.synced_at is None else _minute(it.synced_at)]
     facts += [f"encrypted for {plural(it.recipients, 'recipient')}"] if it.recipients else []
     facts += [f"{plural(it.waiting, 'change')} wait"] if it.waiting else []
-    return [f"  {one_line(it.label)}: {'; '.join(facts)}", *map(_device, it.devices)]
+    failed = [] if it.failed is None else [_failed(it.failed)]
+    return [f"  {one_line(it.label)}: {'; '.join(facts)}", *failed, *map(_device, it.devices)]
+
+
+def _failed(it: SyncFailed) -> str:
+    often = f" ({plural(it.count, 'time')}, last {_minute(it.at)})" if it.count > 1 else ""
+    return f"    fails since {_minute(it.since)}{often}: {one_line(it.why)}"
 
 
 def _device(it: SyncDeviceView) -> str:
@@ -112,7 +143,7 @@ def status(result: SyncStatusResult, style: Style) -> str:
     """Where a store is synced to, which devices write there, and what waits."""
     if style.quiet:
         return lines(*(one_line(each.label) for each in result.targets))
-    if not result.targets or (result.device is None and not result.targets[0].looked_at):
+    if not result.targets:
         return lines(f'Store "{one_line(result.store)}" is synced with nothing: mnemonctl sync DIR')
     if result.device is None:
         head = f'Store "{one_line(result.store)}" was never synced; there is'
@@ -129,6 +160,7 @@ SYNC = Command(
         "mnemonctl sync ~/Sync/memory",
         "mnemonctl sync git@example.com:me/memory.git",
         "mnemonctl sync ~/Sync/memory --encrypt-to @recipients.txt --identity ~/key.age",
+        "mnemonctl sync ~/Sync/memory --every 10m",
         "mnemonctl sync status",
         "mnemonctl sync status ~/Sync/memory",
     ),
@@ -141,6 +173,8 @@ SYNC = Command(
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
         "status says which devices there are, when each last wrote, and what waits; with a directory as it is now.",
+        "--every goes on until it is stopped: after a failure it waits a minute, then twice as long each time, at most",
+        "an hour or the duration. status and doctor say what fails. It confirms nothing that a person has to.",
         "--encrypt-to encrypts the files of this device, from now on (`none` ends that); --identity names the secret",
         "key that reads those of the others. A program with write access to the directory can change and purge",
         "memories, encrypted or not: encryption proves no author.",

@@ -24,13 +24,25 @@ class DeviceNote(msgspec.Struct, frozen=True, omit_defaults=True):
     encrypted: bool = False
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """Syncs that failed in a row: the label of the target, why the last one did, how many, and when (RFC 3339) the
+    first and the last."""
+
+    label: str
+    why: str
+    count: int
+    since: str
+    at: str
+
+
 class TargetNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """`recipients`: the public keys for which the files of this store are encrypted, none if they are not. `plain`: a
-    person said that they are not to be. `devices`: by id, this one too."""
+    person said that they are not to be. `devices`: by id, this one too. `failure`: None once a sync succeeded."""
 
     recipients: tuple[str, ...] = ()
     plain: bool = False
     devices: dict[str, DeviceNote] = {}
+    failure: Failure | None = None
 
 
 def read(connection: Connection, target: str) -> TargetNote:
@@ -39,3 +51,14 @@ def read(connection: Connection, target: str) -> TargetNote:
 
 def put(connection: Connection, target: str, it: TargetNote) -> None:
     meta.note(connection, [(PREFIX + target, msgspec.json.encode(it).decode())])
+
+
+def failing(connection: Connection) -> dict[str, Failure]:
+    """Return the targets whose last sync failed."""
+    rows = connection.column("SELECT key FROM meta WHERE key >= ? AND key < ? ORDER BY key", (PREFIX, _AFTER))
+    notes = {key.removeprefix(PREFIX): read(connection, key.removeprefix(PREFIX)) for key in rows}
+    return {target: note.failure for target, note in notes.items() if note.failure is not None}
+
+
+_AFTER: Final = "sync;"
+"""Greater than every key that begins with PREFIX."""

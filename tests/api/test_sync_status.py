@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import msgspec
 import pyrage
 import pytest
 import trio
 
 from mnemonctl import sync
 from mnemonctl.sync import Keys
-from mnemond.api.types_sync import SyncDeviceView, SyncStatusParams, SyncStatusResult
+from mnemond.api.sync_status import MAX_UNKNOWN
+from mnemond.api.types_sync import SyncDeviceView, SyncFailedParams, SyncStatusParams, SyncStatusResult
+from mnemond.cli.output import Style
+from mnemond.cli.sync import SYNC
+from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL
 from tests.api.test_sync import Machine, two
 from tests.interchange.test_export import remember
@@ -158,3 +164,33 @@ async def trio_run(what: str, remote: Path) -> bytes:
     words = {"init": ["init", "--quiet", "--bare", str(remote)], "rev-parse": ["-C", str(remote), "rev-parse", "main"]}
     found: subprocess.CompletedProcess[bytes] = await trio.run_process(["git", *words[what]], capture_stdout=True)
     return found.stdout
+
+
+async def test_failures_are_told_until_a_sync_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, _ = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        target = hashlib.sha256(str(shared).encode()).hexdigest()
+        params = SyncFailedParams(target=target, label=str(shared), why="no network")
+        typed = await one.syncs.failed(CALL, params)
+        assert typed.count == 0, "a person sees the error, and it may be a mistake in the name"
+        assert (await status(one)).targets == []
+        in_background = msgspec.structs.replace(params, background=True)
+        assert [(await one.syncs.failed(CALL, in_background)).count for _ in range(2)] == [1, 2]
+        (found,) = (await status(one)).targets
+        assert found.synced_at is None
+        assert found.failed is not None
+        assert (found.failed.why, found.failed.count) == ("no network", 2)
+        assert SYNC.render is not None
+        assert "fails since" in SYNC.render(await status(one), Style())
+        told = (await one.over.daemon.status(CALL, StoreParams())).syncs
+        assert [each.rpartition(": ")[2] for each in told] == ["no network"]
+        assert told[0].startswith(f"{shared} fails since 20")
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        assert (await status(one)).targets[0].failed is None
+        assert (await one.over.daemon.status(CALL, StoreParams())).syncs == []
+        assert (await one.syncs.failed(CALL, params)).count == 1, "it is known by now"
+        for number in range(30):
+            await one.syncs.failed(CALL, msgspec.structs.replace(in_background, target=f"{number:064x}"))
+        assert len((await status(one)).targets) == 1 + MAX_UNKNOWN

@@ -50,6 +50,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "import.accept": lambda _: {},
     "sync.open": lambda _: {"target": "0" * 64, "label": "here"},
     "sync.status": lambda _: {},
+    "sync.failed": lambda _: {"target": "0" * 64, "label": "here", "why": "no network"},
     "stats": lambda _: {},
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
     "session.show": lambda _: {},

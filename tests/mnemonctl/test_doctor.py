@@ -267,11 +267,42 @@ def test_a_name_that_is_none(directory: Path) -> None:
     assert refused.value.kind is INVALID_PARAMS
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_syncs_that_fail_are_a_problem(directory: Path, fails: bool) -> None:
+    failed = {"why": "no network", "count": 3, "since": "2026-11-28T09:00:00Z", "at": "2026-11-28T10:00:00Z"}
+    target: dict[str, Any] = {
+        "label": "/srv/a",
+        "synced_at": None,
+        "waiting": 0,
+        "recipients": 0,
+        "looked_at": False,
+        "devices": [],
+    }
+    behave = answering(
+        hello=HELLO,
+        verify={"store": "default", "open": True, "ok": True, "checks": [CHECK]},
+        **{
+            "jobs.list": {"jobs": []},
+            "sync.status": {
+                "store": "default", "device": "0" * 16, "targets": [{**target, "failed": failed if fails else None}]
+            },
+        },
+    )  # fmt: skip
+    with fake_daemon(directory, behave):
+        (directory / "sock").chmod(0o600)
+        _, checks = look(directory, full=True)
+    assert checks["sync"]["state"] == ("problem" if fails else "ok")
+    if fails:
+        assert checks["sync"]["problems"][0]["where"] == "/srv/a"
+        assert "failed 3 times in a row: no network" in checks["sync"]["problems"][0]["what"]
+
+
 def test_a_daemon_is_asked_about_its_store(directory: Path) -> None:
     behave = answering(
         hello=HELLO,
         verify={"store": "default", "open": True, "ok": True, "checks": [CHECK]},
         **{"jobs.list": {"jobs": [{"name": "prune", "error": None}, {"name": "verify", "error": "log: 1 sign"}]}},
+        **{"sync.status": {"store": "default", "device": None, "targets": []}},
     )
     with fake_daemon(directory, behave) as daemon:
         (directory / "sock").chmod(0o600)
