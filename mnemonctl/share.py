@@ -24,7 +24,7 @@ from mnemond.config.regular_files import read_regular
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import markdown
 from mnemond.interchange.markdown import SharedPage
-from mnemond.model.memory import is_same_project, project_parts
+from mnemond.model.memory import is_same_project
 from mnemond.text.secrets import find_secrets
 from mnemond.wire.params import plural
 
@@ -63,12 +63,7 @@ class _Sharer(msgspec.Struct, frozen=True):
 
     def owns(self, page: SharedPage) -> bool:
         """Return True for a page of this store and this project."""
-        return page.store == self.store and _is_same(page.project, self.project)
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Compare ids of projects; one of which only the name is known is not one of that name whose key is known."""
-    return bool(project_parts(one)[1]) == bool(project_parts(other)[1]) and is_same_project(one, other)
+        return page.store == self.store and is_same_project(page.project, self.project)
 
 
 class Shared(msgspec.Struct):

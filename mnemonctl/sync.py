@@ -112,9 +112,10 @@ def _usable(named: _Named, directory: Path) -> Path:
 def _note_failure(named: _Named, data_dir: Path, deadline: float, error: MnemonError, *, background: bool) -> None:
     """Let the daemon note a failure, for `status`, `doctor` and `sync status`, if it can."""
     target = _target(named, (), ())
+    why = _shown(error.message).removeprefix(_cannot(named.target))
     params = {
-        "store": named.store, "target": target["target"], "label": target["label"],
-        "why": _shown(error.message)[:1_000], "background": background,
+        "store": named.store, "target": target["target"], "label": target["label"], "why": why[:1_000],
+        "background": background,
     }  # fmt: skip
     with suppress(MnemonError):
         rpc.call(data_dir, "sync.failed", params, SyncFailedResult, deadline)
@@ -155,8 +156,11 @@ class _Named(NamedTuple):
 
 
 def _refused(named: str, why: str, hint: str = "see: mnemonctl sync --help") -> MnemonError:
-    sentence = f"{_shown(named)} cannot be synced with: {_shown(why)}"
-    return MnemonError(INVALID_PARAMS, sentence, hint=hint, outcome="rejected")
+    return MnemonError(INVALID_PARAMS, f"{_cannot(named)}{_shown(why)}", hint=hint, outcome="rejected")
+
+
+def _cannot(named: str) -> str:
+    return f"{_shown(named)} cannot be synced with: "
 
 
 _PASSWORD: Final = re.compile(r"(?<=://)[^/@\s]*:[^/\s]*@|(?<=https://)[^/\s]*@|(?<=http://)[^/\s]*@")
@@ -433,7 +437,7 @@ def _target(named: _Named, files: Iterable[_File], devices: Sequence[SyncDevice]
     return {
         "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),
         "label": _shown(named.target).encode("utf-8", "replace").decode()[:1_000],
-        "files": [each._asdict() for each in files], "devices": devices,
+        "files": [each._asdict() for each in files], "devices": msgspec.to_builtins(devices),
     }  # fmt: skip
 
 
@@ -520,6 +524,15 @@ def _is_local(remote: str) -> bool:
     return remote.casefold().startswith("file://") or not ("://" in remote or _SCP.fullmatch(remote))
 
 
+_REASON: Final = re.compile(r"(ssh|fatal|error): |.*: Permission denied")
+
+
+def _reason(stderr: bytes) -> str:
+    """Return the line in which git or ssh says why it failed: the first that begins like one, else the last."""
+    said = stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
+    return next((line for line in said if _REASON.match(line)), said[-1])[:300]
+
+
 class _Git:
     """A working copy of the remote, which lasts for one sync. Every command ends by itself, and none asks anything."""
 
@@ -551,9 +564,8 @@ class _Git:
         except OSError as error:
             raise _refused(self.remote, f"git cannot be started: {error.strerror}") from None
         if check and done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise _refused(
-                self.remote, f"`git {words[0]}`: {said[-1][:300] if said else 'it failed'}",
+                self.remote, f"`git {words[0]}`: {_reason(done.stderr)}",
                 "git asks nothing here: a key or a credential helper has to answer for you",
             )  # fmt: skip
         return done

@@ -154,6 +154,7 @@ class Daemon:
         self._compiled_rules = CompiledRules()
         self._agents = self._build_agent_memory(data_dir, config, clock, identities)
         life = ProcessState(
+            now_us=clock.now_us,
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
             request_stop=self.stop,

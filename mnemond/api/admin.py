@@ -200,8 +200,9 @@ TOP_ENTITIES = 10
 
 class ProcessState(msgspec.Struct, frozen=True):
     """Values and actions of the running process. `questions` returns what the jobs of a store need confirmed, `hosts`
-    the last call of each agent program, `reader` the state of the language model."""
+    the last call of each agent program, `reader` the state of the language model, `now_us` the time in microseconds."""
 
+    now_us: Callable[[], int]
     uptime_s: Callable[[], float]
     connections: Callable[[], int]
     request_stop: Callable[[], None]
@@ -265,7 +266,7 @@ class DaemonHandlers:
         syncs: list[str] = []
         try:
             by_status, oplog_count, waiting = await warm.store.counts()
-            syncs = await warm.store.read(failures)
+            syncs = await warm.store.read(partial(failures, now_us=self._process.now_us()))
             gates = await warm.store.read(read_gates) if reader is not None else gates
         except MnemonError as error:
             unreadable = error.message

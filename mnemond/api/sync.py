@@ -321,8 +321,7 @@ class SyncHandlers:
     async def failed(self, call: Call, params: SyncFailedParams) -> SyncFailedResult:
         """Note that a sync failed. Raises MnemonError: NOT_FOUND, STORAGE."""
         warm = await self._open_stores.use(params.store)
-        at = format_us(self._identities.now_us())
-        count = await warm.store.rewrite(partial(note_failure, params=params, at=at))
+        count = await warm.store.rewrite(partial(note_failure, params=params, now_us=self._identities.now_us()))
         return warm.marked(SyncFailedResult(store=warm.store.name, count=count))
 
     @handles("sync.status", in_task=True)
@@ -332,7 +331,7 @@ class SyncHandlers:
         device = await warm.store.read(sync_state.device)
         if device is not None and params.compare:
             await self._scan(warm, device.id)
-        found = await warm.store.read(partial(targets_of, params=params))
+        found = await warm.store.read(partial(targets_of, params=params, now_us=self._identities.now_us()))
         of = (None, None) if device is None else (device.id, device.name or None)
         return warm.marked(SyncStatusResult(store=warm.store.name, device=of[0], name=of[1], targets=found))
 

@@ -18,6 +18,7 @@ from mnemond.api.types_sync import (
     SyncTarget,
 )
 from mnemond.encryption import SUFFIX
+from mnemond.model.memory import format_us
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.sync_notes import DeviceNote, Failure
@@ -50,21 +51,23 @@ def devices_after(
     return found
 
 
-def targets_of(connection: Connection, params: SyncStatusParams) -> list[SyncTarget]:
+def targets_of(connection: Connection, params: SyncStatusParams, now_us: int) -> list[SyncTarget]:
     """Return the targets of a store, or the one that was looked at."""
     known = sync_state.device(connection)
     own = "" if known is None else known.id
     if params.target is None:
         found = list(sync_state.targets(connection))
         names = {each.target for each in found}
-        failing = sync_notes.failing(connection)
+        failing = sync_notes.failing(connection, now_us)
         found += [Target(name, each.label) for name, each in failing.items() if name not in names]
-        return [_view(connection, each, own, None) for each in found]
+        return [_view(connection, each, own, None, failing.get(each.target)) for each in found]
     target = sync_state.target(connection, params.target) or Target(params.target, params.label, published=-1)
-    return [_view(connection, target, own, params)]
+    return [_view(connection, target, own, params, sync_notes.failing(connection, now_us).get(target.target))]
 
 
-def _view(connection: Connection, it: Target, own: str, looked: SyncStatusParams | None) -> SyncTarget:
+def _view(
+    connection: Connection, it: Target, own: str, looked: SyncStatusParams | None, failure: Failure | None
+) -> SyncTarget:
     note, read = sync_notes.read(connection, it.target), sync_state.files(connection, it.target)
     devices = note.devices
     if looked is not None:
@@ -72,7 +75,7 @@ def _view(connection: Connection, it: Target, own: str, looked: SyncStatusParams
     count = Counter(device for device, _ in read)
     return SyncTarget(
         label=it.label, synced_at=it.synced_at, waiting=sync_state.count_after(connection, it.published),
-        recipients=len(note.recipients), looked_at=looked is not None, failed=_failed(note.failure),
+        recipients=len(note.recipients), looked_at=looked is not None, failed=_failed(failure),
         devices=[_device(each, own, count[each], devices.get(each)) for each in sorted(devices.keys() | count.keys())],
     )  # fmt: skip
 
@@ -81,20 +84,22 @@ def _failed(it: Failure | None) -> SyncFailed | None:
     return None if it is None else SyncFailed(it.why, it.count, it.since, it.at)
 
 
-def failures(connection: Connection) -> list[str]:
+def failures(connection: Connection, now_us: int) -> list[str]:
     """Return a sentence for each target whose last sync failed."""
     return [
         f"{each.label} fails since {each.since[:16].replace('T', ' ')} ({plural(each.count, 'time')}): {each.why}"
-        for each in sync_notes.failing(connection).values()
+        for each in sync_notes.failing(connection, now_us).values()
     ]
 
 
-def note_failure(connection: Connection, params: SyncFailedParams, at: str) -> int:
+def note_failure(connection: Connection, params: SyncFailedParams, now_us: int) -> int:
     """Note that a sync failed; return how many did in a row. What a person typed wrong is not noted: a target has to be
     known, or be synced in the background."""
-    note = sync_notes.read(connection, params.target)
+    at, note = format_us(now_us), sync_notes.read(connection, params.target)
     if note.failure is None and sync_state.target(connection, params.target) is None:
-        unknown = len(sync_notes.failing(connection).keys() - {each.target for each in sync_state.targets(connection)})
+        unknown = len(
+            sync_notes.failing(connection, 0).keys() - {each.target for each in sync_state.targets(connection)}
+        )
         if not params.background or unknown >= MAX_UNKNOWN:
             return 0
     before = note.failure or Failure(params.label, "", 0, at, at)

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from mnemond.model.memory import format_us
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 
@@ -53,11 +54,17 @@ def put(connection: Connection, target: str, it: TargetNote) -> None:
     meta.note(connection, [(PREFIX + target, msgspec.json.encode(it).decode())])
 
 
-def failing(connection: Connection) -> dict[str, Failure]:
-    """Return the targets whose last sync failed."""
+GIVEN_UP_US: Final = 7 * 86_400 * 1_000_000
+"""Microseconds after its last failure from which a target counts as given up: what syncs in the background tries again
+at least once a day."""
+
+
+def failing(connection: Connection, now_us: int) -> dict[str, Failure]:
+    """Return the targets whose last sync failed, without those that were given up."""
+    since = format_us(max(now_us - GIVEN_UP_US, 0))
     rows = connection.column("SELECT key FROM meta WHERE key >= ? AND key < ? ORDER BY key", (PREFIX, _AFTER))
     notes = {key.removeprefix(PREFIX): read(connection, key.removeprefix(PREFIX)) for key in rows}
-    return {target: note.failure for target, note in notes.items() if note.failure is not None}
+    return {target: it for target, note in notes.items() if (it := note.failure) is not None and it.at >= since}
 
 
 _AFTER: Final = "sync;"

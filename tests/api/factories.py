@@ -182,7 +182,9 @@ class Bench:
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
         self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings)
-        life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
+        life = ProcessState(
+            now_us=self.clock.now_us, uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop
+        )
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
 
     def read_conversations_with(self, engine: Callable[[Config], Engine]) -> None:

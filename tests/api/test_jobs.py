@@ -78,7 +78,7 @@ class Office:
         )
         self.jobs = JobHandlers(self.open_stores, self.scheduler, over.clock)
         self.remembering = RememberHandlers(self.open_stores, over.identities, over.projects)
-        life = ProcessState(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
+        life = ProcessState(lambda: 0, lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
         self.about = DaemonHandlers(path, Config(), over.stores, self.open_stores, life)
 
     async def _copy(self, store: Store, now_us: int) -> str:

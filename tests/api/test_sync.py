@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
@@ -78,7 +79,7 @@ class Machine:
         }
 
         def call(_directory: Path, method: str, params: Mapping[str, object], _into: Any, _deadline: float) -> Any:
-            typed = msgspec.convert(params, METHODS[method].params)
+            typed = msgspec.json.decode(json.dumps(params), type=METHODS[method].params)  # as `rpc` sends them
             return trio.from_thread.run(handlers[method], CALL, typed)
 
         monkeypatch.setattr(rpc, "call", call)

@@ -191,6 +191,9 @@ async def test_failures_are_told_until_a_sync_succeeds(tmp_path: Path, monkeypat
         assert (await status(one)).targets[0].failed is None
         assert (await one.over.daemon.status(CALL, StoreParams())).syncs == []
         assert (await one.syncs.failed(CALL, params)).count == 1, "it is known by now"
+        one.over.clock.us += 8 * 86_400 * 1_000_000
+        assert (await status(one)).targets[0].failed is None, "it was given up"
+        assert (await one.over.daemon.status(CALL, StoreParams())).syncs == []
         for number in range(30):
             await one.syncs.failed(CALL, msgspec.structs.replace(in_background, target=f"{number:064x}"))
         assert len((await status(one)).targets) == 1 + MAX_UNKNOWN

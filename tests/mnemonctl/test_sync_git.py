@@ -158,3 +158,15 @@ def test_no_git_is_said(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 )  # fmt: skip
 def test_what_is_a_remote(named: str, is_one: bool) -> None:
     assert is_remote(named) is is_one
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [("ssh: connect to host x port 22: Connection refused\nfatal: Could not read\n\nPlease make sure\nit exists.\n",
+      "ssh: connect to host x port 22: Connection refused"),
+     ("Warning: known hosts\nme@x: Permission denied (key).\nfatal: Could not", "me@x: Permission denied (key)."),
+     ("To /srv/x\n ! [rejected] main\nerror: failed to push some refs\nhint: x", "error: failed to push some refs"),
+     ("something else\nat the end\n", "at the end"), ("", "it failed"), ("fatal: " + "x" * 999, "fatal: " + "x" * 293)],
+)  # fmt: skip
+def test_the_line_of_git_that_says_why(said: str, reason: str) -> None:
+    assert sync._reason(said.encode()) == reason
