@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyrage
 import pytest
 
 from mnemonctl import rpc, sync
@@ -127,3 +128,49 @@ def test_what_is_asked_for_by_words_and_options() -> None:
         )
         assert isinstance(refused, CliRunResult)
         assert refused.exit_code == 2
+
+
+def test_the_keys_of_a_command_line(tmp_path: Path) -> None:
+    key = pyrage.x25519.Identity.generate()
+    (tmp_path / "to").write_text(f"# mine\n{key.to_public()}\n")
+    (tmp_path / "key").write_text(f"{key}\n")
+    assert sync.check_keys(parsed("a")) == sync.Keys()
+    named = sync.check_keys(parsed("a", "--encrypt-to", f"@{tmp_path / 'to'}", "--identity", str(tmp_path / "key")))
+    assert named.recipients == (str(key.to_public()),)
+    assert named.identities is not None
+    assert sync.check_keys(parsed("a", "--encrypt-to", "none")).plain
+    for words, why in (
+        (("--encrypt-to", "none", "--encrypt-to", str(key.to_public())), "none excludes recipients"),
+        (("--encrypt-to", str(key)), "a recipient is a secret key"),
+        (("--encrypt-to", "age1x"), "is no recipient"),
+        (("--identity", str(tmp_path / "to")), "cannot be used as an identity"),
+        (("--identity", str(tmp_path / "none")), "cannot be read"),
+    ):
+        with pytest.raises(MnemonError, match=why) as caught:
+            sync.check_keys(parsed("a", *words))
+        assert str(key) not in str(caught.value)
+
+
+def test_a_look_is_of_what_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared").mkdir()
+    calls: list[tuple[str, dict[str, Any]]] = []
+
+    def call(_directory: Path, method: str, params: dict[str, Any], *_: object) -> SyncStatusResult:
+        calls.append((method, params))
+        return SyncStatusResult(store="default", device=None, targets=[])
+
+    monkeypatch.setattr(rpc, "call", call)
+    sync.run(parsed("status", str(tmp_path / "shared")), tmp_path / "data", 1.0, "")
+    assert calls[-1][1]["label"] == str(tmp_path / "shared")
+    with pytest.raises(MnemonError, match="there is no such directory"):
+        sync.run(parsed("status", str(tmp_path / "none")), tmp_path / "data", 1.0, "")
+    assert {method for method, _ in calls} == {"sync.status"}, "that nothing is there is no failure of a sync"
+    seen: list[str] = []
+
+    def of_git(named: sync._Named, *_: object) -> SyncStatusResult:
+        seen.append(named.target)
+        return SyncStatusResult(store="default", device=None, targets=[])
+
+    monkeypatch.setattr(sync, "_status_of_git", of_git)
+    sync.run(parsed("status", "git@example.com:me/memory.git"), tmp_path / "data", 1.0, "")
+    assert seen == ["git@example.com:me/memory.git"]
