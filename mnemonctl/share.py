@@ -49,7 +49,7 @@ _NAME: Final = re.compile(r"[\w-]+\.md")
 """Names of files that the index links to: those that `markdown.name_of` makes."""
 
 _UNSAFE: Final = re.compile(r"[^\w#.@-]+")
-"""What an id of a project or store of another page may bring into a heading."""
+"""Characters of ids of projects and stores that a heading does not take from a page of another store."""
 
 _line = msgspec.json.Decoder(dict[str, Any])
 
@@ -301,8 +301,8 @@ def _seal_of(text: str) -> str:
 
 
 class ShareResult(msgspec.Struct, frozen=True):
-    """What was written, or (`written` false) would be, in the directory `path`: names of files. `kept`: files that are
-    left as they are, and why. `others`: pages of other stores and projects. `repository`: the project that the
+    """Names of the files that were written, or (`written` false) would be, in the directory `path`. `kept`: files that
+    are left as they are, and why. `others`: pages of other stores and projects. `repository`: the project that the
     directory is of, where that is another one."""
 
     path: str

@@ -64,8 +64,11 @@ def run(
     sees an error. Raises MnemonError."""
     if invocation.method == SYNC_STATUS.name:
         named = _named(invocation, directory, deadline, store, str(invocation.words[1]))
-        status = _status_of_git if is_remote(named.target) else _status_of_directory
-        return success(invocation.command, status(named, directory, deadline), invocation.output)
+        if is_remote(named.target):
+            looked = _status_of_git(named, directory, deadline)
+        else:
+            looked = _status_of(_usable(named, directory), directory, named, deadline)
+        return success(invocation.command, looked, invocation.output)
     named = _named(invocation, directory, deadline, store, str(invocation.words[0]))
     try:
         result = _synced(named, directory, deadline)
@@ -93,10 +96,6 @@ def _synced(named: _Named, directory: Path, deadline: float) -> SyncUniteResult:
     if is_remote(named.target):
         return _through_git(named, directory, deadline)
     return _through_directory(_usable(named, directory), directory, named, deadline)
-
-
-def _status_of_directory(named: _Named, directory: Path, deadline: float) -> SyncStatusResult:
-    return _status_of(_usable(named, directory), directory, named, deadline)
 
 
 def _usable(named: _Named, directory: Path) -> Path:
@@ -176,7 +175,7 @@ def _shown(text: str) -> str:
 
 
 _CARRIED: Final = "wait until all of it was carried here, or let that device write it anew"
-"""What to do about a file that is cut off or damaged."""
+"""Hint for a file that is cut off or damaged."""
 
 
 class _File(NamedTuple):

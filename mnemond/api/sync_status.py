@@ -1,4 +1,4 @@
-"""What is where: the directories and remotes of a store, the devices that write there, and what waits."""
+"""The directories and remotes of a store, the devices that write there, and what waits."""
 
 from __future__ import annotations
 

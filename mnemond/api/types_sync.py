@@ -37,7 +37,7 @@ class SyncFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SyncDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a device says of itself. `wrote_at`: when it last wrote a file, RFC 3339; "" if that is unknown."""
+    """A device as it describes itself. `wrote_at`: when it last wrote a file, RFC 3339; "" if that is unknown."""
 
     device: DeviceId
     name: DeviceName | None = None
@@ -239,7 +239,7 @@ class SyncTarget(msgspec.Struct, frozen=True):
 
 
 class SyncStatusResult(Result, frozen=True, kw_only=True):
-    """What is where. `device` None: the store was never synced; `name`: what it is called there."""
+    """The targets of a store. `device` None: it was never synced; `name`: what it is called there."""
 
     store: str
     device: str | None

@@ -86,7 +86,7 @@ def is_own(head: bytes) -> bool:
 
 
 class SharedPage(msgspec.Struct, frozen=True):
-    """What a shared page says of itself. `edited`: it is not as the store wrote it."""
+    """The front matter of a shared page. `edited`: the page is not as the store wrote it."""
 
     store: str
     project: str

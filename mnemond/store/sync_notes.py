@@ -1,4 +1,4 @@
-"""What is noted of a target of sync beside its row: for whom this store's files there are encrypted, and which devices
+"""Notes of a target of sync beside its row: for whom this store's files there are encrypted, and which devices
 write there (docs/sync.md)."""
 
 from __future__ import annotations
