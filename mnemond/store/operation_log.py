@@ -302,6 +302,17 @@ def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -
 # Applying.
 
 
+def clear(connection: Connection) -> None:
+    """Delete every row that is in the log, and what is made from them, inside the caller's transaction."""
+    connection.set_pragma("defer_foreign_keys", 1)  # until the transaction ends
+    for name in ("node_metrics", "staged_vectors", *(each.table for each in reversed(TABLES))):
+        if name != "meta":
+            connection.run(f"DELETE FROM {name}")  # noqa: S608 - constants
+    connection.run_many("DELETE FROM meta WHERE key = ?", [(key,) for key in sorted(FACTS)])
+    connection.entities.clear()
+    connection.numbers.clear()
+
+
 def apply(connection: Connection, operation: Operation, embedder: EmbedderRecord | None) -> None:
     """Give the store the rows of the next operation of its log, inside the caller's transaction. Vectors that another
     embedder made are left out: these memories are embedded again in the background.
