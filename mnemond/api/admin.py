@@ -288,6 +288,7 @@ class DaemonHandlers:
             hosts=self._process.hosts(),
             llm=reader,
             gates=gates,
+            shared=None if warm.store.shared is None else warm.store.shared.standing,
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 

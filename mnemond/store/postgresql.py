@@ -266,7 +266,7 @@ class PostgresqlLog:
     def make(self, embedder: EmbedderRecord | None) -> Head:
         """Make the tables and the store, if they are not there, and return its head. Raises MnemonError."""
         self.connect()
-        with self.answers() as db:
+        with lost_or_refused(), self.answers() as db:
             if self.session("ready").fetchone() != (True,):
                 with db.transaction():
                     self.session("only_one")

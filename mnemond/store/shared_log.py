@@ -13,7 +13,8 @@ from typing import Final, Literal, NamedTuple, Protocol
 import msgspec
 
 from mnemond.clock import monotonic_s
-from mnemond.errors import BUSY, STORAGE, UNAVAILABLE, MnemonError, rejected
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError, rejected
+from mnemond.model.answers import LogStanding
 from mnemond.model.changes import ChangeSet
 from mnemond.store import meta
 from mnemond.store.connection import Connection
@@ -103,6 +104,10 @@ class Log(Protocol):
         """Connect, if it is not. Raises MnemonError for a server that cannot be used."""
         ...
 
+    def make(self, embedder: EmbedderRecord | None) -> Head:
+        """Connect, make the store if it is new, with that embedder, and return its head. Raises MnemonError."""
+        ...
+
     def head(self) -> Head: ...
 
     def take_turn(self) -> Head:
@@ -138,20 +143,6 @@ class Log(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """A shared store as `status` shows it. `store`: its name in the log. `seq`: the last line that is applied here;
-    `behind`: known lines that are not, and for how long (seconds). `connected`: the last contact did not fail, else
-    `error` says why."""
-
-    backend: str
-    store: str
-    seq: int
-    behind: int
-    behind_s: float
-    connected: bool
-    error: str | None = None
 
 
 class SharedLog:
@@ -197,11 +188,11 @@ class SharedLog:
             self._error = error.message if isinstance(error, MnemonError) else str(error)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> LogStanding:
         with self._lock:
             since = 0.0 if self._since_s is None else monotonic_s() - self._since_s
             behind = max(0, self._known - self.cursor.seq)
-            return Standing(
+            return LogStanding(
                 self.cursor.backend, self.cursor.store, self.cursor.seq, behind, round(since, 3), self._error is None,
                 self._error,
             )  # fmt: skip
@@ -437,6 +428,36 @@ def read_cursor(connection: Connection) -> Cursor | None:
 
 def write_cursor(connection: Connection, cursor: Cursor) -> None:
     meta.note(connection, [(KEY, msgspec.json.encode(cursor).decode())])
+
+
+def begin_sharing(connection: Connection, cursor: Cursor) -> None:
+    """Make an empty store a shared one, in the caller's transaction. Raises MnemonError for another store."""
+    before = read_cursor(connection)
+    if before is not None and (before.backend, before.store) == (cursor.backend, cursor.store):
+        write_cursor(connection, msgspec.structs.replace(before, dsn_env=cursor.dsn_env))
+        return
+    if before is not None or connection.row("SELECT 1 FROM insights LIMIT 1") is not None:
+        raise rejected(
+            INVALID_PARAMS,
+            f"there is a {'local' if before is None else 'shared'} store of this name already, which has memories",
+            "give it another name; `mnemonctl export` and `mnemonctl import` take its memories along",
+        )
+    write_cursor(connection, cursor)
+
+
+def embedder_of_shared(
+    cursor: Cursor, environment: Mapping[str, str], choose_embedder: Callable[[], EmbedderRecord | None]
+) -> EmbedderRecord | None:
+    """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
+    log = connect_log(cursor, environment)
+    try:
+        return log.make(choose_embedder()).embedder
+    except LostConnectionError as error:
+        raise rejected(
+            UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"
+        ) from error
+    finally:
+        log.close()
 
 
 def is_local(write: Write) -> bool:
