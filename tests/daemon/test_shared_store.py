@@ -61,7 +61,7 @@ def standing(daemon: Sharing, store: str = "team") -> dict[str, Any]:
         return found
 
 
-def eventually_same(*daemons: Sharing, store: str = "team") -> list[dict[str, Any]]:
+def eventually_same(*daemons: Sharing, store: str = "team") -> list[str]:
     """Wait until all have the same export, and return its lines."""
     deadline = time.monotonic() + WITHIN_S
     while True:
@@ -79,7 +79,7 @@ def exported(daemon: Sharing, store: str) -> list[str]:
         text, portion = "", 0
         while True:
             found = wire.call("export.read", export=opened["export"], portion=portion)
-            text, portion = text + found["text"], portion + 1
+            text, portion = text + str(found["text"]), portion + 1
             if not found["text"]:
                 return text.splitlines()[1:]
 

@@ -20,6 +20,19 @@ from tests.store.mirror import mirrored
 KINDS: dict[str, Callable[[str], Turns]] = {"lock": LockTurns, "lease": lambda _: LeaseTurns()}
 
 
+def share(engine: Engine, dsn: str, store: str, turns: str) -> Engine:
+    """Let an engine write to a log, from where its file ends, if it does not."""
+    if engine.shared is not None:
+        return engine
+    cursor = engine.read(read_cursor)
+    if cursor is None:
+        cursor = Cursor("postgresql", "DSN", store)
+        engine.rewrite(lambda connection: write_cursor(connection, cursor))
+    assert isinstance(cursor, Cursor)
+    engine.shared = SharedLog(cursor, lambda: PostgresqlLog(dsn, store, KINDS[turns](store)), RandomIds().new)
+    return engine
+
+
 class Peer:
     """One of them."""
 
@@ -32,18 +45,8 @@ class Peer:
             log.make(embedder)
         self.engine = self._opened()
 
-    def log(self) -> PostgresqlLog:
-        return PostgresqlLog(self.dsn, self.store, KINDS[self.turns](self.store))
-
     def _opened(self) -> Engine:
-        engine = engine_at(self.path, defects=self.defects)
-        cursor = engine.read(read_cursor)
-        if cursor is None:
-            cursor = Cursor("postgresql", "DSN", self.store)
-            engine.rewrite(lambda connection: write_cursor(connection, cursor))
-        assert isinstance(cursor, Cursor)
-        engine.shared = SharedLog(cursor, self.log, RandomIds().new)
-        return engine
+        return share(engine_at(self.path, defects=self.defects), self.dsn, self.store, self.turns)
 
     def again(self) -> None:
         """Open the file anew, as a process that was killed and started does: nothing is closed in good order."""

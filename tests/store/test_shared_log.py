@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import MethodType
@@ -10,6 +13,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
@@ -19,12 +24,14 @@ from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import LostConnectionError
+from tests.faults.failing_vfs import FailingVfs, Fault
+from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
 from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import PgServer, running
-from tests.store.shared_world import KINDS, Peer
+from tests.store.shared_world import KINDS, Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
 ROW_TABLES = ("heads", "operations", "rows")
@@ -218,7 +225,7 @@ def test_a_connection_cut_in_a_commit_neither_loses_nor_doubles(
         b.catch_up()
         proxy.cut_next = cut
         if meanwhile:
-            connect = a.log().__class__.connect
+            connect = PostgresqlLog.connect
 
             def write_first(log: PostgresqlLog) -> None:
                 if log._db is not None and log._db.closed and not written:
@@ -342,3 +349,55 @@ def test_a_store_that_is_not_there_is_not_made_by_a_write(peers: tuple[Peer, Pee
     a, _ = peers
     server.query("DELETE FROM mnemond.heads WHERE store_id = %s", a.store)
     assert "has no store" in refused(a.write(remember(1))[0]).message
+
+
+# The same histories as a local store.
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vfs() -> Iterator[None]:
+    """The disk of the state machine."""
+    registered = FailingVfs()
+    yield
+    registered.unregister()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_holds_for_a_local_store_holds_for_a_shared_one(kind: str, server: PgServer) -> None:
+    """Memories and links in every state, purges, crashes and new starts: after each history another daemon has the
+    same store, whether it was there from the beginning, or comes at the end."""
+    made = itertools.count()
+
+    class Shared(Stores):
+        def break_disk(self, at: int, fault: Fault, persistent: bool) -> None:
+            """Not here: a disk that fails is another test's."""
+
+        def _write(self, *changes: Any) -> None:
+            if not hasattr(self, "name"):
+                self.name = f"machine {kind} {next(made)}"
+                self.peers_home = Path(tempfile.mkdtemp())
+                self.other = Peer(self.peers_home / "other.db", server.dsn, self.name, kind)
+            if self.engine.shared is None:
+                share(self.engine, server.dsn, self.name, kind)
+            super()._write(*changes)
+
+        def teardown(self) -> None:
+            try:
+                if hasattr(self, "name"):
+                    share(self.engine, server.dsn, self.name, kind)
+                    late = Peer(self.peers_home / "late.db", server.dsn, self.name, kind)
+                    for each in (self.other, late):
+                        each.catch_up()
+                        assert each.export() == lines_of(self.engine)
+                        each.close()
+            finally:
+                if hasattr(self, "peers_home"):
+                    shutil.rmtree(self.peers_home)
+                super().teardown()
+
+    run_state_machine_as_test(
+        Shared,
+        settings=settings(
+            stateful_step_count=20, suppress_health_check=list(HealthCheck), deadline=None, max_examples=10
+        ),
+    )
