@@ -50,8 +50,8 @@ wrote a thousand pages to /var/tmp, memories in them, beside 230 to the log (doc
 kept in one system call, which takes 0x1ffff bytes at most: with one byte more, what does not fit fails as if the disk
 were full."""
 
-FULL = 2
-"""Value of PRAGMA synchronous if every commit is flushed to the disk."""
+FULL, NORMAL = 2, 1
+"""Values of PRAGMA synchronous: every commit is flushed to the disk, or only every checkpoint."""
 
 
 def _keep_savepoints_in_memory() -> None:

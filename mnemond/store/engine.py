@@ -35,7 +35,14 @@ from mnemond.model.outcomes import (
 )
 from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
 from mnemond.store.checksums import is_damage, reason
-from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
+from mnemond.store.connection import (
+    NORMAL,
+    BusyError,
+    Connection,
+    ConstraintError,
+    NoSavepointError,
+    SqliteError,
+)
 from mnemond.store.database import Opened, load_index
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
@@ -104,7 +111,7 @@ class Engine:
         """Called at the end of each transaction, before it is committed, with what it did. If it raises MnemonError or
         SqliteError, the transaction is rolled back."""
         self.shared: SharedLog | None = None
-        """The log of a store that other daemons write to as well."""
+        """The log of a store that other daemons write to as well; see `follow`."""
         self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
         """Called on the writer's thread with operations of other daemons that were applied; empty after everything was
         loaded anew."""
@@ -398,6 +405,13 @@ class Engine:
 
     # ------------------------------------------------------------ a shared log
 
+    def follow(self, shared: SharedLog) -> None:
+        """Write to a shared log from now on. What is committed there is on a disk, so that the local file need not be
+        flushed at every commit: after a power failure it is an earlier one, and catches up."""
+        self.shared = shared
+        if self._connection is not None:
+            self._connection.set_pragma("synchronous", NORMAL)
+
     def _commit_shared(self, shared: SharedLog, connection: Connection, batch: Sequence[Write]) -> list[Result]:
         """Write a batch on the newest state of a shared log."""
         try:
@@ -565,6 +579,7 @@ class Engine:
             self._files = opened.files
             if self.shared is not None:
                 self.shared.reread(opened.connection)
+                opened.connection.set_pragma("synchronous", NORMAL)
             self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
             self._compare(opened.connection)
             self._read_derived(opened.connection)
@@ -637,7 +652,7 @@ class Engine:
 
     def _note_progress(self, connection: Connection) -> None:
         """Advance the high-water mark, before the batch is acknowledged."""
-        if self._high_water is None:
+        if self._high_water is None or self.shared is not None:
             return
         try:
             self._high_water.note(last_line(connection))

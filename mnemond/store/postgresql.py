@@ -116,14 +116,14 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " WHERE store_id = %(store_id)s",
     "append": "INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
     " SELECT %(store_id)s, seq, %(entry)s, op_id, method, line::json"
-    " FROM unnest(%(seqs)s::bigint[], %(op_ids)s::text[], %(methods)s::text[], %(lines)s::text[])"
+    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
     " AS new(seq, op_id, method, line)",
     "put": "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
-    " SELECT %(store_id)s, kind, key, line::json, %(seq)s, model, vector"
-    " FROM unnest(%(kinds)s::text[], %(keys)s::text[], %(rows)s::text[], %(models)s::text[], %(vectors)s::bytea[])"
+    " SELECT %(store_id)s, kind, key, line::json, %(seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
+    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
     " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
     " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector",
-    "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)s::text[], %(keys)s::text[]) AS gone(kind, key)"
+    "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"
     " WHERE rows.store_id = %(store_id)s AND rows.kind = gone.kind AND rows.key = gone.key",
     "clear": "DELETE FROM mnemond.rows WHERE store_id = %(store_id)s",
     "trim": "DELETE FROM mnemond.operations WHERE store_id = %(store_id)s AND seq <= %(tail)s",
@@ -133,10 +133,10 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "holds": "SELECT entry FROM mnemond.operations WHERE store_id = %(store_id)s AND seq = %(seq)s",
     "lines": "SELECT seq, entry, line::text FROM mnemond.operations WHERE store_id = %(store_id)s AND seq > %(seq)s"
     " ORDER BY seq LIMIT %(limit)s",
-    "copy": "COPY (SELECT kind, row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
-    " ORDER BY store_id, kind, key) TO STDOUT (FORMAT BINARY)",
+    "copy": "COPY (SELECT row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
+    " AND kind = %(kind)s) TO STDOUT (FORMAT BINARY)",
 }
-"""Every statement about a store."""
+"""Every statement about a store. Arrays are sent in binary (%b): as text every quotation mark of a row is escaped."""
 
 SESSION: Final[Mapping[str, LiteralString]] = {
     "begin": "BEGIN",
@@ -344,13 +344,11 @@ class PostgresqlLog:
 
     def _rows(self) -> Generator[Operation]:
         try:
-            with (
-                self.answers() as db,
-                db.cursor() as cursor,
-                cursor.copy(STATEMENTS["copy"], {"store_id": self._store}) as copy,
-            ):
-                copy.set_types(["text", "text", "text", "bytea"])
-                yield from _operations(copy.rows())
+            for table in TABLES:  # a row comes after those that it refers to
+                values = {"store_id": self._store, "kind": table.kind}
+                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy"], values) as copy:
+                    copy.set_types(["text", "text", "bytea"])
+                    yield from _operations(table.kind, copy.rows())
             self.session("commit")
         except GeneratorExit:
             self.close()
@@ -459,9 +457,11 @@ class PostgresqlLog:
 
 
 class StoredRow(NamedTuple):
+    """`model`: "" for a row without a vector."""
+
     row: str
-    model: str | None = None
-    vector: bytes | None = None
+    model: str
+    vector: bytes
 
 
 def folded(operations: Sequence[Operation]) -> tuple[dict[tuple[str, str], StoredRow], list[tuple[str, str]]]:
@@ -475,40 +475,32 @@ def folded(operations: Sequence[Operation]) -> tuple[dict[tuple[str, str], Store
                 for row in rows:
                     key = _encoder.encode([row[each] for each in _KEYS[kind]]).decode()
                     vector = it.vectors.get(str(row.get("id"))) if kind == "memory" else None
-                    has = vector is not None
-                    found[kind, key] = StoredRow(
-                        _encoder.encode(row).decode(), it.model if has else None,
-                        base64.b64decode(vector) if vector is not None else None,
-                    )  # fmt: skip
+                    model = "" if vector is None or it.model is None else it.model
+                    found[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
     return {each: it for each, it in found.items() if it}, [each for each, it in found.items() if it is None]
 
 
-def _operations(copied: Iterator[tuple[Any, ...]]) -> Iterator[Operation]:
-    """Yield operations that add the rows (kind, row, model, vector), which come by kind."""
+def _operations(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[Operation]:
+    """Yield operations that add rows of a kind (row, model, vector)."""
     rows: list[Any] = []
     vectors: dict[str, str] = {}
-    kind, model, number = "", None, 0
+    model: str | None = None
 
     def operation() -> Operation:
         return Operation(
-            op_id=f"{SNAPSHOT}-{number}", method=SNAPSHOT, at="", by="system:log", model=model, vectors=vectors,
-            add={kind: rows},
-        )  # fmt: skip
+            op_id="", method=SNAPSHOT, at="", by="system:log", model=model, vectors=vectors, add={kind: rows}
+        )
 
-    for of, text, made_by, vector in copied:
-        other_model = vector is not None and model is not None and made_by != model
-        if rows and (of != kind or len(rows) == ROWS_AT_ONCE or other_model):
-            number += 1
+    for text, made_by, vector in copied:
+        if rows and (len(rows) == ROWS_AT_ONCE or (vector is not None and model is not None and made_by != model)):
             yield operation()
             rows, vectors, model = [], {}, None
-        kind = of
         row = msgspec.json.decode(text)
         rows.append(row)
         if vector is not None:
             model = made_by
             vectors[row["id"]] = base64.b64encode(vector).decode()
     if rows:
-        number += 1
         yield operation()
 
 

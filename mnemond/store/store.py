@@ -508,7 +508,7 @@ def open_store(
             engine.rewrite(partial(begin_sharing, cursor=share))
         cursor = engine.read(read_cursor)
         if isinstance(cursor, Cursor):
-            engine.shared = SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds()))
+            engine.follow(SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds())))
             engine.on_replayed = partial(loop.run_sync_soon, store.note_replayed)
         if share is not None:
             engine.catch_up()

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from benchmarks.daemon_process import NO_CAP, DaemonError, DaemonProcess
+from benchmarks.pg_server import PgServer
 from benchmarks.wire import RpcError, Wire, request
 from tests.store.pg_proxy import CuttingProxy
-from tests.store.pg_server import PgServer, running
+from tests.store.pg_server import running
 
 VARIABLE = "TEAM_DSN"
 WRITERS = 8

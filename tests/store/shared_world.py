@@ -29,7 +29,7 @@ def share(engine: Engine, dsn: str, store: str, turns: str) -> Engine:
         cursor = Cursor("postgresql", "DSN", store)
         engine.rewrite(lambda connection: write_cursor(connection, cursor))
     assert isinstance(cursor, Cursor)
-    engine.shared = SharedLog(cursor, lambda: PostgresqlLog(dsn, store, KINDS[turns](store)), RandomIds().new)
+    engine.follow(SharedLog(cursor, lambda: PostgresqlLog(dsn, store, KINDS[turns](store)), RandomIds().new))
     return engine
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.pg_server import PgServer
 from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.shared_log import Cursor, connect_log
 from tests.store.factories import EMBEDDER
-from tests.store.pg_server import PgServer, running
+from tests.store.pg_server import running
 
 postgresql = pytest.importorskip("mnemond.store.postgresql", reason="psycopg is not installed (the extra postgresql)")
 

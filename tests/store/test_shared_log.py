@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
 from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
@@ -30,7 +31,7 @@ from tests.interchange.test_restore import lines_of, record
 from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored
 from tests.store.pg_proxy import Cut, CuttingProxy
-from tests.store.pg_server import PgServer, running
+from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
