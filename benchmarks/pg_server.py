@@ -71,6 +71,22 @@ class PgServer:
             else:
                 return
 
+    def follow(self, primary: PgServer) -> None:
+        """Become a standby of another server, with a copy of it, and let that one wait for it at every commit."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self._run(
+            "pg_basebackup", "-D", str(self.data), "-h", str(primary.home), "-U", "mnemond", "-R", "-c", "fast", "-N"
+        )
+        self.start()
+        primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        primary.query("SELECT pg_reload_conf()")
+
+    def promote(self) -> None:
+        """Take writes from now on, and wait for no standby."""
+        self.query("SELECT pg_promote()")
+        self.query("ALTER SYSTEM RESET synchronous_standby_names")
+        self.query("SELECT pg_reload_conf()")
+
     def kill(self) -> None:
         """End it as kill -9 does, its children too: each ends when its parent is gone."""
         assert self.process is not None

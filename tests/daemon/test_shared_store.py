@@ -209,6 +209,30 @@ def test_without_the_server_reads_go_on_and_status_says_so(
     eventually_same(a, b)
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.deep)])
+def test_a_promoted_standby_has_what_was_acknowledged(times: int, server: PgServer, tmp_path: Path) -> None:
+    """The standby is synchronous: the primary answers a commit once both have it."""
+    with running() as standby:
+        standby.stop()
+        standby.follow(server)
+        dsn = f"host={server.home},{standby.home} dbname=postgres user=mnemond"
+        with Sharing(directory(tmp_path, "a"), dsn) as a, Sharing(directory(tmp_path, "b"), dsn) as b:
+            made(a)
+            made(b)
+            writers = [Writer(it, f"{name}{n}") for it, name in ((a, "a"), (b, "b")) for n in range(WRITERS // 2)]
+            for each in writers:
+                each.start()
+            chance, primary, other = random.Random(SEED), server, standby
+            for _ in range(times):
+                time.sleep(chance.uniform(0.2, 0.8))
+                primary.kill()
+                other.promote()
+                time.sleep(chance.uniform(0.2, 0.8))
+                primary.follow(other)
+                primary, other = other, primary
+            assert_stored_once(writers, a, b, primary, times)
+
+
 @pytest.mark.parametrize("cycles", [6, pytest.param(200, marks=pytest.mark.deep)])
 def test_what_was_acknowledged_is_there_once(
     pair: tuple[Sharing, Sharing, CuttingProxy], server: PgServer, cycles: int
@@ -222,6 +246,11 @@ def test_what_was_acknowledged_is_there_once(
     for number in range(cycles):
         time.sleep(chance.uniform(0.1, 0.6))
         disturb(KINDS[number] if cycles == len(KINDS) else chance.choice(KINDS), a, b, proxy, server)
+    assert_stored_once(writers, a, b, server, cycles)
+
+
+def assert_stored_once(writers: list[Writer], a: Sharing, b: Sharing, server: PgServer, least: int) -> None:
+    """Stop the writers. What they were answered is there once, in both daemons."""
     for each in writers:
         each.stopping.set()
     for each in writers:
@@ -232,6 +261,6 @@ def test_what_was_acknowledged_is_there_once(
     stored = Counter(re.findall(r'"content":"(parcel [^"]+)"', "\n".join(line for line in lines if '"memory"' in line)))
     acknowledged = Counter(text for each in writers for text in each.acknowledged)
     assert acknowledged == stored
-    assert sum(acknowledged.values()) > cycles
+    assert sum(acknowledged.values()) > least
     seqs = [row[0] for row in server.query("SELECT seq FROM mnemond.operations ORDER BY seq")]
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
