@@ -448,7 +448,7 @@ class Engine:
         while True:
             head = shared.take_turn()
             try:
-                if not shared.must_reload(head):
+                if not shared.must_reload(head, self.index.snapshot.live):
                     self._apply_missing(shared, head)
                     return
             except BaseException:
@@ -461,7 +461,7 @@ class Engine:
         """Apply what others wrote to the shared log. Raises MnemonError, SqliteError."""
         if (shared := self.shared) is not None:
             head = shared.look()
-            if shared.must_reload(head):
+            if shared.must_reload(head, self.index.snapshot.live):
                 self._load_shared(shared)
             self._apply_missing(shared, head)
 

@@ -264,8 +264,7 @@ def _vector(found: Sequence[Any], embedder: EmbedderRecord | None) -> str | None
 
 def columns_of(connection: Connection, table: LoggedTable) -> tuple[str, ...]:
     """Return the columns of a table that are in the log, in their order."""
-    found = connection.rows(f"PRAGMA table_info({table.table})")
-    return tuple(row[1] for row in found if row[1] not in table.left_out)
+    return tuple(each for each in connection.columns(table.table) if each not in table.left_out)
 
 
 def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -> Iterator[Operation]:

@@ -77,7 +77,7 @@ class Daemon:
 async def until(it_is_so: Callable[[], bool]) -> None:
     """Wait for what has no event."""
     with trio.fail_after(WITHIN_S):
-        while not it_is_so():
+        while not it_is_so():  # noqa: ASYNC110
             await trio.sleep(0.01)
 
 

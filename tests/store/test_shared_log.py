@@ -163,14 +163,24 @@ def test_a_cache_that_is_behind_a_purge_loads_everything_anew(peers: tuple[Peer,
     assert_same(a, b)
 
 
-def test_a_new_daemon_loads_the_rows(peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path) -> None:
+def test_a_new_daemon_loads_the_rows(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also without a purge: many lines take longer than the rows that they left."""
     a, b = peers
+    c = Peer(tmp_path / "early.db", server.dsn, a.store, a.turns)
+    a.write(*(remember(each) for each in range(500, 540)))
+    monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 20)
+    c.engine._replay = None  # type: ignore[assignment,method-assign]
+    c.catch_up()
+    assert_same(a, c)
+    c.close()
     for first in range(1, 400, 50):
         a.write(*(remember(each) for each in range(first, first + 50)))
     a.write(forget(7), purge(8))
     c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
     c.catch_up()
-    assert c.shared.cursor.seq == 402
+    assert c.shared.cursor.seq == 442
     assert_same(a, b, c)
     c.close()
 
