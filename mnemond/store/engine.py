@@ -409,8 +409,7 @@ class Engine:
         """Write to a shared log from now on. What is committed there is on a disk, so that the local file need not be
         flushed at every commit: after a power failure it is an earlier one, and catches up."""
         self.shared = shared
-        if self._connection is not None:
-            self._connection.set_pragma("synchronous", NORMAL)
+        self._healthy().set_pragma("synchronous", NORMAL)
 
     def _commit_shared(self, shared: SharedLog, connection: Connection, batch: Sequence[Write]) -> list[Result]:
         """Write a batch on the newest state of a shared log."""
@@ -459,11 +458,12 @@ class Engine:
 
     def catch_up(self) -> None:
         """Apply what others wrote to the shared log. Raises MnemonError, SqliteError."""
-        if (shared := self.shared) is not None:
-            head = shared.look()
-            if shared.must_reload(head, self.index.snapshot.live):
-                self._load_shared(shared)
-            self._apply_missing(shared, head)
+        shared = self.shared
+        assert shared is not None, "it is shared"  # noqa: S101
+        head = shared.look()
+        if shared.must_reload(head, self.index.snapshot.live):
+            self._load_shared(shared)
+        self._apply_missing(shared, head)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
         while shared.cursor.seq < head.seq:

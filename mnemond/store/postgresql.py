@@ -227,8 +227,6 @@ class LeaseTurns:
             tries += 1
 
     def end(self, log: PostgresqlLog, head: Head) -> None:
-        if log.in_transaction:
-            log.session("rollback")
         log.run("release", fence=head.fence)
 
 
@@ -370,10 +368,10 @@ class PostgresqlLog:
         return self._turn
 
     def end_turn(self) -> None:
-        if self._turn is not None and self._turns is not None:
+        if self._turn is not None:
+            assert self._turns is not None, "it was taken"  # noqa: S101
             head, self._turn = self._turn, None
-            if self._db is not None and not self._db.closed:
-                self._turns.end(self, head)
+            self._turns.end(self, head)
 
     def append(
         self,
@@ -406,12 +404,10 @@ class PostgresqlLog:
                     self.run("announce", channel=channel, new_seq=seq)
                 self.session("commit")
         except _MOVED as error:
-            if self.in_transaction:
-                self.session("rollback")
+            self.session("rollback")
             raise HeadMovedError from error
         except psycopg.Error as error:
-            if self.in_transaction:
-                self.session("rollback")
+            self.session("rollback")
             raise refused(error) from error
         self._turn = None
 

@@ -277,4 +277,11 @@ async def test_without_the_variable_the_cache_is_read(server: PgServer, tmp_path
     with pytest.raises(MnemonError, match="DSN, which names the server, is not set"):
         await store.catch_up()
     assert "is not set" in str(store.degraded_reason)
+    followers = Followers(nullcontext)
+    store.shared.note_failure(LostConnectionError("before"))  # type: ignore[union-attr]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(followers.run)
+        followers.attach(store)
+        await until(lambda: "is not set" in str(store.degraded_reason))
+        nursery.cancel_scope.cancel()
     await offline.close()

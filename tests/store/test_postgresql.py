@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -100,6 +101,19 @@ def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:
                 return []
 
         assert isinstance(postgresql.turns_of(NoNews(), "x"), postgresql.LeaseTurns)
+
+
+def test_news_that_are_no_number_are_left_out(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "news")) as log:
+        log.make(EMBEDDER)
+        with closing(log.listener()) as listener:
+            for text in ("7", "rubbish", "5"):
+                server.query(f"SELECT pg_notify('{postgresql.channel_of('news')}', %s)", text)
+            found = 0
+            while found < 7:
+                select.select([listener.fileno], [], [], 5)
+                found = max(found, listener.take())
+            assert found == 7
 
 
 def test_a_role_that_may_not_write_is_told_so(server: PgServer) -> None:

@@ -13,10 +13,12 @@ from benchmarks.pg_server import PgServer
 from mnemond.errors import BUSY, UNAVAILABLE, MnemonError
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
+from mnemond.store.meta import links_fact, note
 from mnemond.store.operation_log import Operation
 from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
+from tests.store.pg_proxy import CuttingProxy
 from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
 from tests.store.test_shared_log import assert_same, purge, refused
@@ -124,6 +126,42 @@ def test_what_the_server_refuses_is_not_written(peers: tuple[Peer, Peer], server
     assert contents(a.engine) == {"memory number 1"}
     a.write(forget(1))
     assert_same(a, b)
+
+
+def test_a_line_that_cannot_be_applied_stops_there(peers: tuple[Peer, Peer], server: PgServer) -> None:
+    a, b = peers
+    a.write(remember(1))
+    a.write(remember(2))
+    b.catch_up()
+    a.write(remember(3))
+    bad = '{"mnemond_log":1,"op_id":"","method":"","at":"","add":{"fact":[{"key":"links","colour":1}]}}'
+    server.query("UPDATE mnemond.operations SET line = %s WHERE store_id = %s AND seq = 3", bad, a.store)
+    with pytest.raises(MnemonError, match="colour"):
+        b.catch_up()
+    assert contents(b.engine) == {"memory number 1", "memory number 2"}
+    assert "colour" in str(b.engine.degraded_reason)
+
+
+def test_what_jobs_have_read_travels_without_a_memory(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    b.catch_up()
+    a.engine.rewrite(lambda connection: note(connection, [links_fact(7)]))
+    b.catch_up()
+    assert b.rows("SELECT value FROM meta WHERE key = 'links'") == a.rows("SELECT value FROM meta WHERE key = 'links'")
+    a.engine.rewrite(lambda connection: connection.run("DELETE FROM meta WHERE key = 'links'"))
+    b.catch_up()
+    assert b.rows("SELECT value FROM meta WHERE key = 'links'") == []
+
+
+def test_a_connection_that_ended_while_it_was_idle_is_made_again(server: PgServer, turns: str, tmp_path: Path) -> None:
+    proxy = CuttingProxy(server.home)
+    a = Peer(tmp_path / "a.db", proxy.dsn, f"idle {turns}", turns)
+    a.write(remember(1))
+    proxy.cut_all()
+    assert not isinstance(a.write(remember(2))[0], MnemonError)
+    a.close()
+    proxy.close()
 
 
 def test_a_server_without_the_tables_has_no_store(server: PgServer, turns: str) -> None:
