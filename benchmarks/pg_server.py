@@ -8,6 +8,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -153,3 +154,8 @@ def pg_running(*options: str) -> Iterator[PgServer]:
         yield server
     finally:
         server.remove()
+
+
+if __name__ == "__main__":
+    if (missing := why_not()) is not None:
+        sys.exit(f"shared stores are not tested: {missing}")

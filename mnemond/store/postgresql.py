@@ -65,6 +65,7 @@ CREATE TABLE IF NOT EXISTS mnemond.heads(
   embedder json,
   fence bigint NOT NULL DEFAULT 0,
   lease_until timestamptz,
+  visibility text NOT NULL DEFAULT 'team' CHECK (visibility IN ('private', 'project', 'team')),
   created_by text NOT NULL DEFAULT session_user,
   created_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
@@ -96,8 +97,23 @@ CREATE OR REPLACE VIEW mnemond.memories AS
     row->>'session_id' AS session_id, row->>'agent_id' AS agent_id, row->>'created_at' AS created_at,
     row->>'updated_at' AS updated_at, seq, model, vector, row
   FROM mnemond.rows WHERE kind = 'memory';
+ALTER VIEW mnemond.memories SET (security_invoker = true);
+ALTER TABLE mnemond.heads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.operations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON mnemond.heads USING (
+  visibility = 'team' OR created_by = session_user
+  OR visibility = 'project' AND EXISTS (
+    SELECT FROM pg_catalog.pg_roles WHERE rolname = store_id AND pg_has_role(session_user, oid, 'MEMBER')
+  )
+);
+CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.heads));
+CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id FROM mnemond.heads))
+  WITH CHECK (store_id IN (SELECT store_id FROM mnemond.heads) AND actor = session_user);
 """
-"""Made by the first daemon that uses a database. A role without the right to make tables finds them there."""
+"""Made by the first daemon that uses a database, in one transaction. A role without the right to make tables finds them
+there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
+with its name (project), or by the role that made it (private); nothing can be written in another's name."""
 
 STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "make": "INSERT INTO mnemond.heads(store_id, format, embedder) VALUES(%(store_id)s, %(format)s, %(embedder)s::json)"

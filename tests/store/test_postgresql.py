@@ -16,8 +16,9 @@ import pytest
 from benchmarks.pg_server import PgServer
 from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.shared_log import Cursor, connect_log
-from tests.store.factories import EMBEDDER
+from tests.store.factories import EMBEDDER, contents, remember
 from tests.store.pg_server import running
+from tests.store.shared_world import Peer
 
 postgresql = pytest.importorskip("mnemond.store.postgresql", reason="psycopg is not installed (the extra postgresql)")
 
@@ -124,6 +125,47 @@ def test_a_role_that_may_not_write_is_told_so(server: PgServer) -> None:
     with closing(log), pytest.raises(MnemonError, match="permission denied") as caught:
         log.make(EMBEDDER)
     assert caught.value.kind is UNAVAILABLE
+
+
+def test_a_store_is_seen_by_its_team_its_project_or_its_maker(server: PgServer, tmp_path: Path) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "first")) as log:
+        log.make(EMBEDDER)  # the owner of the tables
+    for role in ("ada", "bob"):
+        server.query(f"CREATE ROLE {role} LOGIN")
+        server.query(f"GRANT USAGE ON SCHEMA mnemond TO {role}")
+        server.query(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mnemond TO {role}")
+    server.query("CREATE ROLE shop")
+    dsn_of = {role: server.dsn.replace("user=mnemond", f"user={role}") for role in ("ada", "bob")}
+    ada, bob = (Peer(tmp_path / f"{role}.db", dsn, "shop") for role, dsn in dsn_of.items())
+    ada.write(remember(1))
+    bob.write(remember(2))
+    ada.catch_up()
+    assert contents(ada.engine) == contents(bob.engine) == {"memory number 1", "memory number 2"}
+    assert server.query("SELECT actor FROM mnemond.operations WHERE store_id = 'shop' ORDER BY seq") == [
+        ("ada",), ("bob",),
+    ]  # fmt: skip
+    seen = "SELECT count(*) FROM mnemond.memories WHERE store_id = 'shop'"
+    with closing(postgresql.open_connection(dsn_of["bob"])) as reading:
+        for visibility, member, expected in (
+            ("team", False, 2),
+            ("project", False, 0),
+            ("private", False, 0),
+            ("project", True, 2),
+            ("private", True, 0),
+        ):
+            server.query("UPDATE mnemond.heads SET visibility = %s WHERE store_id = 'shop'", visibility)
+            server.query("GRANT shop TO bob" if member else "REVOKE shop FROM bob")
+            assert reading.execute(seen).fetchone() == (expected,), (visibility, member)
+        assert isinstance(bob.write(remember(3))[0], MnemonError)
+        ada.write(remember(4))
+        server.query("UPDATE mnemond.heads SET visibility = 'team' WHERE store_id = 'shop'")
+        forged = "UPDATE mnemond.operations SET actor = 'ada' WHERE store_id = 'shop' AND seq = 2"
+        with pytest.raises(postgresql.errors.InsufficientPrivilege, match="row-level security"):
+            reading.execute(forged)
+    bob.write(remember(5))
+    assert contents(bob.engine) == {f"memory number {each}" for each in (1, 2, 4, 5)}
+    ada.close()
+    bob.close()
 
 
 def test_a_connection_string_that_is_none_is_not_repeated() -> None:
