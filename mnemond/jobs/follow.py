@@ -88,19 +88,24 @@ class Followers:
 
 
 async def _connected(shared: SharedLog) -> Listener:
-    """Connect a listener in a thread. If this is cancelled, the thread closes it."""
-    given_up = threading.Event()
+    """Connect a listener in a thread. If this is cancelled, it is closed, by the thread if it comes later."""
+    lock, made, given_up = threading.Lock(), list[Listener](), threading.Event()
 
     def connect() -> Listener:
         listener = shared.listener()
-        if given_up.is_set():
-            listener.close()
+        with lock:
+            made.append(listener)
+            if given_up.is_set():
+                listener.close()
         return listener
 
     try:
         return await trio.to_thread.run_sync(connect, abandon_on_cancel=True)
     except trio.Cancelled:
-        given_up.set()
+        with lock:
+            given_up.set()
+            for each in made:
+                each.close()
         raise
 
 

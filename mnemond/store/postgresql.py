@@ -384,10 +384,10 @@ class PostgresqlLog:
         return self._turn
 
     def end_turn(self) -> None:
-        if self._turn is not None:
-            assert self._turns is not None, "it was taken"  # noqa: S101
-            head, self._turn = self._turn, None
-            self._turns.end(self, head)
+        assert self._turn is not None, "it was taken"  # noqa: S101
+        assert self._turns is not None, "it was taken"  # noqa: S101
+        head, self._turn = self._turn, None
+        self._turns.end(self, head)
 
     def append(
         self,

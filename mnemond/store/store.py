@@ -274,7 +274,7 @@ class Store:
         self.on_commit: Callable[[Write, Outcome], None] | None = None
         """Called on the event loop for each write that was not refused, before its caller gets the outcome. Must not
         raise."""
-        self.on_replayed: Callable[[Sequence[Operation]], None] | None = None
+        self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
         """Called on the event loop with operations of other daemons that were applied; empty after everything was
         loaded anew. Must not raise."""
 
@@ -319,8 +319,7 @@ class Store:
 
     def note_replayed(self, operations: Sequence[Operation]) -> None:
         """Forward what the engine applied."""
-        if self.on_replayed is not None:
-            self.on_replayed(operations)
+        self.on_replayed(operations)
 
     async def catch_up(self) -> None:
         """Apply what others wrote to a shared log. Raises MnemonError."""

@@ -200,8 +200,11 @@ async def _never(_name: str) -> None:
     raise AssertionError
 
 
-async def test_a_listener_that_connects_after_the_end_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("late", [True, False])
+async def test_a_listener_that_nothing_waits_for_any_more_is_closed(late: bool) -> None:
+    """`late`: it connects after the end; else it is about to be handed over."""
     begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
 
     class Late:
         fileno: int | None = None
@@ -214,14 +217,18 @@ async def test_a_listener_that_connects_after_the_end_is_closed(monkeypatch: pyt
 
     class Slow:
         def listener(self) -> Listener:
+            if not late:  # cancelled before the event loop has the result, as both wait for this pass to end
+                trio.from_thread.run_sync(nursery.cancel_scope.cancel, trio_token=token)
+                return Late()
             begun.set()
             assert go_on.wait(WITHIN_S)
             return Late()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(follow._connected, Slow())  # type: ignore[arg-type]
-        await trio.to_thread.run_sync(begun.wait)
-        nursery.cancel_scope.cancel()
+        if late:
+            await trio.to_thread.run_sync(begun.wait)
+            nursery.cancel_scope.cancel()
     go_on.set()
     assert await trio.to_thread.run_sync(closed.wait, WITHIN_S)
 
