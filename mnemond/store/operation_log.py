@@ -423,8 +423,11 @@ def index_changes(
         edge = edges.read(connection, *key)
         assert edge is not None, "it was applied"  # noqa: S101
         linked[key] = edge
+    entering = set(fresh)  # the index has no link of theirs
     for key, edge in linked.items():
-        found += [RemoveEdge(*key), AddEdge(edge)]
+        if entering.isdisjoint(key[:2]):
+            found.append(RemoveEdge(*key))
+        found.append(AddEdge(edge))
     return found
 
 
