@@ -333,6 +333,8 @@ class _Content:
     def __init__(self, path: Path, kind: object, identities: Sequence[encryption.Identity] | None = None) -> None:
         self._path = path
         self._identities = identities
+        self._parts: list[Path | bytes] = [path]
+        """The files of an export, in their order, or what a zip file has of them."""
         self._items: Iterable[Item | Exchange] | None = None
         self.memories = 0
         self.conversations = False
@@ -410,6 +412,7 @@ class _Content:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
         kinds: dict[str, None] = {}
         items: list[Item | Exchange] = []
+        self._parts = []
         whole = hashlib.sha256()
         self.size = 0
         for path in _files_of(self._path):
@@ -429,6 +432,17 @@ class _Content:
                         items += unpacked
                         whole.update(content)
                         self.size += len(content)
+                        if kind == OWN:
+                            self._parts.append(content)
+                    continue
+                if named in (None, OWN) and is_own(content):
+                    kinds[OWN] = None
+                    self._parts.append(path)
+                    part = content
+                    while part:
+                        whole.update(part)
+                        self.size += len(part)
+                        part = file.read(_PART)
                     continue
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
@@ -457,11 +471,12 @@ class _Content:
         if not kinds:
             raise _unreadable(self._path, "there is no file in it that can be imported")
         self.kind, self.digest = next(iter(kinds)), whole.hexdigest()
-        exchanges = [each for each in items if isinstance(each, Exchange)]
-        exchanges.sort(key=lambda each: each.began)  # so that what was said later replaces what was said before
-        memories = [each for each in items if isinstance(each, Item)]
-        self._items, self.memories = [*memories, *exchanges], len(memories)
-        self.conversations = bool(exchanges)
+        if self.kind != OWN:
+            exchanges = [each for each in items if isinstance(each, Exchange)]
+            exchanges.sort(key=lambda each: each.began)  # so that what was said later replaces what was said before
+            memories = [each for each in items if isinstance(each, Item)]
+            self._items, self.memories = [*memories, *exchanges], len(memories)
+            self.conversations = bool(exchanges)
 
     def portions(self) -> Iterator[str]:
         if self._items is not None:
@@ -471,9 +486,11 @@ class _Content:
                 raise _unreadable(self._path, str(error)) from None
             return
         try:
-            with io.TextIOWrapper(self._opened(self._path), encoding="utf-8", newline="") as file:
-                while text := file.read(MAX_PORTION):
-                    yield text
+            for part in self._parts:
+                binary = io.BytesIO(part) if isinstance(part, bytes) else self._opened(part)
+                with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
+                    while text := file.read(MAX_PORTION):
+                        yield text
         except OSError as error:
             raise _unreadable(self._path, error.strerror or str(error)) from None
         except UnicodeDecodeError:
@@ -508,6 +525,9 @@ def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tupl
     name = ""
     try:
         for name, content in archives.files_in(file, MAX_DOCUMENT):
+            if named in (None, OWN) and is_own(content):
+                yield OWN, content, []
+                continue
             try:
                 kind, found = items_of(name, content, named)
             except UnknownKindError:

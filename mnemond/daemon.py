@@ -71,6 +71,7 @@ from mnemond.hooks.sessions import (
 from mnemond.ids import RandomIds
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
+from mnemond.jobs.follow import Followers
 from mnemond.jobs.gates import Asking, GateDeps
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
@@ -128,6 +129,7 @@ class Daemon:
             on_defect=self._on_defect,
             warn=self._warn,
             search=config.vector,
+            environment=os.environ if loaded is None else loaded.sources.environment,
         )
         identities = Identities(clock, ids)
         self.projects = Projects()
@@ -146,8 +148,11 @@ class Daemon:
         self.examiner = Examiner()
         self._core = self._build_core(config.core_summary, identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
+        self.followers = Followers(self._boundary)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
-        attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
+        attending = StoreListeners(
+            self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder
+        )
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._briefs = Briefs(self.open_stores, clock)
         self._prompts = PromptFiles(data_dir, self._warn)
@@ -342,6 +347,9 @@ class Daemon:
     def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
         return self._dispatcher.invoke(name, params, call)
 
+    async def _reload_embedder(self, store: str) -> None:
+        await self.open_stores.reload_embedder(store)
+
     async def _measure(self, store: str) -> object:
         return await self.scheduler.of(store).run("graph_metrics")
 
@@ -529,6 +537,7 @@ class _Process:
             await nursery.start(daemon.uploads.run)
             await nursery.start(daemon.syncs.run)
             await nursery.start(daemon.scheduler.run)
+            await nursery.start(daemon.followers.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)
             nursery.start_soon(_warm_up_texts)

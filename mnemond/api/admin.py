@@ -293,6 +293,7 @@ class DaemonHandlers:
             llm=reader,
             gates=gates,
             syncs=syncs,
+            shared=None if warm.store.shared is None else warm.store.shared.standing,
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 

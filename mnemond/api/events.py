@@ -7,7 +7,7 @@ cannot take yet wait there until they are too old, so a slow reader loses events
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +25,7 @@ from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.job import Done
 from mnemond.memory.exchanges import METHOD
 from mnemond.model.outcomes import Outcome, SupersedeResult
+from mnemond.store.operation_log import Operation
 from mnemond.store.operations import Write
 from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call, handles
@@ -180,6 +181,13 @@ def emit_writes(store: Store, feed: Feed) -> None:
             feed.emit("memory", MemoryEvent(store=store.name, method=write.method, op_id=write.op_id, id=memory))
 
     store.on_commit = committed
+
+
+def emit_replayed(store: str, feed: Feed, operations: Sequence[Operation]) -> None:
+    """Emit an event for every operation of another daemon that has a name."""
+    for each in operations:
+        if each.op_id and each.method not in _NO_EVENT:
+            feed.emit("memory", MemoryEvent(store=store, method=each.method, op_id=each.op_id, id=None))
 
 
 def _subject(outcome: Outcome) -> str | None:

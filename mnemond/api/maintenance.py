@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import msgspec
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from mnemond.api.events import Feed, emit_job_event, emit_writes
+from mnemond.api.events import Feed, emit_job_event, emit_replayed, emit_writes
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
 from mnemond.api.types_admin import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.jobs.follow import Followers
 from mnemond.jobs.job import Done
 from mnemond.jobs.scheduler import Entry, Scheduler
 from mnemond.memory import retention
@@ -21,6 +23,7 @@ from mnemond.model.answers import GcResult, GcReview
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store.backups import copies_holding
+from mnemond.store.operation_log import Operation
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import StoreParams, nearest, short
 
@@ -146,18 +149,38 @@ def job_reporter(log: FilteringBoundLogger, feed: Feed) -> Callable[[str, str, D
 
 
 class StoreListeners:
-    """Forwards opened and closed stores to the embedding worker, the scheduler of jobs, and the feed of events."""
+    """Forwards opened and closed stores to the embedding worker, the scheduler of jobs, the feed of events, and what
+    follows shared logs. `on_reload` runs with the name of a store of which everything was loaded anew."""
 
-    def __init__(self, worker: StoreListener, scheduler: Scheduler, feed: Feed) -> None:
+    def __init__(
+        self,
+        worker: StoreListener,
+        scheduler: Scheduler,
+        feed: Feed,
+        followers: Followers,
+        on_reload: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._worker = worker
         self._scheduler = scheduler
         self._feed = feed
+        self._followers = followers
+        self._on_reload = on_reload
 
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
         """Start watching an opened store."""
         emit_writes(warm.store, self._feed)
+        warm.store.on_replayed = partial(self._replayed, warm)
         self._worker.attach(warm, change)
         self._scheduler.attach(warm.store)
+        self._followers.attach(warm.store)
+
+    def _replayed(self, warm: OpenStore, operations: Sequence[Operation]) -> None:
+        """Other daemons wrote to a shared store."""
+        emit_replayed(warm.store.name, self._feed, operations)
+        if warm.on_purged is not None and (not operations or any(each.purged for each in operations)):
+            warm.on_purged()
+        if not operations:
+            self._followers.start_soon(self._on_reload, warm.store.name)
 
     def request_backfill(self, name: str) -> None:
         """Embed the memories of a store that lack a vector."""
@@ -165,6 +188,7 @@ class StoreListeners:
 
     def detach(self, name: str) -> None:
         """Stop watching a store that is being closed."""
+        self._followers.detach(name)
         self._scheduler.detach(name)
         self._worker.detach(name)
 

@@ -215,6 +215,15 @@ class OpenStores:
         for clear in self.on_clear_caches:
             clear()
 
+    async def reload_embedder(self, name: str) -> None:
+        """Another daemon may have given a shared store another embedder: find the one of its vectors."""
+        warm = self._warm.get(name)
+        record = None if warm is None else warm.store.embedder
+        if warm is None or record is None or (warm.embedder and warm.embedder.fingerprint == record.fingerprint):
+            return
+        embedder, error = await trio.to_thread.run_sync(self._embedder_for, record, abandon_on_cancel=True)
+        self._change(name, embedder=embedder, embed_error=error, lacks_embedder=embedder is None, next_embedder=None)
+
     def apply_settings(self) -> None:
         """Apply the settings in force to every open store, for later requests."""
         for name in self._warm:

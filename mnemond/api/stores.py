@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -12,13 +14,17 @@ from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.requests import is_person
 from mnemond.api.store_access import OpenStores
 from mnemond.api.uploads import BackupUploads
-from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, FieldProblem, MnemonError, invalid
 from mnemond.store.backups import Backup, BackupService, Enforced, wrong_note
 from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import StoreRegistry, check_name
+from mnemond.store.shared_log import Cursor
 from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import NoParams, StoreParams, plural
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+"""Names of environment variables."""
 
 
 def refuse_busy(worker: EmbeddingWorker, name: str) -> None:
@@ -172,6 +178,21 @@ def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.Back
     )
 
 
+def _log_of(params: types_admin.StoreCreateParams) -> Cursor | None:
+    """Return the log of a new store, None for a local one. Raises MnemonError(INVALID_PARAMS)."""
+    if params.backend is None and params.dsn_env is None:
+        return None
+    if params.backend is None or params.dsn_env is None:
+        problem = "backend and dsn_env (--backend, --dsn-env) belong together"
+        raise invalid([FieldProblem("dsn_env" if params.dsn_env is None else "backend", problem)])
+    if _VARIABLE.fullmatch(params.dsn_env) is None:
+        # The value is not repeated: it may be a connection string with a password.
+        problem = "dsn_env is not the name of an environment variable; a connection string is not taken here"
+        hint = "put it into the environment of the daemon, for instance MNEMOND_DSN, and give --dsn-env MNEMOND_DSN"
+        raise invalid([FieldProblem("dsn_env", problem)], hint)
+    return Cursor(params.backend, params.dsn_env, params.name)
+
+
 def _checked(name: str | None) -> str | None:
     return None if name is None else check_name(name)
 
@@ -196,10 +217,14 @@ class StoreHandlers:
 
     @handles("store.create", in_task=True)
     async def create(self, call: Call, params: types_admin.StoreCreateParams) -> types_admin.StoreCreateResult:
-        """Create a store. Raises MnemonError for an invalid name or a directory that cannot be written."""
+        """Create a store. Raises MnemonError for an invalid name, a directory that cannot be written, or a log that
+        cannot be used."""
         path = self._stores.path(params.name)
-        created = await self._stores.create(params.name)
-        return types_admin.StoreCreateResult(name=params.name, path=str(path), created=created)
+        created = await self._stores.create(params.name, _log_of(params))
+        shared = None if (store := self._stores.warm(params.name)) is None else store.shared
+        return types_admin.StoreCreateResult(
+            name=params.name, path=str(path), created=created, shared=None if shared is None else shared.standing
+        )
 
     @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.llm.reader import ReaderStatus
-from mnemond.model.answers import GcResult, GcReview
+from mnemond.model.answers import GcResult, GcReview, LogStanding
 from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
     MAX_DIRECTORY,
@@ -108,7 +108,8 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     aside. `hosts` as in hello. `llm`: the language model and what is sent to it, null without one; `gates`: memories of
     the store that it `read` after they were written, and what was accepted of its answers. `held_texts`: texts
     that give orders and wait for a person, see reviews. `syncs`: a sentence for each directory or remote whose last
-    sync failed.
+    sync failed. `shared`: a log that other daemons write to as well, and how far this one is behind it; null for a
+    store that is not shared.
     """
 
     top_entities: list[EntityCount]
@@ -131,6 +132,7 @@ class StatusResult(StoreCounts, frozen=True, kw_only=True):
     gates: dict[str, int] = msgspec.field(default_factory=dict)
     held_texts: int = 0
     syncs: list[str] = msgspec.field(default_factory=list)
+    shared: LogStanding | None = None
 
 
 STATUS = method(
@@ -278,14 +280,24 @@ class StoreCreateParams(Params, frozen=True, kw_only=True):
     """Name pattern: a letter or digit, then up to 63 letters, digits, "_" or "-"."""
 
     name: Annotated[StoreName, about("the name of the new store")]
+    backend: Annotated[
+        Literal["postgresql"] | None,
+        about("where its log of operations is, for a store that several daemons share", metavar="BACKEND"),
+    ] = None
+    dsn_env: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None,
+        about("the environment variable of the daemon that has the connection string", metavar="VARIABLE"),
+    ] = None
 
 
 class StoreCreateResult(Result, frozen=True, kw_only=True):
-    """`created` is false if the store existed already."""
+    """`created` is false if the store existed already. `shared`: how far its log was loaded, null if it is not
+    shared."""
 
     name: str
     path: str
     created: bool
+    shared: LogStanding | None = None
 
 
 STORE_CREATE = method(

@@ -30,6 +30,7 @@ from mnemond.api.types_admin import (
 from mnemond.cli.keys import IdentityFile
 from mnemond.cli.output import Style, counts, duration, hanging, lines, milliseconds, one_line, shorten, size
 from mnemond.cli.parser import Command, Group
+from mnemond.cli.stores import shared_log
 from mnemond.config.settings import LEVELS, Level
 from mnemond.llm.reader import ReaderStatus
 from mnemond.wire.params import about, plural
@@ -47,6 +48,7 @@ def _status(result: StatusResult, style: Style) -> str:
         f"  entities    {entities}" if result.top_entities else None,
         f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded",
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
+        f"  {shared_log(result.shared)}" if result.shared else None,
         f"  waiting     {waiting}" if (waiting := ", ".join(_waiting(result))) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
         *(f"  sync        {one_line(each)}" for each in result.syncs),

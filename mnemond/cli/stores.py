@@ -35,6 +35,7 @@ from mnemond.cli.parser import (
     nearest_second_word,
     options_of,
 )
+from mnemond.model.answers import LogStanding
 from mnemond.wire.params import StoreName, about, plural
 
 # store.
@@ -62,13 +63,27 @@ def _create(result: StoreCreateResult, style: Style) -> str:
     name = one_line(result.name)
     if style.quiet:
         return lines(name)
-    return lines(f'Created store "{name}"' if result.created else f'Store "{name}" exists already')
+    return lines(
+        f'Created store "{name}"' if result.created else f'Store "{name}" exists already',
+        f"  {shared_log(result.shared)}" if result.shared else None,
+    )
+
+
+def shared_log(found: LogStanding) -> str:
+    """Return where the log of a shared store is, and how far this daemon has it."""
+    behind = f", {plural(found.behind, 'operation')} behind for {found.behind_s:,.1f} s" if found.behind else ""
+    lost = f"; not connected: {one_line(found.error)}" if found.error else ""
+    return f"shared      {one_line(found.store)} ({found.backend}), as of operation {found.seq:,}{behind}{lost}"
 
 
 STORE_CREATE = Command(
     "store create",
     Group.STORES,
-    ("mnemonctl store create work", 'mnemonctl remember --store work "The office opens at nine"'),
+    (
+        "mnemonctl store create work",
+        'mnemonctl remember --store work "The office opens at nine"',
+        "mnemonctl store create team --backend postgresql --dsn-env TEAM_DSN",
+    ),
     method=types_admin.STORE_CREATE,
     words=Words("NAME", ("name",)),
     details=('A name is a letter or digit, then up to 63 letters, digits, "_" or "-".',),

@@ -537,3 +537,17 @@ class Dropped(msgspec.Struct, frozen=True):
     text: str
     reason: str
     omitted: int = 0
+
+
+class LogStanding(msgspec.Struct, frozen=True):
+    """A shared store as `status` shows it. `store`: its name in the log. `seq`: the last line that is applied here;
+    `behind`: known lines that are not, and for how long (seconds). `connected`: the last contact did not fail, else
+    `error` says why."""
+
+    backend: str
+    store: str
+    seq: int
+    behind: int
+    behind_s: float
+    connected: bool
+    error: str | None = None

@@ -50,8 +50,8 @@ wrote a thousand pages to /var/tmp, memories in them, beside 230 to the log (doc
 kept in one system call, which takes 0x1ffff bytes at most: with one byte more, what does not fit fails as if the disk
 were full."""
 
-FULL = 2
-"""Value of PRAGMA synchronous if every commit is flushed to the disk."""
+FULL, NORMAL = 2, 1
+"""Values of PRAGMA synchronous: every commit is flushed to the disk, or only every checkpoint."""
 
 
 def _keep_savepoints_in_memory() -> None:
@@ -146,7 +146,7 @@ class RowRecorder:
     def __init__(self, connection: Connection, db: apsw.Connection, tables: Sequence[str]) -> None:
         self._connection = connection
         self._db = db
-        self._columns = {each: tuple(row[1] for row in db.execute(f"PRAGMA table_info({each})")) for each in tables}
+        self._columns = {each: connection.columns(each) for each in tables}
         self._session = self._begun()
 
     def _begun(self) -> apsw.Session:
@@ -211,6 +211,7 @@ class Connection:
         self.entities: dict[str, bool] = {}
         self._pending = PendingRows()
         self.batches_inserts = False
+        self._columns: dict[str, tuple[str, ...]] = {}
         self._last: dict[Insertion, int] = {}
         """Of each insertion, the last number that a pending row was given."""
         numbers, entities = self.numbers, self.entities
@@ -298,6 +299,12 @@ class Connection:
         """Insert the rows that were delayed. Raises NoSavepointError."""
         if self._pending:
             self._insert_pending()
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """Return the columns of a table, in order. For tables that are not altered any more."""
+        if table not in self._columns:
+            self._columns[table] = tuple(row[1] for row in self.rows(f"PRAGMA table_info({table})"))
+        return self._columns[table]
 
     def record_rows(self, tables: Sequence[str]) -> RowRecorder:
         """Record changed rows of these tables, which have primary keys, from now on. To be closed before this is."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -35,13 +35,30 @@ from mnemond.model.outcomes import (
 )
 from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
 from mnemond.store.checksums import is_damage, reason
-from mnemond.store.connection import BusyError, Connection, ConstraintError, NoSavepointError, SqliteError
+from mnemond.store.connection import (
+    NORMAL,
+    BusyError,
+    Connection,
+    ConstraintError,
+    NoSavepointError,
+    SqliteError,
+)
 from mnemond.store.database import Opened, load_index
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
-from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
-from mnemond.store.operation_log import Operation, Recorder
+from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
+from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, snapshot
 from mnemond.store.operations import View, Write
+from mnemond.store.shared_log import (
+    Head,
+    HeadMovedError,
+    Line,
+    LogError,
+    LostConnectionError,
+    SharedLog,
+    contended,
+    is_local,
+)
 from mnemond.store.transaction import Savepoint, run
 from mnemond.text import caches
 
@@ -49,6 +66,10 @@ CHECKPOINT_FRAMES = 1000
 """Frames of the write-ahead log after which it is copied into the database (SQLite's own default, 4 MB)."""
 TRUNCATE_FRAMES = 16_000
 """Frames after which the log is also truncated (64 MB)."""
+
+MAX_DECISIONS: Final = 5
+"""Times that a batch is decided while other daemons write to a shared log in between, which they do only if a turn was
+lost."""
 
 SAVE: Final = (
     "`mnemonctl backup` saves all that is in memory, and `mnemonctl backup restore BACKUP --yes` puts it in its place:"
@@ -89,6 +110,11 @@ class Engine:
         self.log: Callable[[Sequence[Operation]], None] | None = None
         """Called at the end of each transaction, before it is committed, with what it did. If it raises MnemonError or
         SqliteError, the transaction is rolled back."""
+        self.shared: SharedLog | None = None
+        """The log of a store that other daemons write to as well; see `follow`."""
+        self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
+        """Called on the writer's thread with operations of other daemons that were applied; empty after everything was
+        loaded anew."""
         self._on_defect = on_defect
         self.index = opened.index
         self._reopen = reopen
@@ -122,8 +148,20 @@ class Engine:
             return [next(written) if refused is None else refused for refused in refusals]
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
+        if self.shared is None or all(map(is_local, batch)):
+            return self._commit_here(connection, batch)
+        return self._commit_shared(self.shared, connection, batch)
+
+    def _commit_here(self, connection: Connection, batch: Sequence[Write]) -> list[Result]:
+        """Raises HeadMovedError, which only a shared log does, after a rollback."""
         try:
             results, touched = self._write(connection, batch)
+        except HeadMovedError:
+            self._roll_back(connection)
+            raise
+        except LogError as error:
+            self._roll_back(connection)
+            return [error] * len(batch)
         except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
         if (failure := self._end_transaction(connection)) is not None:
@@ -167,13 +205,17 @@ class Engine:
     @contextmanager
     def _recording(self, connection: Connection) -> Iterator[Recorder | None]:
         """If there is a log, record what the transaction does, and hand it over at the end of the block."""
-        if self.log is None:
+        if self.log is None and self.shared is None:
             yield None
             return
         recorder = Recorder(connection, self.embedder)
         try:
             yield recorder
-            self.log([each for each in recorder.taken if not each.is_empty])
+            operations = [each for each in recorder.taken if not each.is_empty]
+            if self.log is not None:
+                self.log(operations)
+            if self.shared is not None:
+                self._share(self.shared, connection, operations)
         finally:
             recorder.close()
 
@@ -216,6 +258,8 @@ class Engine:
             self.health.note_failure(error)
             self._resync(f"COMMIT failed: {reason(error)}")
             return _storage(f"the disk or database failed while committing: {reason(error)}", "unknown", error)
+        if self.shared is not None:
+            self.shared.note_committed()
         self._note_progress(connection)
         return None
 
@@ -269,7 +313,8 @@ class Engine:
     def degraded_reason(self) -> str | None:
         """Why the store is degraded, the gravest reason first; or None."""
         lost = self.lost
-        return self.health.degraded_reason if lost is None else f"{lost}; {SAVE}"
+        found = self.health.degraded_reason if lost is None else f"{lost}; {SAVE}"
+        return found if found is not None or self.shared is None else self.shared.degraded_reason
 
     def _lost_files(self, outcome: Certainty) -> MnemonError | None:
         lost = self.lost
@@ -317,13 +362,24 @@ class Engine:
             raise refusal
         if (lost := self._lost_files("rejected")) is not None:
             raise lost
+        if self.shared is None:
+            return self._rewrite_here(connection, work, rows=rows)
+        self._take_turn(self.shared)
+        try:
+            return self._rewrite_here(self._healthy(), work, rows=rows)
+        except HeadMovedError:
+            raise contended() from None
+        finally:
+            self.shared.end_turn()
+
+    def _rewrite_here(self, connection: Connection, work: Callable[[Connection], T], *, rows: bool) -> T:
         try:
             connection.run("BEGIN IMMEDIATE")
             with self._recording(connection) as recorder:
                 value, embedder = work(connection), read_embedder(connection)
                 if recorder is not None:
                     recorder.take()
-        except MnemonError:
+        except (MnemonError, HeadMovedError):
             self._roll_back(connection)
             raise
         except SqliteError as error:
@@ -346,6 +402,131 @@ class Engine:
         if (lost := self._lost_files("unknown")) is not None:
             raise lost
         return value
+
+    # ------------------------------------------------------------ a shared log
+
+    def follow(self, shared: SharedLog) -> None:
+        """Write to a shared log from now on. What is committed there is on a disk, so that the local file need not be
+        flushed at every commit: after a power failure it is an earlier one, and catches up."""
+        self.shared = shared
+        self._healthy().set_pragma("synchronous", NORMAL)
+
+    def _commit_shared(self, shared: SharedLog, connection: Connection, batch: Sequence[Write]) -> list[Result]:
+        """Write a batch on the newest state of a shared log."""
+        try:
+            for _ in range(MAX_DECISIONS):
+                self._take_turn(shared)
+                try:
+                    return self._commit_here(self._healthy(), batch)
+                except HeadMovedError:
+                    continue  # decided again
+                finally:
+                    shared.end_turn()
+            refusal = contended()
+        except (MnemonError, SqliteError) as error:
+            why = f"the newest state of the shared store could not be read: {reason(error)}"
+            refusal = error if isinstance(error, MnemonError) else _storage(why, "rejected", error)
+        here = [write for write in batch if is_local(write)]
+        written = iter(self._commit_here(connection, here) if here else ())
+        return [next(written) if is_local(write) else refusal for write in batch]
+
+    def _share(self, shared: SharedLog, connection: Connection, operations: list[Operation]) -> None:
+        """Commit to the shared log what the open transaction did. Raises LogError, HeadMovedError."""
+        embedder = read_embedder(connection)
+        if made_by(embedder) == made_by(self.embedder):
+            shared.append(connection, operations, embedder)
+            return
+        # Lines have vectors of the earlier embedder: others load all rows.
+        shared.append(
+            connection, operations or [Operation(op_id="", method="", at="")], embedder,
+            lambda: snapshot(connection, embedder, ""),
+        )  # fmt: skip
+
+    def _take_turn(self, shared: SharedLog) -> None:
+        """Wait for the turn, and apply what is missing. Raises MnemonError, SqliteError; then there is no turn."""
+        while True:
+            head = shared.take_turn()
+            try:
+                if not shared.must_reload(head, self.index.snapshot.live):
+                    self._apply_missing(shared, head)
+                    return
+            except BaseException:
+                shared.end_turn()
+                raise
+            shared.end_turn()
+            self._load_shared(shared)
+
+    def catch_up(self) -> None:
+        """Apply what others wrote to the shared log. Raises MnemonError, SqliteError."""
+        shared = self.shared
+        assert shared is not None, "it is shared"  # noqa: S101
+        head = shared.look()
+        if shared.must_reload(head, self.index.snapshot.live):
+            self._load_shared(shared)
+        self._apply_missing(shared, head)
+
+    def _apply_missing(self, shared: SharedLog, head: Head) -> None:
+        while shared.cursor.seq < head.seq:
+            lines = shared.missing()
+            if not lines:
+                return  # they were removed meanwhile; the next look loads everything
+            try:
+                self._replay(shared, lines)
+            except MnemonError as error:
+                shared.note_failure(error)
+                raise
+
+    def _replay(self, shared: SharedLog, lines: Sequence[Line]) -> None:
+        """Apply lines in one transaction, with the index beside the rows."""
+        found = [decode(each.text) for each in lines]
+        connection = self._healthy()
+        try:
+            connection.run("BEGIN IMMEDIATE")
+            for each in found:
+                apply(connection, each, self.embedder)
+                self.index.stage(index_changes(connection, each, self.index, self.embedder))
+            shared.note(connection, lines[-1].seq, lines[-1].entry)
+        except (MnemonError, SqliteError):
+            self._roll_back(connection)
+            raise
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        if self.index.begun:
+            self.index.publish()
+        self._read_derived(connection)
+        if any(each.purged for each in found):
+            self._wipe_purged(connection)
+        self.on_replayed(found)
+
+    def _load_shared(self, shared: SharedLog) -> None:
+        """Replace all rows by those of the shared log."""
+        connection = self._healthy()
+        had_rows = connection.row("SELECT 1 FROM insights LIMIT 1") is not None
+        try:
+            head, rows = shared.rows()
+            connection.run("BEGIN IMMEDIATE")
+            clear(connection)
+            if head.embedder is not None and head.embedder != self.embedder:
+                write_embedder(connection, head.embedder)
+            embedder = read_embedder(connection)
+            with closing(rows):
+                for each in rows:
+                    apply(connection, each, embedder)
+            shared.note(connection, head.seq, head.entry)
+        except LostConnectionError as error:
+            self._roll_back(connection)
+            raise shared.failed(error) from error
+        except (MnemonError, SqliteError):
+            self._roll_back(connection)
+            raise
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        self.embedder = embedder
+        self._load(connection)
+        self._read_derived(connection)
+        if had_rows:
+            self._wipe_purged(connection)
+        self.on_replayed(())
 
     def checkpoint_if_due(self) -> None:
         """Copy the write-ahead log into the database when it has grown. A failure shows as degraded, loses nothing."""
@@ -374,6 +555,8 @@ class Engine:
         self.index.accelerators.end()
         if self._high_water is not None:
             self._high_water.close()
+        if self.shared is not None:
+            self.shared.close()
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -394,6 +577,9 @@ class Engine:
             opened = self._reopen()
             self._connection, self.index, self.embedder = opened.connection, opened.index, opened.embedder
             self._files = opened.files
+            if self.shared is not None:
+                self.shared.reread(opened.connection)
+                opened.connection.set_pragma("synchronous", NORMAL)
             self.health.note_opened(opened.read_only, opened.wrong, opened.unreadable)
             self._compare(opened.connection)
             self._read_derived(opened.connection)
@@ -466,7 +652,7 @@ class Engine:
 
     def _note_progress(self, connection: Connection) -> None:
         """Advance the high-water mark, before the batch is acknowledged."""
-        if self._high_water is None:
+        if self._high_water is None or self.shared is not None:
             return
         try:
             self._high_water.note(last_line(connection))

@@ -264,8 +264,7 @@ def _vector(found: Sequence[Any], embedder: EmbedderRecord | None) -> str | None
 
 def columns_of(connection: Connection, table: LoggedTable) -> tuple[str, ...]:
     """Return the columns of a table that are in the log, in their order."""
-    found = connection.rows(f"PRAGMA table_info({table.table})")
-    return tuple(row[1] for row in found if row[1] not in table.left_out)
+    return tuple(each for each in connection.columns(table.table) if each not in table.left_out)
 
 
 def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -> Iterator[Operation]:
@@ -300,6 +299,17 @@ def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -
 
 
 # Applying.
+
+
+def clear(connection: Connection) -> None:
+    """Delete every row that is in the log, and what is made from them, inside the caller's transaction."""
+    connection.set_pragma("defer_foreign_keys", 1)  # until the transaction ends
+    for name in ("node_metrics", "staged_vectors", *(each.table for each in reversed(TABLES))):
+        if name != "meta":
+            connection.run(f"DELETE FROM {name}")  # noqa: S608 - constants
+    connection.run_many("DELETE FROM meta WHERE key = ?", [(key,) for key in sorted(FACTS)])
+    connection.entities.clear()
+    connection.numbers.clear()
 
 
 def apply(connection: Connection, operation: Operation, embedder: EmbedderRecord | None) -> None:
@@ -413,8 +423,11 @@ def index_changes(
         edge = edges.read(connection, *key)
         assert edge is not None, "it was applied"  # noqa: S101
         linked[key] = edge
+    entering = set(fresh)  # the index has no link of theirs
     for key, edge in linked.items():
-        found += [RemoveEdge(*key), AddEdge(edge)]
+        if entering.isdisjoint(key[:2]):
+            found.append(RemoveEdge(*key))
+        found.append(AddEdge(edge))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from mnemond.store.database import ChooseEmbedder
 from mnemond.store.engine import OnDefect
 from mnemond.store.files import log_bytes, make_directory, replace_file
 from mnemond.store.health import DAMAGE_HINT, Ballast
+from mnemond.store.shared_log import Cursor, embedder_of_shared
 from mnemond.store.store import EventLoop, Store, open_store
 from mnemond.text.secrets import kind_in_name
 
@@ -161,14 +162,18 @@ class StoreRegistry:
         on_defect: OnDefect,
         warn: Callable[[str], None],
         search: VectorSettings | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`choose_embedder` is called in the thread that makes a store; `search`: how vectors are searched."""
+        """`choose_embedder` is called in the thread that makes a store; `search`: how vectors are searched;
+        `environment` has the connection strings of shared stores."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
+        self._choose_embedder = choose_embedder
+        self._environment = {} if environment is None else environment
         self._ballast = Ballast(data_dir)
         self._open = partial(
             open_store, choose_embedder=choose_embedder, now_us=now_us, loop=loop, on_defect=on_defect,
-            search=search, ballast=self._ballast,
+            search=search, ballast=self._ballast, environment=environment,
         )  # fmt: skip
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
@@ -296,24 +301,32 @@ class StoreRegistry:
                 )
             yield Closed(self.path(name), sound)
 
-    async def create(self, name: str) -> bool:
-        """Make a store and open it; return True if it is new. Raises MnemonError(STORAGE) when that fails."""
+    async def create(self, name: str, share: Cursor | None = None) -> bool:
+        """Make a store and open it; return True if it is new. `share`: it is a cache of that log. Raises MnemonError:
+        STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store that cannot be used so."""
         async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)
             if not existed:
                 check_new_name(name)
-            await self._open_cold(name)
+            if share is not None and (store := self._stores.get(name)) is not None:
+                if store.shared is None or store.shared.cursor.store != share.store:
+                    raise rejected(
+                        INVALID_PARAMS,
+                        f'the store "{name}" is not of that log',
+                        "give it another name; `mnemonctl export` and `mnemonctl import` take its memories along",
+                    )
+                return False
+            await self._open_cold(name, share)
             return not existed
 
-    async def _open_cold(self, name: str) -> Store:
+    async def _open_cold(self, name: str, share: Cursor | None = None) -> Store:
         if (store := self._stores.get(name)) is not None:
             return store
         path, attempt = self.path(name), CancellableOpen()
+        open_it = self._open_blocking if share is None else partial(self._open_shared, share)
         try:
             # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
-            store = await trio.to_thread.run_sync(
-                attempt.run, partial(self._open_blocking, name, path), abandon_on_cancel=True
-            )
+            store = await trio.to_thread.run_sync(attempt.run, partial(open_it, name, path), abandon_on_cancel=True)
         except trio.Cancelled:
             if (unwanted := attempt.give_up()) is not None:
                 with trio.move_on_after(DISCARD_S, shield=True):
@@ -325,17 +338,22 @@ class StoreRegistry:
         self._stores[name] = store
         return store
 
-    def _open_blocking(self, name: str, path: Path) -> Store:
+    def _open_shared(self, share: Cursor, name: str, path: Path) -> Store:
+        embedder_of_shared(share, self._environment, self._choose_embedder)  # before there is a file of it
+        return self._open_blocking(name, path, partial(self._open, share=share))
+
+    def _open_blocking(self, name: str, path: Path, opening: Callable[[str, Path], Store] | None = None) -> Store:
+        opening = opening or self._open
         make_directory(path.parent.parent)
         make_directory(path.parent)
         self._ballast.make()
         try:
-            return self._open(name, path)
+            return opening(name, path)
         except (SqliteError, OSError):
             if not self._ballast.is_needed():
                 raise
             self._ballast.release()  # opening needs room, for what SQLite keeps beside the file
-            return self._open(name, path)
+            return opening(name, path)
 
     async def close(self) -> list[MnemonError]:
         """Close every store; what went wrong, store by store."""

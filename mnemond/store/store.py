@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple, Protocol, TypeVar, cast
@@ -20,6 +21,7 @@ import trio
 from mnemond.clock import monotonic_s
 from mnemond.config.reading import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
+from mnemond.ids import RandomIds, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import Outcome
@@ -32,7 +34,16 @@ from mnemond.store.exchanges import Backlog, backlog
 from mnemond.store.health import DAMAGE_HINT, Ballast
 from mnemond.store.imports import Waiting
 from mnemond.store.meta import EmbedderRecord
+from mnemond.store.operation_log import Operation
 from mnemond.store.operations import Write
+from mnemond.store.shared_log import (
+    Cursor,
+    SharedLog,
+    begin_sharing,
+    connect_log,
+    embedder_of_shared,
+    read_cursor,
+)
 
 BATCH = 64
 """Most operations per transaction: larger groups gain nothing (measured: 8 → 64 in a group 83 → 53 µs each)."""
@@ -263,6 +274,9 @@ class Store:
         self.on_commit: Callable[[Write, Outcome], None] | None = None
         """Called on the event loop for each write that was not refused, before its caller gets the outcome. Must not
         raise."""
+        self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
+        """Called on the event loop with operations of other daemons that were applied; empty after everything was
+        loaded anew. Must not raise."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -297,6 +311,19 @@ class Store:
     @property
     def embedder(self) -> EmbedderRecord | None:
         return self._engine.embedder
+
+    @property
+    def shared(self) -> SharedLog | None:
+        """The log that other daemons write to as well, None if the store is not shared."""
+        return self._engine.shared
+
+    def note_replayed(self, operations: Sequence[Operation]) -> None:
+        """Forward what the engine applied."""
+        self.on_replayed(operations)
+
+    async def catch_up(self) -> None:
+        """Apply what others wrote to a shared log. Raises MnemonError."""
+        await _answer(lambda done: self._writer.run_job(self._engine.catch_up, done))
 
     @property
     def degraded_reason(self) -> str | None:
@@ -459,14 +486,32 @@ def open_store(
     vfs: str | None = None,
     search: VectorSettings | None = None,
     ballast: Ballast | None = None,
+    environment: Mapping[str, str] | None = None,
+    share: Cursor | None = None,
 ) -> Store:
-    """Open `path` (blocking: call it from a worker thread); `start` starts its writer.
+    """Open `path` (blocking: call it from a worker thread); `start` starts its writer. `environment` has the connection
+    strings of shared stores; with `share` the store, which is empty, becomes one, and what others have is loaded.
 
     Raises MnemonError, SqliteError.
     """
+    known = {} if environment is None else environment
+    choose = choose_embedder if share is None else partial(embedder_of_shared, share, known, choose_embedder)
 
     def open_it() -> Opened:
-        return open_database(path, choose_embedder, now_us(), vfs, search)
+        return open_database(path, choose, now_us(), vfs, search)
 
     engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
-    return Store(name, path, engine, Writer(engine, loop, on_defect))
+    store = Store(name, path, engine, Writer(engine, loop, on_defect))
+    try:
+        if share is not None:
+            engine.rewrite(partial(begin_sharing, cursor=share))
+        cursor = engine.read(read_cursor)
+        if isinstance(cursor, Cursor):
+            engine.follow(SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds())))
+            engine.on_replayed = partial(loop.run_sync_soon, store.note_replayed)
+        if share is not None:
+            engine.catch_up()
+    except BaseException:
+        store.discard()
+        raise
+    return store

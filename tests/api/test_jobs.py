@@ -26,6 +26,7 @@ from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.follow import Followers
 from mnemond.jobs.gates import GateDeps
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ResolveDeps
@@ -73,7 +74,9 @@ class Office:
         self.open_stores = OpenStores(
             over.stores,
             over.supply,
-            listener=StoreListeners(over.worker, self.scheduler, self.feed),
+            listener=StoreListeners(
+                over.worker, self.scheduler, self.feed, Followers(over._guard), over.open_stores.reload_embedder
+            ),
             used=self.scheduler.used,
         )
         self.jobs = JobHandlers(self.open_stores, self.scheduler, over.clock)

@@ -131,6 +131,7 @@ def _outside_seeds() -> Iterator[Seed]:
     for importer in ("daemon", "store", "wire"):
         yield _seed(importer, "apsw", "sqlite-door")
         yield _seed(importer, "sqlite3", "sqlite-door")
+        yield _seed(importer, "psycopg", "postgresql-door")
         yield _seed(importer, "httpx", "network-door")
         yield _seed(importer, "urllib.request", "network-door")
         yield _seed(importer, "time", "clock-door")

@@ -10,7 +10,7 @@ from mnemond.api.types_admin import StoreListResult
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredResult
+from mnemond.model.answers import GetResult, ListResult, LogStanding, RecallResult, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
 from tests.cli.core_results import CORE_TRANSCRIPTS
 from tests.cli.cues_results import CUES_TRANSCRIPT
@@ -227,6 +227,17 @@ def test_nothing_listed() -> None:
 
 def test_a_store_that_was_there() -> None:
     assert shown("store.create", msgspec.structs.replace(CREATED, created=False)) == 'Store "work" exists already\n'
+
+
+def test_a_shared_store_says_how_far_it_is_behind() -> None:
+    there = LogStanding("postgresql", "team", 1204, 0, 0.0, connected=True)
+    expected = "  shared      team (postgresql), as of operation 1,204"
+    assert shown("store.create", msgspec.structs.replace(CREATED, shared=there)).splitlines()[1] == expected
+    behind = msgspec.structs.replace(there, behind=2, behind_s=1.25, connected=False, error="no route")
+    assert (
+        f"{expected}, 2 operations behind for 1.2 s; not connected: no route"
+        in shown("status", msgspec.structs.replace(STATUS, shared=behind)).splitlines()
+    )
 
 
 @pytest.mark.parametrize("method", BY_METHOD)

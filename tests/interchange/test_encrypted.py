@@ -111,3 +111,22 @@ def test_keys_are_read_from_files_and_standard_input(tmp_path: Path, monkeypatch
             keys.identities(str(name))
         assert refused.value.kind is INVALID_PARAMS
     assert len(file.read_bytes()) < encryption.MAX_KEYS
+
+
+async def test_an_export_in_several_files_or_a_zip_file_is_one(tmp_path: Path) -> None:
+    text = await source(tmp_path / "a")
+    cut = text.index("\n", len(text) // 2) + 1
+    parts = tmp_path / "parts"
+    (parts / "more").mkdir(parents=True)
+    (parts / "1.jsonl").write_text(text[:cut])
+    (parts / "more" / "2.jsonl").write_text(text[cut:])
+    archive = tmp_path / "parts.zip"
+    archive.write_bytes(packed({"1.jsonl": text[:cut].encode(), "more/2.jsonl": text[cut:].encode()}))
+    sealed = tmp_path / "parts.zip.age"
+    sealed.write_bytes(pyrage.encrypt(archive.read_bytes(), TO))
+    for path in (parts, archive, sealed):
+        content = transfer._Content(path, None, [KEY])
+        assert (content.kind, content.size, "".join(content.portions())) == ("mnemond", len(text.encode()), text)
+    (parts / "other.md").write_text("A note beside it\n")
+    with pytest.raises(MnemonError, match="it has files of several kinds: mnemond, notes"):
+        transfer._Content(parts, None)

@@ -1,0 +1,623 @@
+"""The shared log of a store on PostgreSQL 15 or newer, or an engine that speaks its protocol (docs/shared-store.md).
+
+Needs the extra `postgresql` (psycopg 3); imported only where a shared store is used. Every statement about a store
+names its `store_id`, with which every key begins, so that a cluster can place a store on one node.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString, NamedTuple, Protocol, TypeVar
+
+import msgspec
+import psycopg
+from psycopg import conninfo, errors, waiting
+
+from mnemond.clock import monotonic_s
+from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.operation_log import ROWS_AT_ONCE, SNAPSHOT, TABLES, Operation, encode
+from mnemond.store.shared_log import Head, HeadMovedError, Line, Listener, LostConnectionError, contended
+
+FORMAT: Final = 1
+"""Version of the tables; a store with another one is refused."""
+
+ANSWER_S: Final = 10.0
+"""Seconds that the server may take for an answer; then the connection counts as lost."""
+
+CONNECT_S: Final = 3
+"""Seconds that connecting to one host may take."""
+
+TURN_S: Final = 5.0
+"""Seconds that a write waits for its turn before it is refused as busy: less than ANSWER_S."""
+
+IDLE_S: Final = 10
+"""Seconds after which the server ends the transaction, and the turn, of a daemon that stopped within it."""
+
+LEASE_S: Final = 10
+"""Seconds for which a turn is leased; longer than any write takes."""
+
+LEASE_POLLS_S: Final = (0.005, 0.01, 0.02, 0.04, 0.08)
+"""Seconds between tries to take a lease, the last one again and again."""
+
+KEPT_DAYS: Final = 90
+"""Days for which lines are kept. A cache that is further behind loads the rows anew."""
+
+TRIM_EVERY: Final = 1_000
+"""Lines after which older ones are looked for."""
+
+RV = TypeVar("RV")
+_encoder = msgspec.json.Encoder()
+_KEYS: Final = {each.kind: each.key for each in TABLES}
+
+SCHEMA: Final[LiteralString] = """
+CREATE SCHEMA IF NOT EXISTS mnemond;
+CREATE TABLE IF NOT EXISTS mnemond.heads(
+  store_id text NOT NULL PRIMARY KEY,
+  format integer NOT NULL,
+  seq bigint NOT NULL DEFAULT 0,
+  entry text NOT NULL DEFAULT '',
+  tail bigint NOT NULL DEFAULT 0,
+  embedder json,
+  fence bigint NOT NULL DEFAULT 0,
+  lease_until timestamptz,
+  visibility text NOT NULL DEFAULT 'team' CHECK (visibility IN ('private', 'project', 'team')),
+  created_by text NOT NULL DEFAULT session_user,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS mnemond.operations(
+  store_id text NOT NULL REFERENCES mnemond.heads ON DELETE CASCADE,
+  seq bigint NOT NULL,
+  entry text NOT NULL,
+  op_id text NOT NULL,
+  method text NOT NULL,
+  actor text NOT NULL DEFAULT session_user,
+  written_at timestamptz NOT NULL DEFAULT now(),
+  line json NOT NULL,
+  PRIMARY KEY(store_id, seq)
+);
+CREATE INDEX IF NOT EXISTS operations_by_op_id ON mnemond.operations(store_id, op_id);
+CREATE TABLE IF NOT EXISTS mnemond.rows(
+  store_id text NOT NULL REFERENCES mnemond.heads ON DELETE CASCADE,
+  kind text NOT NULL,
+  key text NOT NULL,
+  row json NOT NULL,
+  seq bigint NOT NULL,
+  model text,
+  vector bytea,
+  PRIMARY KEY(store_id, kind, key)
+);
+CREATE OR REPLACE VIEW mnemond.memories AS
+  SELECT store_id, row->>'id' AS id, row->>'content' AS content, row->>'category' AS category,
+    (row->>'importance')::integer AS importance, row->>'status' AS status, row->>'user_id' AS user_id,
+    row->>'session_id' AS session_id, row->>'agent_id' AS agent_id, row->>'created_at' AS created_at,
+    row->>'updated_at' AS updated_at, seq, model, vector, row
+  FROM mnemond.rows WHERE kind = 'memory';
+ALTER VIEW mnemond.memories SET (security_invoker = true);
+ALTER TABLE mnemond.heads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.operations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON mnemond.heads USING (
+  visibility = 'team' OR created_by = session_user
+  OR visibility = 'project' AND EXISTS (
+    SELECT FROM pg_catalog.pg_roles WHERE rolname = store_id AND pg_has_role(session_user, oid, 'MEMBER')
+  )
+);
+CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.heads));
+CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id FROM mnemond.heads))
+  WITH CHECK (store_id IN (SELECT store_id FROM mnemond.heads) AND actor = session_user);
+"""
+"""Made by the first daemon that uses a database, in one transaction. A role without the right to make tables finds them
+there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
+with its name (project), or by the role that made it (private); nothing can be written in another's name."""
+
+STATEMENTS: Final[Mapping[str, LiteralString]] = {
+    "make": "INSERT INTO mnemond.heads(store_id, format, embedder) VALUES(%(store_id)s, %(format)s, %(embedder)s::json)"
+    " ON CONFLICT DO NOTHING",
+    "head": "SELECT format, seq, entry, tail, fence, embedder::text FROM mnemond.heads WHERE store_id = %(store_id)s",
+    "lock": "SELECT pg_advisory_xact_lock(hashtextextended('mnemond:' || %(store_id)s, 0))",
+    "lease": "UPDATE mnemond.heads SET fence = fence + 1,"
+    " lease_until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE store_id = %(store_id)s"
+    " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
+    " RETURNING format, seq, entry, tail, fence, embedder::text",
+    "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
+    # A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
+    "advance": "UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="
+    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
+    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
+    " WHERE store_id = %(store_id)s",
+    "append": "INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
+    " SELECT %(store_id)s, seq, %(entry)s, op_id, method, line::json"
+    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
+    " AS new(seq, op_id, method, line)",
+    "put": "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
+    " SELECT %(store_id)s, kind, key, line::json, %(seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
+    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
+    " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
+    " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector",
+    "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"
+    " WHERE rows.store_id = %(store_id)s AND rows.kind = gone.kind AND rows.key = gone.key",
+    "clear": "DELETE FROM mnemond.rows WHERE store_id = %(store_id)s",
+    "trim": "DELETE FROM mnemond.operations WHERE store_id = %(store_id)s AND seq <= %(tail)s",
+    "old": "SELECT max(seq) FROM mnemond.operations WHERE store_id = %(store_id)s AND seq < %(seq)s"
+    " AND written_at < now() - %(days)s * interval '1 day'",
+    "announce": "SELECT pg_notify(%(channel)s, %(new_seq)s::text) FROM mnemond.heads WHERE store_id = %(store_id)s",
+    "holds": "SELECT entry FROM mnemond.operations WHERE store_id = %(store_id)s AND seq = %(seq)s",
+    "lines": "SELECT seq, entry, line::text FROM mnemond.operations WHERE store_id = %(store_id)s AND seq > %(seq)s"
+    " ORDER BY seq LIMIT %(limit)s",
+    "copy": "COPY (SELECT row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
+    " AND kind = %(kind)s) TO STDOUT (FORMAT BINARY)",
+}
+"""Every statement about a store. Arrays are sent in binary (%b): as text every quotation mark of a row is escaped."""
+
+SESSION: Final[Mapping[str, LiteralString]] = {
+    "begin": "BEGIN",
+    "begin_copy": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "commit": "COMMIT",
+    "rollback": "ROLLBACK",
+    "ready": "SELECT to_regclass('mnemond.heads') IS NOT NULL AND to_regclass('mnemond.rows') IS NOT NULL",
+    "only_one": "SELECT pg_advisory_xact_lock(7167416)",
+    "settings": "SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s, false),"
+    " set_config('lock_timeout', %(turn_ms)s, false), set_config('client_encoding', 'UTF8', false),"
+    " CASE WHEN current_setting('synchronous_commit') = 'off'"
+    " THEN set_config('synchronous_commit', 'on', false) END",
+}
+"""Every statement about the session."""
+
+_MOVED: Final = (errors.NotNullViolation, errors.UniqueViolation, errors.SerializationFailure)
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection that does not wait for an answer for ever."""
+
+    def wait(self, gen: Generator[Any, Any, RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout or ANSWER_S)
+
+
+# Who may write.
+
+
+class Turns(Protocol):
+    """What of an engine orders the writers of a store, and wakes the others."""
+
+    channel: str | None
+    """Where new lines are announced; None: they have to be polled."""
+
+    def take(self, log: PostgresqlLog) -> Head:
+        """Wait for the turn; a transaction may be open then. Raises MnemonError(BUSY)."""
+        ...
+
+    def end(self, log: PostgresqlLog, head: Head) -> None: ...
+
+
+class LockTurns:
+    """An advisory lock for the time of a transaction, and LISTEN."""
+
+    def __init__(self, store: str) -> None:
+        self.channel: str | None = channel_of(store)
+
+    def take(self, log: PostgresqlLog) -> Head:
+        try:
+            with log.answers() as db, db.pipeline():
+                log.session("begin")
+                log.run("lock")
+                found = log.run("head")
+            return log.head_of(found.fetchone())
+        except errors.LockNotAvailable as error:
+            log.session("rollback")
+            raise contended() from error
+
+    def end(self, log: PostgresqlLog, head: Head) -> None:
+        if log.in_transaction:
+            log.session("rollback")
+
+
+class LeaseTurns:
+    """A lease in the head's row, for engines without advisory locks or LISTEN, or behind a pool of connections."""
+
+    channel: str | None = None
+
+    def __init__(self) -> None:
+        self._own = -1
+        """The fence of the last lease, which is given back late if the connection was cut."""
+
+    def take(self, log: PostgresqlLog) -> Head:
+        begin_s, tries = monotonic_s(), 0
+        while True:
+            try:
+                found = log.run("lease", lease_s=LEASE_S, own=self._own).fetchone()
+            except errors.LockNotAvailable as error:
+                raise contended() from error
+            if found is not None:
+                head = log.head_of(found)
+                self._own = head.fence
+                return head
+            log.head()  # it may be gone
+            if monotonic_s() - begin_s > TURN_S:
+                raise contended()
+            threading.Event().wait(LEASE_POLLS_S[min(tries, len(LEASE_POLLS_S) - 1)])
+            tries += 1
+
+    def end(self, log: PostgresqlLog, head: Head) -> None:
+        log.run("release", fence=head.fence)
+
+
+def channel_of(store: str) -> str:
+    """Return the channel of a store: an identifier."""
+    return "mnemond_" + hashlib.blake2b(store.encode(), digest_size=12).hexdigest()
+
+
+# The log.
+
+
+class PostgresqlLog:
+    """See `shared_log.Log`."""
+
+    def __init__(self, dsn: str, store: str, turns: Turns | None = None) -> None:
+        """`turns`: how writers are ordered; None: what the server can. Raises MnemonError for a DSN that is none."""
+        self._dsn = checked_dsn(dsn)
+        self._store = store
+        self._turns = turns
+        self._db: _Connection | None = None
+        self._turn: Head | None = None
+
+    # ------------------------------------------------------------ the connection
+
+    def connect(self) -> None:
+        if self._db is not None and not self._db.closed:
+            if self.in_transaction:  # what began it was interrupted
+                self.session("rollback")
+            return
+        with lost_or_refused():
+            self._db = open_connection(self._dsn)
+            if self._turns is None:
+                self._turns = turns_of(self._db, self._store)
+
+    def make(self, embedder: EmbedderRecord | None) -> Head:
+        """Make the tables and the store, if they are not there, and return its head. Raises MnemonError."""
+        self.connect()
+        with lost_or_refused(), self.answers() as db:
+            if self.session("ready").fetchone() != (True,):
+                with db.transaction():
+                    self.session("only_one")
+                    db.execute(SCHEMA)
+            self.run("make", format=FORMAT, embedder=None if embedder is None else _encoder.encode(embedder).decode())
+        return self.head()
+
+    @property
+    def in_transaction(self) -> bool:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        return self._db is not None and not self._db.closed and self._db.pgconn.transaction_status != idle
+
+    @contextmanager
+    def answers(self) -> Iterator[_Connection]:
+        """The connection; it is closed after it failed. Raises LostConnectionError."""
+        if self._db is None or self._db.closed:
+            raise LostConnectionError("there is no connection")
+        try:
+            yield self._db
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if isinstance(error, errors.LockNotAvailable | errors.SerializationFailure):
+                raise
+            self._db.close()
+            raise LostConnectionError(plain(error)) from error
+
+    def run(self, statement: str, **values: object) -> psycopg.Cursor[Any]:
+        """Run one of STATEMENTS. Raises LostConnectionError, psycopg.Error."""
+        with self.answers() as db:
+            return db.execute(STATEMENTS[statement], {"store_id": self._store, **values})
+
+    def session(self, statement: str, **values: object) -> psycopg.Cursor[Any]:
+        """Run one of SESSION. Raises LostConnectionError, psycopg.Error."""
+        with self.answers() as db:
+            return db.execute(SESSION[statement], values or None)
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+
+    # ------------------------------------------------------------ reading
+
+    def head_of(self, row: Sequence[Any] | None) -> Head:
+        """Raises MnemonError for a store that is not there, or of another format."""
+        if row is None:
+            raise rejected(
+                UNAVAILABLE,
+                f"the server has no store {self._store[:64]!a}",
+                "`mnemonctl store create` makes it; look at the database that the connection string names",
+            )
+        version, seq, entry, tail, fence, embedder = row
+        if version != FORMAT:
+            raise rejected(
+                UNSUPPORTED, f"the shared store is of format {version}; this mnemond reads {FORMAT}", "update mnemond"
+            )
+        record = None if embedder is None else msgspec.json.decode(embedder, type=EmbedderRecord)
+        return Head(seq, entry, tail, fence, record)
+
+    def head(self) -> Head:
+        try:
+            return self.head_of(self.run("head").fetchone())
+        except errors.UndefinedTable:
+            return self.head_of(None)
+
+    def holds(self, seq: int, entry: str) -> bool:
+        row = self.run("holds", seq=seq).fetchone()
+        return row is not None and row[0] == entry
+
+    def lines(self, after: int, limit: int) -> list[Line]:
+        found = self.run("lines", seq=after, limit=limit).fetchall()
+        return [Line(seq, entry, text.encode()) for seq, entry, text in found]
+
+    def rows(self) -> tuple[Head, Generator[Operation]]:
+        self.session("begin_copy")
+        return self.head(), self._rows()
+
+    def _rows(self) -> Generator[Operation]:
+        try:
+            for table in TABLES:  # a row comes after those that it refers to
+                values = {"store_id": self._store, "kind": table.kind}
+                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy"], values) as copy:
+                    copy.set_types(["text", "text", "bytea"])
+                    yield from _operations(table.kind, copy.rows())
+            self.session("commit")
+        except GeneratorExit:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------ writing
+
+    def take_turn(self) -> Head:
+        assert self._turns is not None, "it is connected"  # noqa: S101
+        try:
+            self._turn = self._turns.take(self)
+        except errors.UndefinedTable:
+            self.session("rollback")
+            self._turn = self.head_of(None)
+        except MnemonError:
+            if self.in_transaction:
+                self.session("rollback")
+            raise
+        return self._turn
+
+    def end_turn(self) -> None:
+        assert self._turn is not None, "it was taken"  # noqa: S101
+        assert self._turns is not None, "it was taken"  # noqa: S101
+        head, self._turn = self._turn, None
+        self._turns.end(self, head)
+
+    def append(
+        self,
+        head: Head,
+        entry: str,
+        operations: Sequence[Operation],
+        rows: Iterator[Operation] | None,
+        embedder: EmbedderRecord | None,
+    ) -> None:
+        seq = head.seq + len(operations)
+        purges = [head.seq + at for at, each in enumerate(operations, 1) if each.purged]
+        tail = seq if rows is not None else purges[-1] - 1 if purges else 0
+        if not tail and seq // TRIM_EVERY > head.seq // TRIM_EVERY:
+            tail = next(iter(self.run("old", seq=head.seq, days=KEPT_DAYS)))[0] or 0
+        try:
+            with self.answers() as db, db.pipeline():
+                if not self.in_transaction:
+                    self.session("begin")
+                self._advance(head, seq, entry, tail, embedder)
+                self._append(head, entry, operations)
+                if tail > head.tail:
+                    self.run("trim", tail=tail)
+                if rows is None:
+                    self._fold([*operations], seq)
+                else:
+                    self.run("clear")
+                    for each in rows:
+                        self._fold([each], seq)
+                if (channel := self._turns.channel if self._turns else None) is not None:
+                    self.run("announce", channel=channel, new_seq=seq)
+                self.session("commit")
+        except _MOVED as error:
+            self.session("rollback")
+            raise HeadMovedError from error
+        except psycopg.Error as error:
+            self.session("rollback")
+            raise refused(error) from error
+        self._turn = None
+
+    def _advance(self, head: Head, seq: int, entry: str, tail: int, embedder: EmbedderRecord | None) -> None:
+        self.run(
+            "advance", seq=head.seq, entry=head.entry, fence=head.fence, new_seq=seq, new_entry=entry, tail=tail,
+            embedder=None if embedder is None else _encoder.encode(embedder).decode(),
+        )  # fmt: skip
+
+    def _append(self, head: Head, entry: str, operations: Sequence[Operation]) -> None:
+        self.run(
+            "append", entry=entry, seqs=[head.seq + at for at in range(1, len(operations) + 1)],
+            op_ids=[each.op_id for each in operations], methods=[each.method for each in operations],
+            lines=[encode(each).decode() for each in operations],
+        )  # fmt: skip
+
+    def _fold(self, operations: Sequence[Operation], seq: int) -> None:
+        """Give `rows` what operations left."""
+        put, gone = folded(operations)
+        if gone:
+            self.run("drop", kinds=[each[0] for each in gone], keys=[each[1] for each in gone])
+        if put:
+            values = list(put.values())
+            self.run(
+                "put", seq=seq, kinds=[each[0] for each in put], keys=[each[1] for each in put],
+                rows=[each.row for each in values], models=[each.model for each in values],
+                vectors=[each.vector for each in values],
+            )  # fmt: skip
+
+    def listener(self) -> Listener:
+        with lost_or_refused():
+            db = open_connection(self._dsn)
+            turns = self._turns or turns_of(db, self._store)
+            self._turns = turns
+            if turns.channel is None:
+                db.close()
+                return Polled()
+            db.execute(f"LISTEN {turns.channel}".encode())  # an identifier of our own
+            return Notified(db)
+
+
+# Rows.
+
+
+class StoredRow(NamedTuple):
+    """`model`: "" for a row without a vector."""
+
+    row: str
+    model: str
+    vector: bytes
+
+
+def folded(operations: Sequence[Operation]) -> tuple[dict[tuple[str, str], StoredRow], list[tuple[str, str]]]:
+    """Return what operations leave: rows by kind and key, and the keys of rows that are gone."""
+    found: dict[tuple[str, str], StoredRow | None] = {}
+    for it in operations:
+        for kind, keys in it.drop.items():
+            found |= {(kind, _encoder.encode(key).decode()): None for key in keys}
+        for part in (it.change, it.add):
+            for kind, rows in part.items():
+                for row in rows:
+                    key = _encoder.encode([row[each] for each in _KEYS[kind]]).decode()
+                    vector = it.vectors.get(str(row.get("id"))) if kind == "memory" else None
+                    model = "" if vector is None or it.model is None else it.model
+                    found[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
+    return {each: it for each, it in found.items() if it}, [each for each, it in found.items() if it is None]
+
+
+def _operations(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[Operation]:
+    """Yield operations that add rows of a kind (row, model, vector)."""
+    rows: list[Any] = []
+    vectors: dict[str, str] = {}
+    model: str | None = None
+
+    def operation() -> Operation:
+        return Operation(
+            op_id="", method=SNAPSHOT, at="", by="system:log", model=model, vectors=vectors, add={kind: rows}
+        )
+
+    for text, made_by, vector in copied:
+        if rows and (len(rows) == ROWS_AT_ONCE or (vector is not None and model is not None and made_by != model)):
+            yield operation()
+            rows, vectors, model = [], {}, None
+        row = msgspec.json.decode(text)
+        rows.append(row)
+        if vector is not None:
+            model = made_by
+            vectors[row["id"]] = base64.b64encode(vector).decode()
+    if rows:
+        yield operation()
+
+
+# Connections.
+
+
+def checked_dsn(dsn: str) -> str:
+    """Return a connection string with what this program needs. Raises MnemonError(INVALID_PARAMS), without a word of
+    it, if it cannot be read."""
+    try:
+        given = conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise rejected(
+            INVALID_PARAMS,
+            "the environment variable holds no connection string of PostgreSQL",
+            "for instance: host=db.example dbname=memory user=ada",
+        ) from None
+    own: dict[str, str | int | None] = {
+        "connect_timeout": CONNECT_S, "application_name": "mnemond", "target_session_attrs": "read-write",
+        "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 10_000,
+    }  # fmt: skip
+    return conninfo.make_conninfo("", **{**own, **given})
+
+
+def open_connection(dsn: str) -> _Connection:
+    """Connect, outside of transactions. Raises psycopg.Error."""
+    db = _Connection.connect(dsn, autocommit=True)
+    try:
+        db.execute(SESSION["settings"], {"idle_ms": str(IDLE_S * 1000), "turn_ms": str(int(TURN_S * 1000))})
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def turns_of(db: psycopg.Connection[Any], store: str) -> Turns:
+    """Try what orders writers and wakes readers on a server, and return what works."""
+    channel = channel_of(f"probe of {store} by {db.pgconn.backend_pid}")
+    try:
+        db.execute(SESSION["only_one"])
+        db.execute(f"LISTEN {channel}".encode())
+        db.execute(f"NOTIFY {channel}".encode())
+        heard = [each.channel for each in db.notifies(timeout=0.5, stop_after=1)]
+        db.execute(f"UNLISTEN {channel}".encode())
+    except (errors.FeatureNotSupported, errors.UndefinedFunction, errors.SyntaxError, errors.InsufficientPrivilege):
+        return LeaseTurns()
+    return LockTurns(store) if channel in heard else LeaseTurns()
+
+
+@contextmanager
+def lost_or_refused() -> Iterator[None]:
+    """Raise LostConnectionError for a server that does not answer, MnemonError for one that refuses."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise LostConnectionError(plain(error)) from error
+    except psycopg.Error as error:
+        raise refused(error) from error
+
+
+def refused(error: psycopg.Error) -> MnemonError:
+    return rejected(
+        UNAVAILABLE,
+        f"the server refused: {plain(error)}; nothing was written",
+        "look at the rights of the role on the schema mnemond, and at the server's log",
+    )
+
+
+def plain(error: Exception) -> str:
+    """Return an error of the driver in one line. It may name the host and the role, and never a password."""
+    return " ".join(str(error).split())[:300]
+
+
+# Waiting for news.
+
+
+class Notified:
+    """Waits with LISTEN."""
+
+    def __init__(self, db: psycopg.Connection[Any]) -> None:
+        self._db = db
+        self.fileno: int | None = db.pgconn.socket
+
+    def take(self) -> int:
+        newest = 0
+        try:
+            pg = self._db.pgconn
+            pg.consume_input()
+            while (note := pg.notifies()) is not None:
+                if note.extra.isdigit():
+                    newest = max(newest, int(note.extra))
+        except psycopg.Error as error:
+            raise LostConnectionError(plain(error)) from error
+        return newest
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class Polled:
+    """There is nothing to wait for: the log is read now and then."""
+
+    fileno: int | None = None
+
+    def take(self) -> int:
+        return 0
+
+    def close(self) -> None: ...

@@ -1,0 +1,497 @@
+"""A store whose log of operations is shared with other daemons (docs/decisions/0072).
+
+The local file is a cache of the log: it has its lines up to `Cursor.seq`, and every reader uses it. The writer decides
+a batch on the newest state, under the log's turn, and what is committed to the log is written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from mnemond.clock import monotonic_s
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError, rejected
+from mnemond.model.answers import LogStanding
+from mnemond.model.changes import ChangeSet
+from mnemond.store import meta
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.operation_log import FACTS, Operation
+from mnemond.store.operations import Write
+
+KEY: Final = "shared"
+"""Row of `meta` with the Cursor of a shared store."""
+
+LINES_AT_ONCE: Final = 500
+"""Lines that are read and applied in one transaction: with long texts about 5 MB."""
+
+MEMORIES_A_LINE: Final = 7
+"""Memories, with their links, that are loaded in the time in which a line is applied: 0.7 against 5 ms, measured with
+34 links a memory."""
+
+RECOVERY_S: Final = 8.0
+"""Seconds for which a connection that was lost in a commit is tried again, to learn if it was committed. As long as a
+promoted server needs, and shorter than a client waits."""
+
+RETRY_S: Final = 2.0
+"""Seconds after a failed connection in which writes are refused without another try: one can take seconds, and nothing
+else can be written meanwhile."""
+
+PAUSE_S: Final = 0.2
+"""Seconds between two tries to connect during a recovery."""
+
+Backend = Literal["postgresql"]
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """Where a store's log is, and how much of it the local file has. `dsn_env`: the environment variable with the
+    connection string; `store`: its name there; `seq` and `entry` of the last line that was applied."""
+
+    backend: Backend
+    dsn_env: str
+    store: str
+    seq: int = 0
+    entry: str = ""
+
+
+class Head(NamedTuple):
+    """The end of a log: number and entry of its last line. `tail`: lines up to this number are not kept. `fence` goes
+    up whenever a turn is taken over. `embedder`: that of the vectors."""
+
+    seq: int
+    entry: str
+    tail: int
+    fence: int
+    embedder: EmbedderRecord | None
+
+
+class Line(NamedTuple):
+    """A line of a log. `entry`: a random name of the batch that it was written with."""
+
+    seq: int
+    entry: str
+    text: bytes
+
+
+class LostConnectionError(Exception):
+    """The connection to the log failed; what was under way may have been committed or not."""
+
+
+class HeadMovedError(Exception):
+    """Others have written to the log since its head was read: nothing was written, and it has to be decided again."""
+
+
+class LogError(MnemonError):
+    """The log did not take a write; with the outcome "unknown" it may have."""
+
+
+class Listener(Protocol):
+    """Waits for new lines. `fileno`: readable when there may be news; None: it has to be polled."""
+
+    fileno: int | None
+
+    def take(self) -> int:
+        """Return the greatest number that was announced since the last call, 0 for none. Raises
+        LostConnectionError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Log(Protocol):
+    """The log of one store on a server. One thread at a time; every call may raise LostConnectionError."""
+
+    def connect(self) -> None:
+        """Connect, if it is not. Raises MnemonError for a server that cannot be used."""
+        ...
+
+    def make(self, embedder: EmbedderRecord | None) -> Head:
+        """Connect, make the store if it is new, with that embedder, and return its head. Raises MnemonError."""
+        ...
+
+    def head(self) -> Head: ...
+
+    def take_turn(self) -> Head:
+        """Wait until no other daemon writes, and return the head as it is then. Raises MnemonError(BUSY)."""
+        ...
+
+    def end_turn(self) -> None:
+        """Let others write; without effect after `append`."""
+        ...
+
+    def append(
+        self, head: Head, entry: str, operations: Sequence[Operation], rows: Iterator[Operation] | None,
+        embedder: EmbedderRecord | None,
+    ) -> None:  # fmt: skip
+        """Commit operations behind `head`, and end the turn. `rows`, if given, replace all that the log has, for
+        operations that cannot be applied by others. Raises HeadMovedError."""
+        ...
+
+    def holds(self, seq: int, entry: str) -> bool:
+        """Return True if that line is in the log."""
+        ...
+
+    def lines(self, after: int, limit: int) -> list[Line]:
+        """Return lines in order, from the first behind `after` on."""
+        ...
+
+    def rows(self) -> tuple[Head, Generator[Operation]]:
+        """Return the state of the store as operations that add every row, and the head that it belongs to."""
+        ...
+
+    def listener(self) -> Listener:
+        """Return a listener with a connection of its own; callable from any thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SharedLog:
+    """What an engine needs of a shared log: turns, missing lines, and commits that survive a cut connection.
+
+    For the writer's thread, except `standing`, `note_news`, `note_failure` and `listener`.
+    """
+
+    def __init__(self, cursor: Cursor, open_log: Callable[[], Log], new_entry: Callable[[], str]) -> None:
+        """`open_log` returns the log without connecting, or raises MnemonError; `new_entry` a random name."""
+        self.cursor = cursor
+        self._open_log = open_log
+        self._opened: Log | None = None
+        self._new_entry = new_entry
+        self._noted: Cursor | None = None
+        self._head: Head | None = None
+        self._lock = threading.Lock()
+        self._known = cursor.seq
+        self._since_s: float | None = None
+        self._retry_at_s = float("-inf")
+        self._error: str | None = "not connected yet"
+        self.lost_lines: str | None = None
+        """A warning: the server does not have lines that were acknowledged."""
+
+    # ------------------------------------------------------------ what is known of the log
+
+    def note_news(self, seq: int) -> bool:
+        """A line of this number exists. Returns True if it is not applied here."""
+        with self._lock:
+            self._known = max(self._known, seq)
+            behind = self._known > self.cursor.seq
+            if not behind:
+                self._since_s = None
+            elif self._since_s is None:
+                self._since_s = monotonic_s()
+        return behind
+
+    def note_failure(self, error: Exception) -> None:
+        """There is no connection to the log."""
+        with self._lock:
+            if self._error is None or self._since_s is None:
+                self._since_s = monotonic_s()
+            self._error = error.message if isinstance(error, MnemonError) else str(error)
+
+    @property
+    def standing(self) -> LogStanding:
+        with self._lock:
+            since = 0.0 if self._since_s is None else monotonic_s() - self._since_s
+            behind = max(0, self._known - self.cursor.seq)
+            return LogStanding(
+                self.cursor.backend, self.cursor.store, self.cursor.seq, behind, round(since, 3), self._error is None,
+                self._error,
+            )  # fmt: skip
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why answers may not show what others wrote, or None."""
+        now = self.standing
+        if not now.connected:
+            behind = f", {now.behind:,} known operations behind" if now.behind else ""
+            return (
+                f"the shared log cannot be reached ({now.error}): answers are as of operation {now.seq:,}{behind};"
+                " writes are refused"
+            )
+        return self.lost_lines
+
+    @property
+    def _log(self) -> Log:
+        if self._opened is None:
+            self._opened = self._open_log()
+        return self._opened
+
+    def listener(self) -> Listener:
+        """Return a listener; callable from any thread. Raises LostConnectionError, MnemonError."""
+        return self._open_log().listener()
+
+    # ------------------------------------------------------------ for the engine
+
+    def take_turn(self) -> Head:
+        """Connect if need be, wait for the turn, and return the head. Raises MnemonError if that is not possible: the
+        write is refused then."""
+        if monotonic_s() < self._retry_at_s:
+            raise self._refusal()
+        self._noted = None
+        self._head = self._reaching(lambda log: log.take_turn())
+        return self._head
+
+    def end_turn(self) -> None:
+        """End the turn if it was not ended by an append."""
+        if self._head is not None:
+            self._head = None
+            try:
+                self._log.end_turn()
+            except LostConnectionError as error:
+                self.note_failure(error)
+
+    def look(self) -> Head:
+        """Return the head, without a turn. Raises MnemonError."""
+        return self._reaching(lambda log: log.head())
+
+    def _reaching(self, ask: Callable[[Log], Head]) -> Head:
+        """Connect if need be and read the head. A connection may have ended while it was idle, so it is tried twice."""
+        try:
+            try:
+                self._log.connect()
+                head = ask(self._log)
+            except LostConnectionError:
+                self._log.connect()
+                head = ask(self._log)
+        except LostConnectionError as error:
+            self._retry_at_s = monotonic_s() + RETRY_S
+            raise self.failed(error) from error
+        except MnemonError as error:
+            if error.kind is BUSY:  # it answered
+                self._error = None
+            else:
+                self.note_failure(error)
+            raise
+        self._reached(head)
+        return head
+
+    def missing(self) -> list[Line]:
+        """Return the next lines that are not applied here. Raises MnemonError."""
+        try:
+            return self._log.lines(self.cursor.seq, LINES_AT_ONCE)
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+
+    def must_reload(self, head: Head, memories: int) -> bool:
+        """Return True if the rows have to be loaded anew: lines that are missing here are not kept any more, or are so
+        many that loading a store of so many memories is faster, or the log does not have the last line that was
+        applied. Raises MnemonError."""
+        here = self.cursor
+        if here.seq < head.tail or head.seq - here.seq > LINES_AT_ONCE + memories / MEMORIES_A_LINE:
+            return True
+        if here.seq == 0 or (here.seq, here.entry) == (head.seq, head.entry):
+            return False
+        try:
+            gone = here.seq > head.seq or (here.seq > head.tail and not self._log.holds(here.seq, here.entry))
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+        if gone:
+            self.lost_lines = (
+                f"the shared log does not have operation {here.seq:,}, which it had acknowledged: everything was loaded"
+                f" from it again, as of operation {head.seq:,}"
+            )
+        return gone
+
+    def rows(self) -> tuple[Head, Generator[Operation]]:
+        """Return every row, and the head that they belong to. Raises LostConnectionError, and so does the iterator."""
+        self._log.connect()
+        return self._log.rows()
+
+    def append(
+        self,
+        connection: Connection,
+        operations: Sequence[Operation],
+        embedder: EmbedderRecord | None,
+        rows: Callable[[], Iterator[Operation]] | None = None,
+    ) -> None:
+        """Commit what a local transaction did, before that is committed. `rows`: see `Log.append`.
+
+        Raises HeadMovedError: roll back and decide again. Raises LogError: roll back; it was refused, or it is unknown
+        whether it was written.
+        """
+        if not operations:
+            return
+        head = self._head
+        assert head is not None, "a turn was taken"  # noqa: S101
+        entry = self._new_entry()
+        self.note(connection, head.seq + len(operations), entry)
+        try:
+            self._append(head, entry, operations, embedder, rows)
+        except MnemonError as error:
+            self._noted = None
+            raise LogError(error.kind, error.message, hint=error.hint, outcome=error.outcome) from error
+        except HeadMovedError:
+            self._noted = None
+            raise
+
+    def _append(
+        self,
+        head: Head,
+        entry: str,
+        operations: Sequence[Operation],
+        embedder: EmbedderRecord | None,
+        rows: Callable[[], Iterator[Operation]] | None,
+    ) -> None:
+        deadline_s = monotonic_s() + RECOVERY_S
+        while True:
+            try:
+                self._log.append(head, entry, operations, None if rows is None else rows(), embedder)
+            except LostConnectionError as error:
+                self.note_failure(error)
+                found, is_written = self._recovered(deadline_s, error, (head.seq + 1, entry))
+            else:
+                self._head = None
+                return
+            # The turn was taken again, so the transaction that was cut has ended.
+            if is_written:
+                self.end_turn()
+                return
+            if found[:2] != head[:2]:
+                if found.tail > head.seq:
+                    raise _unknown("its lines are not kept any more")
+                raise HeadMovedError
+            head = found
+
+    def _recovered(self, deadline_s: float, first: Exception, line: tuple[int, str]) -> tuple[Head, bool]:
+        """Connect again, take the turn, and look for a line. Raises MnemonError after the deadline."""
+        pause = threading.Event()
+        while True:
+            try:
+                self._log.connect()
+                self._head = self._log.take_turn()
+                found = self._log.holds(*line)
+            except (LostConnectionError, MnemonError) as error:
+                self._head = None
+                if monotonic_s() >= deadline_s:
+                    self._retry_at_s = monotonic_s() + RETRY_S
+                    self.note_failure(error)
+                    raise _unknown(str(first)) from error
+                pause.wait(PAUSE_S)
+            else:
+                self._reached(self._head)
+                return self._head, found
+
+    def note(self, connection: Connection, seq: int, entry: str) -> None:
+        """Note in the caller's transaction how much of the log the rows have."""
+        self._noted = msgspec.structs.replace(self.cursor, seq=seq, entry=entry)
+        write_cursor(connection, self._noted)
+
+    def note_committed(self) -> None:
+        """A local transaction was committed."""
+        if self._noted is not None:
+            self.cursor, self._noted = self._noted, None
+            self.note_news(self.cursor.seq)
+
+    def reread(self, connection: Connection) -> None:
+        """The local file was opened again."""
+        self._noted = None
+        self.cursor = read_cursor(connection) or self.cursor
+
+    def failed(self, error: Exception) -> MnemonError:
+        """Note a failed connection; return the error for a request that needs it."""
+        self.note_failure(error)
+        return self._refusal()
+
+    def _reached(self, head: Head) -> None:
+        with self._lock:
+            if self._error is not None:
+                self._error, self._since_s = None, None
+            self._known = head.seq
+        self.note_news(head.seq)
+
+    def _refusal(self) -> MnemonError:
+        return rejected(
+            UNAVAILABLE,
+            f"the shared log of this store cannot be reached: {self._error}; nothing was written",
+            f"reads go on; look at the server and at the variable {self.cursor.dsn_env} of the daemon, then repeat",
+        )
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+
+def contended() -> MnemonError:
+    """Return the error of a write for which there was no turn."""
+    return rejected(BUSY, "other daemons were writing to this shared store; nothing was written", "repeat in a moment")
+
+
+def _unknown(why: str) -> LogError:
+    return LogError(
+        STORAGE,
+        f"the connection to the shared log failed while committing: {why}",
+        hint="repeat with the same op_id: it is stored at most once",
+        outcome="unknown",
+    )
+
+
+def read_cursor(connection: Connection) -> Cursor | None:
+    """Return where the log of a shared store is; None for a store that is not shared."""
+    return meta.read_record(connection, KEY, Cursor)
+
+
+def write_cursor(connection: Connection, cursor: Cursor) -> None:
+    meta.note(connection, [(KEY, msgspec.json.encode(cursor).decode())])
+
+
+def begin_sharing(connection: Connection, cursor: Cursor) -> None:
+    """Make an empty store a shared one, in the caller's transaction. Raises MnemonError for another store."""
+    before = read_cursor(connection)
+    if before is not None and (before.backend, before.store) == (cursor.backend, cursor.store):
+        write_cursor(connection, msgspec.structs.replace(before, dsn_env=cursor.dsn_env))
+        return
+    if before is not None or connection.row("SELECT 1 FROM insights LIMIT 1") is not None:
+        raise rejected(
+            INVALID_PARAMS,
+            f"there is a {'local' if before is None else 'shared'} store of this name already, which has memories",
+            "give it another name; `mnemonctl export` and `mnemonctl import` take its memories along",
+        )
+    write_cursor(connection, cursor)
+
+
+def embedder_of_shared(
+    cursor: Cursor, environment: Mapping[str, str], choose_embedder: Callable[[], EmbedderRecord | None]
+) -> EmbedderRecord | None:
+    """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
+    log = connect_log(cursor, environment)
+    try:
+        return log.make(choose_embedder()).embedder
+    except LostConnectionError as error:
+        raise rejected(
+            UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"
+        ) from error
+    finally:
+        log.close()
+
+
+def is_local(write: Write) -> bool:
+    """Return True for a write that leaves no row of the log: lines about recalls, counts of this daemon. It needs no
+    turn, and is possible without a connection."""
+    if not isinstance(write, ChangeSet) or write.client_op_id or write.undoes is not None:
+        return False
+    logged = (write.changes, write.queue, write.trigger_counts, write.reviews, write.knowledge, write.imported)
+    return not any(logged) and not any(key in FACTS for key, _ in write.facts)
+
+
+def connect_log(cursor: Cursor, environment: Mapping[str, str]) -> Log:
+    """Return the log of a store, without connecting. Raises MnemonError(UNAVAILABLE) if the variable or the driver is
+    missing."""
+    dsn = environment.get(cursor.dsn_env, "")
+    if not dsn:
+        raise rejected(
+            UNAVAILABLE,
+            f"the environment variable {cursor.dsn_env}, which names the server, is not set for the daemon",
+            f"set {cursor.dsn_env} where the daemon is started, then: mnemonctl daemon restart",
+        )
+    try:
+        from mnemond.store.postgresql import PostgresqlLog
+    except ImportError as error:
+        raise rejected(
+            UNAVAILABLE,
+            f"a shared store needs psycopg, which is not installed ({error})",
+            'pip install "mnemond[postgresql]", then: mnemonctl daemon restart',
+        ) from error
+    return PostgresqlLog(dsn, cursor.store)

@@ -1,0 +1,198 @@
+"""What is said to PostgreSQL: every statement names the store, connection strings are checked, turns are probed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benchmarks.pg_server import PgServer
+from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
+from mnemond.store.shared_log import Cursor, connect_log
+from tests.store.factories import EMBEDDER, contents, remember
+from tests.store.pg_server import running
+from tests.store.shared_world import Peer
+
+postgresql = pytest.importorskip("mnemond.store.postgresql", reason="psycopg is not installed (the extra postgresql)")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PgServer]:
+    with running("-c", "fsync=off") as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", postgresql.STATEMENTS)
+def test_every_statement_names_the_store(name: str) -> None:
+    sql = postgresql.STATEMENTS[name]
+    assert "%(store_id)s" in sql
+    if sql.startswith("INSERT"):
+        assert re.search(r"INSERT INTO mnemond\.\w+\(store_id, ", sql)
+    elif "WHERE" in sql:
+        assert "store_id = %(store_id)s" in sql
+    else:
+        assert "FROM" not in sql  # a lock, which is of no table
+    tables = re.findall(r"mnemond\.(\w+)", sql)
+    assert set(tables) <= {"heads", "operations", "rows"}
+
+
+@pytest.mark.parametrize("name", postgresql.SESSION)
+def test_statements_of_a_session_touch_no_table(name: str) -> None:
+    assert re.search(r"(?i)\b(from|into|update|delete)\b", postgresql.SESSION[name]) is None
+
+
+def test_there_are_no_other_statements() -> None:
+    """Whatever is executed is one of both tables, the tables themselves, or a channel of this program's own."""
+    tree = ast.parse(Path(postgresql.__file__).read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    executed = [ast.unparse(node.args[0]) for node in calls if node.func.attr in {"execute", "executemany", "copy"}]  # type: ignore[attr-defined]
+    assert len(executed) >= 8
+    for each in executed:
+        channel = re.fullmatch(r"f'(LISTEN|NOTIFY|UNLISTEN) \{(turns\.)?channel\}'\.encode\(\)", each)
+        assert channel or each == "SCHEMA" or re.fullmatch(r"(STATEMENTS|SESSION)\[[\w'\"]+\]", each), each
+
+
+def test_every_key_begins_with_the_store(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "keys")) as log:
+        log.make(EMBEDDER)
+    sql = (
+        "SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = i.indrelid"
+        " AND a.attnum = i.indkey[0] WHERE n.nspname = 'mnemond'"
+    )
+    found = server.query(sql)
+    assert len(found) == 4
+    assert {column for _, column in found} == {"store_id"}
+
+
+def test_a_store_of_another_format_is_refused(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "old")) as log:
+        log.make(EMBEDDER)
+        server.query("UPDATE mnemond.heads SET format = 9 WHERE store_id = 'old'")
+        with pytest.raises(MnemonError, match="format 9") as caught:
+            log.head()
+    assert caught.value.kind is UNSUPPORTED
+
+
+def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:
+    with closing(postgresql.open_connection(postgresql.checked_dsn(server.dsn))) as db:
+        assert isinstance(postgresql.turns_of(db, "x"), postgresql.LockTurns)
+
+        class NoLocks:
+            pgconn = db.pgconn
+
+            def execute(self, sql: bytes) -> None:
+                raise postgresql.errors.FeatureNotSupported("advisory locks are not supported")
+
+        assert isinstance(postgresql.turns_of(NoLocks(), "x"), postgresql.LeaseTurns)
+
+        class NoNews:
+            pgconn = db.pgconn
+
+            def execute(self, sql: bytes) -> None: ...
+
+            def notifies(self, **_: object) -> list[object]:
+                return []
+
+        assert isinstance(postgresql.turns_of(NoNews(), "x"), postgresql.LeaseTurns)
+
+
+def test_news_that_are_no_number_are_left_out(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "news")) as log:
+        log.make(EMBEDDER)
+        with closing(log.listener()) as listener:
+            for text in ("rubbish", "7", "5"):
+                server.query(f"SELECT pg_notify('{postgresql.channel_of('news')}', %s)", text)
+            found = 0
+            while found < 7:
+                select.select([listener.fileno], [], [], 5)
+                found = max(found, listener.take())
+            assert found == 7
+
+
+def test_a_role_that_may_not_write_is_told_so(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "guarded")) as log:
+        log.make(EMBEDDER)
+    server.query("CREATE ROLE reader LOGIN")
+    log = postgresql.PostgresqlLog(server.dsn.replace("user=mnemond", "user=reader"), "guarded")
+    with closing(log), pytest.raises(MnemonError, match="permission denied") as caught:
+        log.make(EMBEDDER)
+    assert caught.value.kind is UNAVAILABLE
+
+
+def test_a_store_is_seen_by_its_team_its_project_or_its_maker(server: PgServer, tmp_path: Path) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "first")) as log:
+        log.make(EMBEDDER)  # the owner of the tables
+    for role in ("ada", "bob"):
+        server.query(f"CREATE ROLE {role} LOGIN")
+        server.query(f"GRANT USAGE ON SCHEMA mnemond TO {role}")
+        server.query(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mnemond TO {role}")
+    server.query("CREATE ROLE shop")
+    dsn_of = {role: server.dsn.replace("user=mnemond", f"user={role}") for role in ("ada", "bob")}
+    ada, bob = (Peer(tmp_path / f"{role}.db", dsn, "shop") for role, dsn in dsn_of.items())
+    ada.write(remember(1))
+    bob.write(remember(2))
+    ada.catch_up()
+    assert contents(ada.engine) == contents(bob.engine) == {"memory number 1", "memory number 2"}
+    assert server.query("SELECT actor FROM mnemond.operations WHERE store_id = 'shop' ORDER BY seq") == [
+        ("ada",), ("bob",),
+    ]  # fmt: skip
+    seen = "SELECT count(*) FROM mnemond.memories WHERE store_id = 'shop'"
+    with closing(postgresql.open_connection(dsn_of["bob"])) as reading:
+        for visibility, member, expected in (
+            ("team", False, 2),
+            ("project", False, 0),
+            ("private", False, 0),
+            ("project", True, 2),
+            ("private", True, 0),
+        ):
+            server.query("UPDATE mnemond.heads SET visibility = %s WHERE store_id = 'shop'", visibility)
+            server.query("GRANT shop TO bob" if member else "REVOKE shop FROM bob")
+            assert reading.execute(seen).fetchone() == (expected,), (visibility, member)
+        assert isinstance(bob.write(remember(3))[0], MnemonError)
+        ada.write(remember(4))
+        server.query("UPDATE mnemond.heads SET visibility = 'team' WHERE store_id = 'shop'")
+        forged = "UPDATE mnemond.operations SET actor = 'ada' WHERE store_id = 'shop' AND seq = 2"
+        with pytest.raises(postgresql.errors.InsufficientPrivilege, match="row-level security"):
+            reading.execute(forged)
+    bob.write(remember(5))
+    assert contents(bob.engine) == {f"memory number {each}" for each in (1, 2, 4, 5)}
+    ada.close()
+    bob.close()
+
+
+def test_a_connection_string_that_is_none_is_not_repeated() -> None:
+    with pytest.raises(MnemonError) as caught:
+        postgresql.checked_dsn("passwort=hunter2 host")
+    assert "hunter2" not in caught.value.message + str(caught.value.hint)
+
+
+def test_what_the_user_says_about_a_connection_wins() -> None:
+    found = postgresql.conninfo.conninfo_to_dict(postgresql.checked_dsn("host=a connect_timeout=1"))
+    assert (found["connect_timeout"], found["target_session_attrs"]) == ("1", "read-write")
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    with pytest.raises(MnemonError, match="TEAM_DSN, which names the server, is not set"):
+        connect_log(Cursor("postgresql", "TEAM_DSN", "team"), {})
+
+
+def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mnemond.store.postgresql", None)
+    with pytest.raises(MnemonError, match="needs psycopg") as caught:
+        connect_log(Cursor("postgresql", "TEAM_DSN", "team"), {"TEAM_DSN": "host=a"})
+    assert "mnemond[postgresql]" in str(caught.value.hint)
+
+
+def test_a_daemon_without_shared_stores_imports_no_driver() -> None:
+    """Nor does one whose stores are local need the extra."""
+    code = "import sys, mnemond.daemon; print([each for each in sys.modules if each.startswith('psycopg')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

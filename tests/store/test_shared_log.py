@@ -1,0 +1,414 @@
+"""A store with its log in PostgreSQL: two daemons see one store, whatever fails between them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from benchmarks.pg_server import PgServer
+from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
+from mnemond.interchange.restore import restore
+from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
+from mnemond.store import postgresql, shared_log
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord, write_embedder
+from mnemond.store.postgresql import PostgresqlLog
+from mnemond.store.shared_log import LostConnectionError
+from tests.faults.failing_vfs import FailingVfs, Fault
+from tests.faults.test_state_machine import Stores
+from tests.interchange.test_restore import lines_of, record
+from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
+from tests.store.mirror import mirrored
+from tests.store.pg_proxy import Cut, CuttingProxy
+from tests.store.pg_server import running
+from tests.store.shared_world import KINDS, Peer, share
+
+NOW = "2026-11-28T09:00:00.000000Z"
+ROW_TABLES = ("heads", "operations", "rows")
+
+
+def purge(number: int) -> ChangeSet:
+    it = forget(number)
+    return msgspec.structs.replace(it, op_id=f"purge-{number}", changes=(PurgeInsight(insight_id(number)),))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PgServer]:
+    with running("-c", "fsync=off") as server:
+        yield server
+
+
+@pytest.fixture(params=KINDS)
+def turns(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def peers(server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Peer, Peer]]:
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, request.node.name, turns) for each in "ab")
+    yield a, b
+    a.close()
+    b.close()
+
+
+def assert_same(*peers: Peer) -> None:
+    for each in peers:
+        each.catch_up()
+    first, *others = [each.export() for each in peers]
+    assert all(each == first for each in others)
+
+
+def refused(result: Any) -> MnemonError:
+    assert isinstance(result, MnemonError), result
+    return result
+
+
+def test_writes_of_both_are_visible_in_both(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    assert not isinstance(a.write(remember(1), remember(2))[0], MnemonError)
+    b.write(remember(3))
+    assert contents(b.engine) == {"memory number 1", "memory number 2", "memory number 3"}
+    assert contents(a.engine) == {"memory number 1", "memory number 2"}
+    a.catch_up()
+    assert contents(a.engine) == contents(b.engine)
+    a.write(forget(3))
+    assert_same(a, b)
+    assert (a.shared.cursor.seq, b.shared.cursor.seq) == (4, 4)
+
+
+def test_the_log_has_no_gap_and_the_rows_of_the_store(peers: tuple[Peer, Peer], server: PgServer) -> None:
+    a, b = peers
+    for number in range(1, 6):
+        (a if number % 2 else b).write(remember(number))
+    of = "WHERE store_id = %s"
+    seqs = [each[0] for each in server.query(f"SELECT seq FROM mnemond.operations {of} ORDER BY seq", a.store)]
+    assert seqs == [1, 2, 3, 4, 5]
+    found = server.query(f"SELECT content, length(vector) FROM mnemond.memories {of} ORDER BY content", a.store)
+    assert found == [(f"memory number {each}", 32) for each in range(1, 6)]
+
+
+def test_a_repeat_on_another_daemon_is_the_same_write(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1, op_id="mine"))
+    (again,) = b.write(remember(1, op_id="mine"))
+    assert again.replayed
+    assert refused(b.write(remember(2, op_id="mine", digest="other"))[0]).kind is OP_ID_REUSED
+    assert_same(a, b)
+    assert a.shared.cursor.seq == 1
+
+
+def test_a_write_is_decided_on_what_others_wrote(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    b.write(forget(1))
+    assert refused(a.write(forget(1))[0]).kind is NOT_FOUND
+    results = a.write(remember(2), forget(1), remember(3))
+    assert [isinstance(each, MnemonError) for each in results] == [False, True, False]
+    assert_same(a, b)
+
+
+def test_counts_of_a_daemon_need_no_turn(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    line = msgspec.structs.replace(
+        remember(9), changes=(), recalls=(RecallLine(insight_id(1), "q", NOW),), operation=""
+    )
+    b.shared.note_failure(LostConnectionError("no server"))
+    b.shared._retry_at_s = float("inf")
+    written, unwritten = b.write(line, remember(2))
+    assert not isinstance(written, MnemonError)
+    assert refused(unwritten).kind is UNAVAILABLE
+    assert refused(unwritten).outcome == "rejected"
+    assert b.rows("SELECT count(*) FROM recalls") == [(1,)]
+    b.shared._retry_at_s = 0.0
+    assert_same(a, b)
+    assert a.rows("SELECT count(*) FROM recalls") == [(0,)]
+
+
+def test_a_purge_leaves_no_text_on_the_server_nor_in_the_other_file(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path
+) -> None:
+    a, b = peers
+    a.write(remember(1, "the vault opens with marmalade"), remember(2))
+    assert_same(a, b)
+    a.write(purge(1))
+    b.catch_up()
+    sql = "SELECT line::text FROM mnemond.operations UNION ALL SELECT row::text FROM mnemond.rows"
+    assert not any("marmalade" in text for (text,) in server.query(sql))
+    assert b"marmalade" not in bytes_of(tmp_path)
+    assert_same(a, b)
+
+
+def test_a_cache_that_is_behind_a_purge_loads_everything_anew(peers: tuple[Peer, Peer], tmp_path: Path) -> None:
+    a, b = peers
+    a.write(remember(1, "the vault opens with marmalade"))
+    b.catch_up()
+    a.write(remember(2))
+    a.write(purge(1))
+    a.write(remember(3))
+    b.write(remember(4))
+    assert contents(b.engine) == {"memory number 2", "memory number 3", "memory number 4"}
+    assert b"marmalade" not in bytes_of(tmp_path)
+    assert_same(a, b)
+
+
+def test_a_new_daemon_loads_the_rows(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also without a purge: many lines take longer than the rows that they left."""
+    a, b = peers
+    c = Peer(tmp_path / "early.db", server.dsn, a.store, a.turns)
+    a.write(*(remember(each) for each in range(500, 540)))
+    monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 20)
+    c.engine._replay = None  # type: ignore[assignment,method-assign]
+    c.catch_up()
+    assert_same(a, c)
+    c.close()
+    for first in range(1, 400, 50):
+        a.write(*(remember(each) for each in range(first, first + 50)))
+    a.write(forget(7), purge(8))
+    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c.catch_up()
+    assert c.shared.cursor.seq == 442
+    assert_same(a, b, c)
+    c.close()
+
+
+def test_an_import_is_one_line(peers: tuple[Peer, Peer], tmp_path: Path) -> None:
+    a, b = peers
+    source = engine_at(tmp_path / "source.db")
+    source.commit([remember(1), remember(2), forget(2)])
+    lines = lines_of(source)
+    source.close()
+    a.engine.rewrite(lambda connection: restore(connection, lines, record()), rows=True)
+    assert_same(a, b)
+    assert a.shared.cursor.seq == 1
+
+
+def test_another_embedder_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1), remember(2))
+    b.catch_up()
+    other = EmbedderRecord("other", DIMENSION, "other-1")
+
+    def switch(connection: Connection) -> None:
+        connection.run("UPDATE insights SET embedding_model = 'other'")
+        write_embedder(connection, other)
+
+    a.engine.rewrite(switch)
+    b.catch_up()
+    assert b.engine.embedder == a.engine.embedder == other
+    assert b.engine.index.snapshot.made_by == "other-1"
+    assert_same(a, b)
+    b.write(remember(3))
+    assert_same(a, b)
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_connection_cut_in_a_commit_neither_loses_nor_doubles(
+    server: PgServer,
+    turns: str,
+    cut: Cut,
+    meanwhile: bool,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`meanwhile`: another daemon writes before this one has connected again, and once its lease has run out."""
+    monkeypatch.setattr(postgresql, "LEASE_S", 0.2)
+    proxy = CuttingProxy(server.home)
+    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name, turns)
+    b = Peer(tmp_path / "b.db", server.dsn, request.node.name, turns)
+    try:
+        a.write(remember(1))
+        b.catch_up()
+        proxy.cut_next = cut
+        if meanwhile:
+            connect = PostgresqlLog.connect
+
+            def write_first(log: PostgresqlLog) -> None:
+                if log._db is not None and log._db.closed and not written:
+                    written.append(b.write(remember(5), remember(6)))
+                connect(log)
+
+            written: list[Any] = []
+            a.shared._opened.connect = MethodType(write_first, a.shared._opened)  # type: ignore[union-attr,method-assign]
+        results = a.write(remember(2), remember(3))
+        assert proxy.cuts == 1
+        assert not any(isinstance(each, MnemonError) for each in results)
+        a.write(remember(4))
+        assert_same(a, b)
+        expected = {1, 2, 3, 4, *((5, 6) if meanwhile else ())}
+        assert contents(a.engine) == {f"memory number {each}" for each in expected}
+        assert a.shared.cursor.seq == len(expected)
+    finally:
+        a.close()
+        b.close()
+        proxy.close()
+
+
+def test_without_an_answer_after_a_cut_the_outcome_is_unknown_and_a_repeat_is_the_same_write(
+    server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_log, "RECOVERY_S", 0.0)
+    monkeypatch.setattr(shared_log, "RETRY_S", 0.0)
+    proxy = CuttingProxy(server.home)
+    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name, turns)
+    try:
+        a.write(remember(1))
+        proxy.cut_next, proxy.refuses = "after", True
+        (result,) = a.write(remember(2, op_id="mine"))
+        assert refused(result).outcome == "unknown"
+        assert contents(a.engine) == {"memory number 1"}
+        assert "cannot be reached" in str(a.engine.degraded_reason)
+        assert refused(a.write(remember(3))[0]).outcome == "rejected"
+        proxy.refuses = False
+        (result,) = a.write(remember(2, op_id="mine"))
+        assert result.replayed
+        assert a.engine.degraded_reason is None
+        assert contents(a.engine) == {"memory number 1", "memory number 2"}
+    finally:
+        a.close()
+        proxy.close()
+
+
+def test_a_daemon_that_dies_between_both_commits_finds_its_write(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    connection = a.engine._connection
+    assert connection is not None
+    run = connection.run
+
+    def die(sql: str, values: Any = ()) -> int:
+        if sql == "COMMIT":
+            raise SystemExit
+        return run(sql, values)
+
+    connection.run = die  # type: ignore[method-assign]
+    with pytest.raises(SystemExit):
+        a.write(remember(2))
+    connection.close()
+    a.again()
+    assert contents(a.engine) == {"memory number 1"}
+    assert_same(a, b)
+    assert contents(a.engine) == {"memory number 1", "memory number 2"}
+
+
+def test_a_server_that_lost_what_it_acknowledged_is_what_counts(peers: tuple[Peer, Peer], server: PgServer) -> None:
+    a, b = peers
+    a.write(remember(1))
+    b.catch_up()
+    kept = {each: server.query(f"SELECT * FROM mnemond.{each} WHERE store_id = %s", a.store) for each in ROW_TABLES}
+    a.write(remember(2))
+    server.query("DELETE FROM mnemond.heads WHERE store_id = %s", a.store)
+    for table, rows in kept.items():
+        for row in rows:
+            values = [json.dumps(each) if isinstance(each, dict) else each for each in row]
+            server.query(f"INSERT INTO mnemond.{table} VALUES({', '.join(['%s'] * len(row))})", *values)
+    b.write(remember(3))
+    a.catch_up()
+    assert contents(a.engine) == {"memory number 1", "memory number 3"}
+    assert "does not have operation 2" in str(a.engine.degraded_reason)
+    assert_same(a, b)
+
+
+def test_lines_of_a_newer_mnemond_are_not_applied(peers: tuple[Peer, Peer], server: PgServer) -> None:
+    a, b = peers
+    a.write(remember(1))
+    a.write(remember(2))
+    b.catch_up()
+    a.write(remember(3))
+    sql = "UPDATE mnemond.operations SET line = (jsonb_set(line::jsonb, '{mnemond_log}', '9'))::json"
+    server.query(f"{sql} WHERE store_id = %s AND seq = 3", a.store)
+    with pytest.raises(MnemonError, match="version 9"):
+        b.catch_up()
+    assert refused(b.write(remember(4))[0]).message.startswith("this is no operation of a log: it is of version 9")
+    assert "version 9" in str(b.engine.degraded_reason)
+    assert b.shared.standing.behind == 1
+    assert contents(b.engine) == {"memory number 1", "memory number 2"}
+    mirrored(b.engine, b.path)
+
+
+def test_old_lines_are_removed_and_a_cache_behind_them_loads_anew(
+    peers: tuple[Peer, Peer], server: PgServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = peers
+    monkeypatch.setattr(postgresql, "TRIM_EVERY", 4)
+    a.write(remember(1), remember(2), remember(3))
+    server.query(
+        "UPDATE mnemond.operations SET written_at = now() - interval '91 days' WHERE store_id = %s AND seq < 3", a.store
+    )
+    a.write(remember(4))
+    assert server.query("SELECT min(seq) FROM mnemond.operations WHERE store_id = %s", a.store) == [(3,)]
+    b.write(remember(5))
+    assert_same(a, b)
+
+
+def test_a_store_that_is_not_there_is_not_made_by_a_write(peers: tuple[Peer, Peer], server: PgServer) -> None:
+    a, _ = peers
+    server.query("DELETE FROM mnemond.heads WHERE store_id = %s", a.store)
+    assert "has no store" in refused(a.write(remember(1))[0]).message
+
+
+# The same histories as a local store.
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vfs() -> Iterator[None]:
+    """The disk of the state machine."""
+    registered = FailingVfs()
+    yield
+    registered.unregister()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_holds_for_a_local_store_holds_for_a_shared_one(kind: str, server: PgServer) -> None:
+    """Memories and links in every state, purges, crashes and new starts: after each history another daemon has the
+    same store, whether it was there from the beginning, or comes at the end."""
+    made = itertools.count()
+
+    class Shared(Stores):
+        def break_disk(self, at: int, fault: Fault, persistent: bool) -> None:
+            """Not here: a disk that fails is another test's."""
+
+        def _write(self, *changes: Any) -> None:
+            if not hasattr(self, "name"):
+                self.name = f"machine {kind} {next(made)}"
+                self.peers_home = Path(tempfile.mkdtemp())
+                self.other = Peer(self.peers_home / "other.db", server.dsn, self.name, kind)
+            if self.engine.shared is None:
+                share(self.engine, server.dsn, self.name, kind)
+            super()._write(*changes)
+
+        def teardown(self) -> None:
+            try:
+                if hasattr(self, "name"):
+                    share(self.engine, server.dsn, self.name, kind)
+                    late = Peer(self.peers_home / "late.db", server.dsn, self.name, kind)
+                    for each in (self.other, late):
+                        each.catch_up()
+                        assert each.export() == lines_of(self.engine)
+                        each.close()
+            finally:
+                if hasattr(self, "peers_home"):
+                    shutil.rmtree(self.peers_home)
+                super().teardown()
+
+    run_state_machine_as_test(
+        Shared,
+        settings=settings(
+            stateful_step_count=20, suppress_health_check=list(HealthCheck), deadline=None, max_examples=10
+        ),
+    )
