@@ -49,7 +49,9 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
     """Sync a store. `store` is used unless --store is given. Raises MnemonError."""
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     named = str(invocation.words[0])
-    looked = rpc.call(directory, "sync.status", {**params, "compare": False}, SyncStatusResult, deadline)
+    of_store = {name: params[name] for name in ("store",) if name in params}
+    looked = rpc.call(directory, "sync.status", {**of_store, "compare": False}, SyncStatusResult, deadline)
+    params["tty"] = invocation.output.tty
     if not _STORE.fullmatch(looked.store):
         raise _refused(named, f"the name of store {looked.store!a} cannot be that of a directory")
     if is_remote(named):

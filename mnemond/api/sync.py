@@ -7,16 +7,17 @@ may be of anybody who can write into the directory, so every line is checked bef
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities, submit
+from mnemond.api.requests import Identities, only_by_person, submit
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.transfers import Transfer, Transfers
+from mnemond.api.sync_spool import SyncSpool
+from mnemond.api.transfers import Transfers
 from mnemond.api.types_sync import (
     SyncFile,
     SyncFinishParams,
@@ -34,10 +35,10 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import syncing
+from mnemond.memory import sync_guard, syncing
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError, decode, encode
-from mnemond.memory.syncing import MAX_NAMED, Report
+from mnemond.memory.sync_records import decode, encode
+from mnemond.memory.syncing import MAX_NAMED, PURGES, Report
 from mnemond.model.memory import format_us
 from mnemond.store import sync_state
 from mnemond.store.connection import Connection
@@ -52,9 +53,6 @@ MAX_CHARACTERS: Final = 1 << 30
 MAX_OWN_FILES: Final = 50
 """Files of this device, after which it writes one in the place of all."""
 
-MAX_REFUSED: Final = 1_000
-"""Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
-
 ROWS_AT_ONCE: Final = 50
 """Memories of a portion: with texts of the greatest length about 1 MB."""
 
@@ -62,22 +60,17 @@ ROWS_AT_ONCE: Final = 50
 _Propose = Callable[[WriteContext, str, list[Report]], Proposal]
 
 
-class _Syncing(Transfer):
+class _Syncing(SyncSpool):
     """One sync between two of its messages; what was taken in until it ends stays."""
 
     def __init__(
-        self, warm: OpenStore, params: SyncOpenParams, context: WriteContext, target: Target, device: str
+        self, warm: OpenStore, client: int, params: SyncOpenParams, context: WriteContext, target: Target, device: str
     ) -> None:
-        super().__init__(warm.store.name)
+        super().__init__(warm.store.name, client, warm.store.path.parent)
         self.params = params
         self.context = context
         self.target = target
         self.device = device
-        self._directory = warm.store.path.parent
-        self._parts: list[tuple[int, int]] = []
-        """Of each part that was received, the position of its file and its length in bytes."""
-        self.good: set[int] = set()
-        """Positions of files of which every line could be used."""
         self.rows: list[tuple[str, str]] = []
         self.seq = 0
         self.name: str | None = None
@@ -85,33 +78,6 @@ class _Syncing(Transfer):
         self.number = -1
         self.text = ""
         self.digest = hashlib.sha256()
-
-    def take(self, file: int, text: str) -> None:
-        """Append a part of a file (blocking)."""
-        content = text.encode()
-        self.append(content, self._directory)
-        self._parts.append((file, len(content)))
-        self.good.add(file)
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are complete, each with the position of its file; a line that is too long as a part."""
-        if self.spool is None:
-            return
-        self.spool.seek(0)
-        last, rest = -1, b""
-        for file, size in self._parts:
-            if file != last:
-                if rest:
-                    yield last, rest
-                last, rest = file, b""
-            *whole, rest = (rest + self.spool.read(size)).split(b"\n")
-            for line in whole:
-                yield file, line
-            if len(rest) > MAX_LINE:
-                yield file, rest
-                rest = b""
-        if rest:
-            yield last, rest
 
 
 def _gone() -> MnemonError:
@@ -134,8 +100,12 @@ class SyncHandlers:
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
-        NOT_FOUND, STORAGE."""
+        NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for."""
+        call = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
+        if params.allow_purges:
+            only_by_person(call, "allow_purges", "mnemonctl sync DIR --allow-purges")
         warm = await self._open_stores.use(params.store)
+        self._syncs.end_left()
         if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)
@@ -143,7 +113,7 @@ class SyncHandlers:
         begun: tuple[Target, str] = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
         target, device = begun
         name = self._identities.nonce()
-        self._syncs.begin(name, _Syncing(warm, params, context, target, device))
+        self._syncs.begin(name, _Syncing(warm, call.peer_pid, params, context, target, device))
         try:
             await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
@@ -187,11 +157,9 @@ class SyncHandlers:
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             now_us = self._identities.now_us()
-            records, refused, bad = await trio.to_thread.run_sync(_decoded, it, now_us)
-            report = await self._unite(warm, it, records)
-            it.good -= bad
-            if report.held:
-                it.good.clear()  # to be sent again, when a person asks
+            await trio.to_thread.run_sync(it.look, partial(decode, now_us=now_us))
+            held = await self._held(warm, it, now_us)
+            report = await self._unite(warm, it, held, now_us)
             read = [_key_of(it.params.files[at]) for at in sorted(it.good)]
             there = {(each.device, each.name) for each in it.params.files}
 
@@ -207,28 +175,54 @@ class SyncHandlers:
         return SyncUniteResult(
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
             links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
-            refused=refused[:MAX_NAMED], refused_found=len(refused), publish=it.name, lines=len(it.rows),
-            remove=remove,
+            held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
+            refused_found=len(it.refused), op_id=it.context.op_id if report.undoable else None, publish=it.name,
+            lines=len(it.rows), remove=remove,
         )  # fmt: skip
 
-    async def _unite(self, warm: OpenStore, it: _Syncing, records: list[Record | EdgeRecord]) -> Report:
+    @staticmethod
+    async def _held(warm: OpenStore, it: _Syncing, now_us: int) -> list[str]:
+        """Return the memories that are not purged now, though other devices purged them: a person has to allow it."""
+        if not it.purges:
+            return []
+        if it.params.allow_purges:
+            await warm.store.rewrite(partial(sync_guard.allow_purges, now_us=now_us))
+            return []
+        return await warm.store.read(partial(sync_guard.held_purges, keys=it.purges, now_us=now_us))
+
+    async def _unite(self, warm: OpenStore, it: _Syncing, held: list[str], now_us: int) -> Report:
         total = Report(conflicts=[], held=[])
-        for part in syncing.in_parts(records):
-            await self._write(warm, it, total, partial(syncing.propose_unite, part))
+        parts = it.parts(partial(decode, now_us=now_us), frozenset(held))
+        read = 0
+        while (part := await trio.to_thread.run_sync(next, parts, None)) is not None:
+            propose = partial(syncing.propose_unite, part.records)
+            report = await self._write(warm, it, total, propose, undoable=part.kind != PURGES)
+            waiting = frozenset(report.held)
+            it.good.difference_update(
+                file for file, each in zip(part.files, part.records, strict=True) if each.key in waiting
+            )
+            read += len(part.records)
             it.heard_at = trio.current_time()
-        if records:
+        if read:
             await self._write(warm, it, total, syncing.propose_open_circles)
             await self._write(warm, it, total, lambda by, _device, reports: syncing.propose_missing_links(by, reports))
         return total
 
-    async def _write(self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose) -> None:
-        own = self._identities.own(warm.store.name, syncing.BY)
-        identity = msgspec.structs.replace(own, by_person=it.context.by_person)
+    async def _write(
+        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, *, undoable: bool = True
+    ) -> Report:
+        """Write one part of a sync. All that can be undone is one operation."""
+        own = self._identities.own(warm.store.name, sync_state.BY)
+        identity = msgspec.structs.replace(
+            own, by_person=it.context.by_person, op_id=it.context.op_id if undoable else own.op_id
+        )
         reports: list[Report] = []
         await submit(warm, propose(identity, it.device, reports))
-        total.add(reports[-1])
-        if reports[-1].purged and warm.on_purged is not None:
+        report = reports[-1]
+        total.add(report)
+        if report.purged and warm.on_purged is not None:
             warm.on_purged()
+        return report
 
     async def _plan(self, warm: OpenStore, it: _Syncing) -> list[str]:
         """Decide what the next file of this device has; return the names of the files whose place it takes."""
@@ -337,21 +331,10 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[
     return target, known.id
 
 
-def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list[str], set[int]]:
-    """Return the records that were sent, why others are refused, and the positions of files with such."""
-    records: list[Record | EdgeRecord] = []
-    refused: list[str] = []
-    bad: dict[int, int] = {}
-    for number, (file, line) in enumerate(it.lines(), 1):
-        if bad.get(file, 0) >= MAX_REFUSED:
-            continue
-        try:
-            records.append(decode(line, now_us))
-        except RecordError as error:
-            of = it.params.files[file]
-            refused.append(f"{of.device}/{of.name}, line {number:,}: {error}")
-            bad[file] = bad.get(file, 0) + 1
-    return records, refused, set(bad)
+def _sentences(it: _Syncing) -> list[str]:
+    """Return why the first lines that cannot be used are refused."""
+    named = ((it.params.files[file], number, why) for file, number, why in it.refused[:MAX_NAMED])
+    return [f"{of.device}/{of.name}, line {number:,}: {why}" for of, number, why in named]
 
 
 def _targets(connection: Connection) -> list[SyncTarget]:

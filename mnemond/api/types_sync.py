@@ -35,6 +35,8 @@ class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
     label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
+    tty: Annotated[bool, about("the output of the client is a terminal", by_client=True)] = False
+    allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
 
 
 class SyncOpenResult(Result, frozen=True, kw_only=True):
@@ -74,8 +76,10 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 class SyncUniteResult(Result, frozen=True, kw_only=True):
     """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
-    review asks. `held`: memories with rules that only a person at a terminal takes in. `refused`: the first of
-    `refused_found` lines that cannot be used, and why.
+    review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
+    `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
+    first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes this back by, but for the
+    purges; None if there is nothing to take back.
 
     `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
     `remove`: its files that are to be removed once the next is there."""
@@ -88,8 +92,11 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     conflicts: list[str]
     conflicts_found: int
     held: list[str]
+    held_purges: list[str]
+    held_purges_found: int
     refused: list[str]
     refused_found: int
+    op_id: str | None
     publish: str | None
     lines: int
     remove: list[str]

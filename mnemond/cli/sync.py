@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
@@ -19,7 +20,7 @@ from mnemond.wire.params import StoreParams, about, plural
 
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
-    pass
+    allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
 
 
 UNREACHABLE: Final = "the history of git, and copies that a sync service or a backup keeps, cannot be reached"
@@ -28,8 +29,13 @@ UNREACHABLE: Final = "the history of git, and copies that a sync service or a ba
 
 def _request(arguments: Arguments) -> Request:
     arguments.single("a directory, a git remote, or status")
-    store = {"store": arguments.options["store"]} if arguments.options.get("store") else {}
-    return Request(SYNC_STATUS.name if arguments.words == ["status"] else SYNC_OPEN.name, store)
+    given = {name: value for name, value in arguments.options.items() if value}
+    if arguments.words != ["status"]:
+        return Request(SYNC_OPEN.name, given)
+    if more := sorted(given.keys() - {"store"}):
+        option = f"--{more[0].replace('_', '-')}"
+        raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")
+    return Request(SYNC_STATUS.name, given)
 
 
 def _begun(result: SyncOpenResult, style: Style) -> str:
@@ -57,13 +63,26 @@ def united(result: SyncUniteResult, style: Style) -> str:
         else None,
         *(f"  {short_id(each)}" for each in result.conflicts),
         *(f"  left as it is: {short_id(each)}: a rule that is enforced; sync at a terminal" for each in result.held),
+        *_held_purges(result),
         *(f"  passed over: {one_line(each)}" for each in result.refused),
         f"  and {result.refused_found - len(result.refused):,} more"
         if result.refused_found > len(result.refused)
         else None,
+        f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
         "  The files of this device were written anew;" if result.remove else None,
         f"  {UNREACHABLE}" if result.remove else None,
     )
+
+
+def _held_purges(result: SyncUniteResult) -> Iterator[str]:
+    """Yield what is not purged, and how it would be."""
+    if not result.held_purges_found:
+        return
+    yield (
+        f"  not purged: {plural(result.held_purges_found, 'memory')} that other devices purged for good, which is more"
+        " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
+    )
+    yield from (f"  {short_id(each)}" for each in result.held_purges)
 
 
 def _target(it: SyncTarget) -> list[str]:

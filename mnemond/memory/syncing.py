@@ -46,9 +46,6 @@ from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 
 METHOD: Final = "sync"
-BY: Final = "system:sync"
-"""`triggered_by` of what other devices did."""
-
 MEMORY: Final = "memory"
 EDGE: Final = "edge"
 
@@ -92,6 +89,11 @@ class Report(msgspec.Struct):
     conflicts: list[str] = []
     conflicts_found: int = 0
     held: list[str] = []
+
+    @property
+    def undoable(self) -> bool:
+        """Return True if it changed what an undo can bring back."""
+        return bool(self.added or self.changed or self.retired or self.links)
 
     def add(self, other: Report) -> None:
         for name in ("added", "changed", "retired", "purged", "links", "conflicts_found"):
@@ -240,16 +242,15 @@ def _queries(connection: Connection, key: str) -> list[str]:
 # Records of other devices.
 
 
-def in_parts(records: Iterable[Record | EdgeRecord]) -> Iterator[list[Record | EdgeRecord]]:
-    """Yield records in parts to be united in one operation each: memories, then links, those of one memory together."""
-    part: list[Record | EdgeRecord] = []
-    for each in sorted(records, key=lambda it: (isinstance(it, EdgeRecord), it.key)):
-        if len(part) >= RECORDS_AT_ONCE and each.key != part[-1].key:
-            yield part
-            part = []
-        part.append(each)
-    if part:
-        yield part
+PURGES, MEMORIES, LINKS = 0, 1, 2
+"""Kinds of records, in the order in which they are united, each kind in operations of its own: what is purged is not
+written before, and an operation with a purge cannot be undone."""
+
+
+def kind_of(record: Record | EdgeRecord) -> int:
+    if isinstance(record, EdgeRecord):
+        return LINKS
+    return MEMORIES if record.purged is None else PURGES
 
 
 def propose_unite(

@@ -11,17 +11,22 @@ from mnemond.model.changes import SyncedRow
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 
+BY: Final = "system:sync"
+"""`triggered_by` of what other devices did."""
+
 KEY: Final = "sync"
 """Key in `meta` of what this store is to others."""
 
 
 class Device(msgspec.Struct, frozen=True):
     """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
-    after each of which the files of this device are written anew."""
+    after each of which the files of this device are written anew. `allowed_at`: when a person last let other devices
+    purge as many as they did (RFC 3339)."""
 
     id: str
     name: str = ""
     purges: int = 0
+    allowed_at: str = ""
 
 
 class Target(NamedTuple):
@@ -95,6 +100,14 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
     note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+
+
+def purged_since(connection: Connection, moment: str) -> int:
+    """Return how many memories other devices purged here after a time (RFC 3339)."""
+    sql = (
+        "SELECT count(*) FROM memory_operations WHERE operation_type = 'DELETE' AND triggered_by = ? AND created_at > ?"
+    )
+    return connection.count(sql, (BY, moment))
 
 
 # Files and targets.

@@ -16,6 +16,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemonctl import rpc, sync
 from mnemond.api import sync as api_sync
+from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
 from mnemond.api.sync import SyncHandlers
 from mnemond.api.transfers import IDLE_S
@@ -47,7 +48,7 @@ class Machine:
         over.ids.made = number << 32  # or all devices would have one id
         self.syncs = SyncHandlers(over.stores, over.open_stores, over.identities)
 
-    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> SyncUniteResult:
+    async def sync(self, path: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> SyncUniteResult:
         handlers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
             f"sync.{name}": getattr(self.syncs, name) for name in ("open", "send", "unite", "read", "finish", "status")
         }
@@ -57,7 +58,7 @@ class Machine:
             return trio.from_thread.run(handlers[method], CALL, typed)
 
         monkeypatch.setattr(rpc, "call", call)
-        named = sync._Named(str(path), {}, "default")
+        named = sync._Named(str(path), options, "default")
         return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
 
     async def texts(self) -> list[str]:
@@ -252,7 +253,7 @@ async def test_a_file_without_records_is_not_read_to_its_end(tmp_path: Path, mon
         (stranger / "00000001.jsonl").write_bytes(b"\n" * 5_000)
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
-        assert result.refused_found == api_sync.MAX_REFUSED, "no more is held in memory"
+        assert result.refused_found == sync_spool.MAX_REFUSED, "no more is held in memory"
 
 
 async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

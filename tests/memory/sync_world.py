@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,8 +71,9 @@ class Device(AuditWorld):
             with suppress(RecordError):  # one that was cut
                 records.append(decode(line, self.clock_us))
         total = Report(conflicts=[], held=[])
-        for part in syncing.in_parts(records):
-            total.add(self._write(part))
+        records.sort(key=lambda it: (syncing.kind_of(it), it.key))
+        for _, part in groupby(records, syncing.kind_of):
+            total.add(self._write(list(part)))
         reports: list[Report] = []
         circles = syncing.propose_open_circles(self._by(), self.name, reports)
         for proposal in (circles, syncing.propose_missing_links(self._by(), reports)):
@@ -87,7 +89,7 @@ class Device(AuditWorld):
         return reports[-1]
 
     def _by(self) -> Any:
-        return msgspec.structs.replace(self.identity(), triggered_by=syncing.BY)
+        return msgspec.structs.replace(self.identity(), triggered_by=sync_state.BY)
 
     def prepare(self) -> None:
         def note(connection: Connection) -> None:
