@@ -78,6 +78,7 @@ class _Syncing(SyncSpool):
         self.number = -1
         self.text = ""
         self.digest = hashlib.sha256()
+        self.ahead = self.restamped = 0
 
 
 def _gone() -> MnemonError:
@@ -115,7 +116,10 @@ class SyncHandlers:
         name = self._identities.nonce()
         self._syncs.begin(name, _Syncing(warm, call.peer_pid, params, context, target, device))
         try:
-            await self._scan(warm, device)
+            syncing_now = self._syncs.of(name)
+            if params.restamp:
+                syncing_now.restamped = await self._restamp(warm, device)
+            syncing_now.ahead = await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
         except BaseException:
             self._syncs.end(name)
@@ -127,11 +131,25 @@ class SyncHandlers:
         ]
         return warm.marked(SyncOpenResult(sync_id=name, store=warm.store.name, device=device, wanted=wanted))
 
-    async def _scan(self, warm: OpenStore, device: str) -> None:
+    async def _scan(self, warm: OpenStore, device: str) -> int:
+        """Note what changed here; return how many memories and links have stamps ahead of the clock."""
+        now_us, ahead = self._identities.now_us(), 0
         after: str | None = ""
         while after is not None:
-            after = await warm.store.rewrite(partial(syncing.scan_memories, after=after, device=device))
-        await warm.store.rewrite(partial(syncing.scan_gone, now_us=self._identities.now_us(), device=device))
+            scan = partial(syncing.scan_memories, after=after, now_us=now_us, device=device)
+            after, found = await warm.store.rewrite(scan)
+            ahead += found
+        return ahead + (await warm.store.rewrite(partial(syncing.scan_gone, now_us=now_us, device=device))).ahead
+
+    async def _restamp(self, warm: OpenStore, device: str) -> int:
+        """Take stamps ahead of the clock back to now; return how many memories and links had such."""
+        now_us, count = self._identities.now_us(), 0
+        after: tuple[str, str] | None = ("", "")
+        while after is not None:
+            work = partial(syncing.restamp, after=after, now_us=now_us, device=device)
+            after, found = await warm.store.rewrite(work)
+            count += found
+        return count
 
     @handles("sync.send", in_task=True)
     async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
@@ -176,8 +194,8 @@ class SyncHandlers:
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
             links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
             held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
-            refused_found=len(it.refused), op_id=it.context.op_id if report.undoable else None, publish=it.name,
-            lines=len(it.rows), remove=remove,
+            refused_found=len(it.refused), op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
+            restamped=it.restamped, publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
 
     @staticmethod
@@ -255,7 +273,9 @@ class SyncHandlers:
             if params.portion == it.number + 1:
                 warm = await self._open_stores.open(it.store)
                 part = it.rows[params.portion * ROWS_AT_ONCE : (params.portion + 1) * ROWS_AT_ONCE]
-                found = await warm.store.rewrite(partial(syncing.records_of, rows=part, device=it.device))
+                found = await warm.store.rewrite(
+                    partial(syncing.records_of, rows=part, now_us=self._identities.now_us(), device=it.device)
+                )
                 it.text = "".join(f"{encode(each).decode()}\n" for each in found)
                 it.number = params.portion
                 it.digest.update(it.text.encode())

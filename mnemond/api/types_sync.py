@@ -37,6 +37,9 @@ class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
     tty: Annotated[bool, about("the output of the client is a terminal", by_client=True)] = False
     allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    restamp: Annotated[
+        bool, about("give changes of a clock that was ahead the time of now; for a device whose clock is right again")
+    ] = False
 
 
 class SyncOpenResult(Result, frozen=True, kw_only=True):
@@ -79,7 +82,8 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
     `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
     first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes this back by, but for the
-    purges; None if there is nothing to take back.
+    purges; None if there is nothing to take back. `ahead`: memories and links here with stamps more than a day ahead of
+    the clock, which other devices refuse; `restamped`: those that had such and have stamps of now.
 
     `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
     `remove`: its files that are to be removed once the next is there."""
@@ -97,6 +101,8 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     refused: list[str]
     refused_found: int
     op_id: str | None
+    ahead: int
+    restamped: int
     publish: str | None
     lines: int
     remove: list[str]

@@ -21,6 +21,9 @@ from mnemond.wire.params import StoreParams, about, plural
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
     allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    restamp: Annotated[
+        bool, about("the clock of this device was ahead and is right again: give what it changed the time of now")
+    ] = False
 
 
 UNREACHABLE: Final = "the history of git, and copies that a sync service or a backup keeps, cannot be reached"
@@ -69,6 +72,11 @@ def united(result: SyncUniteResult, style: Style) -> str:
         if result.refused_found > len(result.refused)
         else None,
         f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
+        f"  {plural(result.restamped, 'record')} got the time of now" if result.restamped else None,
+        f"  more than a day ahead of this clock: {plural(result.ahead, 'record')}, which other devices refuse. If the"
+        " clock is right now, repeat with --restamp"
+        if result.ahead
+        else None,
         "  The files of this device were written anew;" if result.remove else None,
         f"  {UNREACHABLE}" if result.remove else None,
     )

@@ -20,8 +20,8 @@ KEY: Final = "sync"
 
 class Device(msgspec.Struct, frozen=True):
     """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
-    after each of which the files of this device are written anew. `allowed_at`: when a person last let other devices
-    purge as many as they did (RFC 3339)."""
+    and whatever else the files of this device have to be written anew after. `allowed_at`: when a person last let other
+    devices purge as many as they did (RFC 3339)."""
 
     id: str
     name: str = ""
@@ -77,6 +77,12 @@ def states(connection: Connection, kind: str) -> dict[str, str]:
     return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
 
 
+def states_after(connection: Connection, after: tuple[str, str], limit: int) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, key, state) behind one (kind, key), in order."""
+    sql = "SELECT kind, key, state FROM sync_rows WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?"
+    yield from connection.rows(sql, (*after, limit))
+
+
 def state(connection: Connection, kind: str, key: str) -> str | None:
     found: str | None = connection.value("SELECT state FROM sync_rows WHERE kind = ? AND key = ?", (kind, key))
     return found
@@ -94,12 +100,17 @@ def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Delete the links of purged memories; what is known of these themselves holds no text."""
-    it = device(connection)
-    if it is None:
+    if device(connection) is None:
         return
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
-    note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+    write_files_anew(connection)
+
+
+def write_files_anew(connection: Connection) -> None:
+    """Let the files of this device be written anew at the next sync with each target."""
+    if (it := device(connection)) is not None:
+        note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
 
 
 def purged_since(connection: Connection, moment: str) -> int:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from mnemond.api.transfers import has_ended
-from mnemond.api.types_changes import UndoParams, UpdateParams
+from mnemond.api.types_changes import LinkParams, UndoParams, UpdateParams
 from mnemond.api.types_memories import ForgetParams
 from mnemond.api.types_sync import SyncFinishParams, SyncOpenParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -146,3 +146,24 @@ def test_a_process_has_ended_whether_its_parent_knows_it_or_not(ended: subproces
     assert has_ended(ended.pid)
     for pid in (os.getpid(), 0, 1):
         assert not has_ended(pid)
+
+
+async def test_a_clock_that_was_a_year_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        one.over.clock.us += 365 * DAY_US
+        first = await remember(one.over, "The ledger is kept in SQLite")
+        second = await remember(one.over, "The gateway was moved to Frankfurt")
+        await one.over.changes.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
+        await one.sync(shared, monkeypatch)
+        one.over.clock.us -= 365 * DAY_US
+        assert (await one.sync(shared, monkeypatch)).ahead == 3
+        refused = await other.sync(shared, monkeypatch)
+        assert (refused.added, refused.refused_found) == (0, 3)
+        assert "then run there: mnemonctl sync DIR --restamp" in refused.refused[0]
+        done = await one.sync(shared, monkeypatch, restamp=True)
+        assert (done.restamped, done.ahead, done.lines, done.remove) == (3, 0, 3, ["00000001.jsonl"])
+        taken = await other.sync(shared, monkeypatch)
+        assert (taken.added, taken.links, taken.refused_found) == (2, 1, 0)
+        assert (await one.sync(shared, monkeypatch, restamp=True)).restamped == 0
