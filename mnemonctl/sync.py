@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,21 +50,39 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
     """Sync a store. `store` is used unless --store is given. Raises MnemonError."""
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     named = str(invocation.words[0])
+    if params.pop("join", False):
+        params["join"] = _asked_code("Code of the other device, which shows it with --show-code: ")
     of_store = {name: params[name] for name in ("store",) if name in params}
     looked = rpc.call(directory, "sync.status", {**of_store, "compare": False}, SyncStatusResult, deadline)
-    params["tty"] = invocation.output.tty
     if not _STORE.fullmatch(looked.store):
         raise _refused(named, f"the name of store {looked.store!a} cannot be that of a directory")
-    if is_remote(named):
-        result = _through_git(named, directory, params, looked.store, deadline)
-    else:
-        path = Path(os.path.abspath(os.path.expanduser(named)))
-        if directory.resolve() in (path.resolve(), *path.resolve().parents):
-            raise _refused(named, "it lies in the data directory, whose files are mnemond's own")
-        if not path.is_dir():
-            raise _refused(named, "there is no such directory", "make it, in a folder that your devices share")
-        result = _through_directory(path, directory, _Named(str(path), params, looked.store), deadline)
+    params["tty"] = invocation.output.tty
+    result = _synced(named, directory, params, looked.store, deadline)
+    if result.strangers and result.code is not None and os.isatty(0) and not invocation.output.style.quiet:
+        ask = "Another device is there. Its code, which it shows with --show-code, or nothing to go on without it: "
+        if code := _asked_code(ask):
+            result = _synced(named, directory, {**params, "join": code}, looked.store, deadline)
     return success(invocation.command, result, invocation.output)
+
+
+def _asked_code(question: str) -> str:
+    """Return what a person types, or a line of the standard input if that is no terminal: a code among the arguments
+    could be read in the list of processes."""
+    if os.isatty(0):
+        fast.write(2, question.encode())
+    return sys.stdin.readline().strip()
+
+
+def _synced(named: str, directory: Path, params: dict[str, object], store: str, deadline: float) -> SyncUniteResult:
+    """Sync with a directory or a remote. Raises MnemonError."""
+    if is_remote(named):
+        return _through_git(named, directory, params, store, deadline)
+    path = Path(os.path.abspath(os.path.expanduser(named)))
+    if directory.resolve() in (path.resolve(), *path.resolve().parents):
+        raise _refused(named, "it lies in the data directory, whose files are mnemond's own")
+    if not path.is_dir():
+        raise _refused(named, "there is no such directory", "make it, in a folder that your devices share")
+    return _through_directory(path, directory, _Named(str(path), params, store), deadline)
 
 
 class _Named(NamedTuple):

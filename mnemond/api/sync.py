@@ -37,14 +37,15 @@ from mnemond.api.types_sync import (
 from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.memory import sync_guard, syncing
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import decode, encode
+from mnemond.memory.sync_code import code_of, secret_from, secret_of, signed, verified
+from mnemond.memory.sync_records import EdgeRecord, Record, decode, encode
 from mnemond.memory.syncing import MAX_NAMED, PURGES, Report
 from mnemond.model.memory import format_us
 from mnemond.store import sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal
 from mnemond.store.registry import StoreRegistry
-from mnemond.store.sync_state import Target
+from mnemond.store.sync_state import Device, Target
 from mnemond.wire.dispatch import Call, handles
 
 MAX_CHARACTERS: Final = 1 << 30
@@ -64,13 +65,21 @@ class _Syncing(SyncSpool):
     """One sync between two of its messages; what was taken in until it ends stays."""
 
     def __init__(
-        self, warm: OpenStore, client: int, params: SyncOpenParams, context: WriteContext, target: Target, device: str
+        self,
+        warm: OpenStore,
+        client: int,
+        params: SyncOpenParams,
+        context: WriteContext,
+        target: Target,
+        device: Device,
     ) -> None:
         super().__init__(warm.store.name, client, warm.store.path.parent)
         self.params = params
         self.context = context
         self.target = target
-        self.device = device
+        self.device = device.id
+        self.secret = bytes.fromhex(device.secret)
+        self.shows_code = False
         self.rows: list[tuple[str, str]] = []
         self.seq = 0
         self.name: str | None = None
@@ -103,23 +112,28 @@ class SyncHandlers:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
         NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for."""
         call = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
-        if params.allow_purges:
-            only_by_person(call, "allow_purges", "mnemonctl sync DIR --allow-purges")
+        for name in ("allow_purges", "join", "show_code"):
+            if getattr(params, name):
+                only_by_person(call, name, f"mnemonctl sync DIR --{name.replace('_', '-')}")
+        joined = None if params.join is None else _secret_from(params.join)
         warm = await self._open_stores.use(params.store)
         self._syncs.end_left()
         if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
-        begun: tuple[Target, str] = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
-        target, device = begun
+        random = "".join(self._identities.nonce() for _ in range(3))
+        begin = partial(_begun, params=params, fresh=fresh, joined=joined, random=random)
+        target, own, is_new = await warm.store.rewrite(begin)
+        device = own.id
         name = self._identities.nonce()
-        self._syncs.begin(name, _Syncing(warm, call.peer_pid, params, context, target, device))
+        begun = _Syncing(warm, call.peer_pid, params, context, target, own)
+        begun.shows_code = params.show_code or (is_new and context.by_person)
+        self._syncs.begin(name, begun)
         try:
-            syncing_now = self._syncs.of(name)
             if params.restamp:
-                syncing_now.restamped = await self._restamp(warm, device)
-            syncing_now.ahead = await self._scan(warm, device)
+                begun.restamped = await self._restamp(warm, device)
+            begun.ahead = await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
         except BaseException:
             self._syncs.end(name)
@@ -175,7 +189,7 @@ class SyncHandlers:
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             now_us = self._identities.now_us()
-            await trio.to_thread.run_sync(it.look, partial(decode, now_us=now_us))
+            await trio.to_thread.run_sync(it.look, partial(_decoded, it.secret, now_us))
             held = await self._held(warm, it, now_us)
             report = await self._unite(warm, it, held, now_us)
             read = [_key_of(it.params.files[at]) for at in sorted(it.good)]
@@ -195,7 +209,8 @@ class SyncHandlers:
             links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
             held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
             refused_found=len(it.refused), op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
-            restamped=it.restamped, publish=it.name, lines=len(it.rows), remove=remove,
+            restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
+            code=code_of(it.secret) if it.shows_code else None, publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
 
     @staticmethod
@@ -210,7 +225,7 @@ class SyncHandlers:
 
     async def _unite(self, warm: OpenStore, it: _Syncing, held: list[str], now_us: int) -> Report:
         total = Report(conflicts=[], held=[])
-        parts = it.parts(partial(decode, now_us=now_us), frozenset(held))
+        parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held))
         read = 0
         while (part := await trio.to_thread.run_sync(next, parts, None)) is not None:
             propose = partial(syncing.propose_unite, part.records)
@@ -276,7 +291,7 @@ class SyncHandlers:
                 found = await warm.store.rewrite(
                     partial(syncing.records_of, rows=part, now_us=self._identities.now_us(), device=it.device)
                 )
-                it.text = "".join(f"{encode(each).decode()}\n" for each in found)
+                it.text = "".join(f"{signed(encode(each), it.secret).decode()}\n" for each in found)
                 it.number = params.portion
                 it.digest.update(it.text.encode())
                 if not part and it.name is not None:
@@ -329,9 +344,24 @@ def _key_of(file: SyncFile) -> tuple[str, str, str]:
     return file.device, file.name, file.digest
 
 
-def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[Target, str]:
-    """Return the target and the id of this device. If there is a file of this device that it did not write, the store
-    is a copy of another one, or was restored: it becomes a device of its own."""
+def _secret_from(code: str) -> str:
+    try:
+        return secret_from(code).hex()
+    except ValueError as error:
+        hint = "it is shown on the other device: mnemonctl sync DIR --show-code"
+        raise invalid([FieldProblem("join", f"this is no code: {error}")], hint=hint) from None
+
+
+def _decoded(secret: bytes, now_us: int, line: bytes) -> Record | EdgeRecord:
+    return decode(verified(line, secret), now_us)
+
+
+def _begun(
+    connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str
+) -> tuple[Target, Device, bool]:
+    """Return the target, what this store is to others, and True if its code was made now. If there is a file of
+    this device that it did not write, the store is a copy of another one, or was restored: it becomes a device of its
+    own."""
     known = sync_state.device(connection)
     target = sync_state.target(connection, params.target)
     if known is not None:
@@ -339,16 +369,19 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[
         if any(each.device == known.id and each.name not in noted for each in params.files):
             known, target = msgspec.structs.replace(known, id=fresh), None
             sync_state.put_files(connection, params.target, [], of=known.id)
-            sync_state.note_device(connection, known)
     whole = int(sync_state.count_after(connection, -1) > 0)
     if known is None:
-        known = sync_state.Device(fresh)
-        sync_state.note_device(connection, known)
+        known = Device(fresh)
+    secret = joined or known.secret or secret_of(random).hex()
+    is_new = secret != known.secret and joined is None
+    if secret != known.secret:  # its files have to be signed with it
+        known = msgspec.structs.replace(known, secret=secret, purges=known.purges + 1)
+    sync_state.note_device(connection, known)
     if target is None:
         target = Target(params.target, params.label, -1 if whole else 0, known.purges, 0, whole)
     target = target._replace(label=params.label)
     sync_state.put_target(connection, target)
-    return target, known.id
+    return target, known, is_new
 
 
 def _sentences(it: _Syncing) -> list[str]:

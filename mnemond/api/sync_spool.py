@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from mnemond.api.transfers import Transfer
+from mnemond.memory.sync_code import StrangerError
 from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
 from mnemond.memory.syncing import PURGES, RECORDS_AT_ONCE, kind_of
 
@@ -45,6 +46,8 @@ class SyncSpool(Transfer):
         """Positions of files of which every line could be used."""
         self.refused: list[tuple[int, int, str]] = []
         """Of each line that cannot be used, the position of its file, its number and the reason."""
+        self.strangers: set[int] = set()
+        """Positions of files with lines that are signed with another code."""
         self.purges: set[str] = set()
         """Memories that are purged by a line."""
         self._kinds, self._files, self._lengths = array("B"), array("H"), array("I")
@@ -66,7 +69,10 @@ class SyncSpool(Transfer):
             try:
                 record = decode(line)
             except RecordError as error:
-                self.refused.append((file, number, str(error)))
+                if isinstance(error, StrangerError):
+                    self.strangers.add(file)
+                else:
+                    self.refused.append((file, number, str(error)))
                 bad[file] = bad.get(file, 0) + 1
                 continue
             kind = kind_of(record)

@@ -17,6 +17,7 @@ MAX_FILES: Final = 5_000
 
 DeviceId = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 FileName = Annotated[str, Meta(pattern="^[0-9]{8}\\.jsonl$")]
+Code = Annotated[str, Meta(min_length=1, max_length=100)]
 SyncId = Annotated[Name, about("the sync, as `sync.open` named it")]
 
 
@@ -37,6 +38,10 @@ class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
     tty: Annotated[bool, about("the output of the client is a terminal", by_client=True)] = False
     allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    join: Annotated[Code | None, about("the code of another device, whose files are read from then on")] = None
+    show_code: Annotated[bool, about("show the code that other devices need to read and write files with this one")] = (
+        False
+    )
     restamp: Annotated[
         bool, about("give changes of a clock that was ahead the time of now; for a device whose clock is right again")
     ] = False
@@ -83,7 +88,9 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
     first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes this back by, but for the
     purges; None if there is nothing to take back. `ahead`: memories and links here with stamps more than a day ahead of
-    the clock, which other devices refuse; `restamped`: those that had such and have stamps of now.
+    the clock, which other devices refuse; `restamped`: those that had such and have stamps of now. `strangers`: devices
+    with files that are signed with another code, of which nothing was read. `code`: that of this store, if a person
+    asks for it, or begins to sync it.
 
     `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
     `remove`: its files that are to be removed once the next is there."""
@@ -103,6 +110,8 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     op_id: str | None
     ahead: int
     restamped: int
+    strangers: list[str]
+    code: str | None
     publish: str | None
     lines: int
     remove: list[str]

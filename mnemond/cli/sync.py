@@ -21,6 +21,8 @@ from mnemond.wire.params import StoreParams, about, plural
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
     allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    join: Annotated[bool, about("read the files of a device with another code, which is asked for")] = False
+    show_code: Annotated[bool, about("show the code that your other devices need, once each")] = False
     restamp: Annotated[
         bool, about("the clock of this device was ahead and is right again: give what it changed the time of now")
     ] = False
@@ -71,6 +73,7 @@ def united(result: SyncUniteResult, style: Style) -> str:
         f"  and {result.refused_found - len(result.refused):,} more"
         if result.refused_found > len(result.refused)
         else None,
+        *_of_code(result),
         f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
         f"  {plural(result.restamped, 'record')} got the time of now" if result.restamped else None,
         f"  more than a day ahead of this clock: {plural(result.ahead, 'record')}, which other devices refuse. If the"
@@ -91,6 +94,17 @@ def _held_purges(result: SyncUniteResult) -> Iterator[str]:
         " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
     )
     yield from (f"  {short_id(each)}" for each in result.held_purges)
+
+
+def _of_code(result: SyncUniteResult) -> Iterator[str]:
+    """Yield what has another code, and the code of this store."""
+    for each in result.strangers:
+        yield (
+            f"  passed over: device {one_line(each)}, whose files have another code. There: --show-code, then here:"
+            " --join"
+        )
+    if result.code is not None:
+        yield f"  Code for your other devices, which ask for it at --join: {one_line(result.code)}"
 
 
 def _target(it: SyncTarget) -> list[str]:
@@ -115,17 +129,20 @@ SYNC = Command(
     (
         "mnemonctl sync ~/Sync/memory",
         "mnemonctl sync git@example.com:me/memory.git",
+        "mnemonctl sync ~/Sync/memory --join",
         "mnemonctl sync status",
     ),
     summary="Share memories with your other devices through a directory or a git remote.",
     words=Words("DIR | GIT-REMOTE | status"),
     details=(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
+        "The first one shows a code, which the others ask for once. Files with another code are not read.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
         "Uses, conversations, vectors, derived links and relations stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
-        "A program with write access to the directory can change and purge memories; the files are not encrypted.",
+        "Purges of many memories wait for --allow-purges. One undo takes back whatever else a sync changed.",
+        "The files are signed, not encrypted: a program with access to the directory reads them.",
     ),
     options=SyncOptions,
     request=_request,

@@ -21,12 +21,13 @@ KEY: Final = "sync"
 class Device(msgspec.Struct, frozen=True):
     """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
     and whatever else the files of this device have to be written anew after. `allowed_at`: when a person last let other
-    devices purge as many as they did (RFC 3339)."""
+    devices purge as many as they did (RFC 3339). `secret`: what lines are signed with (hexadecimal)."""
 
     id: str
     name: str = ""
     purges: int = 0
     allowed_at: str = ""
+    secret: str = ""
 
 
 class Target(NamedTuple):

@@ -32,11 +32,14 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError
-from mnemond.store import reviews
+from mnemond.memory.sync_code import secret_of, signed
+from mnemond.store import reviews, sync_state
+from mnemond.store.sync_state import Device
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import remember
 
 TARGET = "0" * 64
+SECRET = secret_of("that of the tests")
 SAID = ("Alice leads the payments team", "The gateway was moved to Frankfurt", "Bob prefers tabs in all projects")
 
 
@@ -61,6 +64,12 @@ class Machine:
         named = sync._Named(str(path), options, "default")
         return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
 
+    async def has_secret(self, secret: bytes) -> None:
+        """Let the lines of this device be signed with a secret from its first sync on."""
+        warm = await self.over.warm()
+        device = Device(self.over.identities.nonce(), secret=secret.hex())
+        await warm.store.rewrite(lambda it: sync_state.note_device(it, device))
+
     async def texts(self) -> list[str]:
         warm = await self.over.warm()
         sql = "SELECT content FROM insights WHERE status = 'active' ORDER BY content"
@@ -80,6 +89,8 @@ async def two(stack: AsyncExitStack, path: Path) -> tuple[Machine, Machine]:
         over = await stack.enter_async_context(bench(path / str(number), ToyEmbedder()))
         machines.append(Machine(over, number))
     (path / "shared").mkdir()
+    for each in machines:
+        await each.has_secret(SECRET)
     return machines[0], machines[1]
 
 
@@ -234,7 +245,7 @@ async def test_a_line_of_a_stranger_is_refused_and_the_others_are_taken(
         await remember(one.over, "The first of all")
         await one.sync(shared, monkeypatch)
         (first,) = files_of(shared)
-        first.write_bytes(HOSTILE[why] + b"\n" + first.read_bytes())
+        first.write_bytes(signed(HOSTILE[why], SECRET) + b"\n" + first.read_bytes())
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
         assert result.refused_found == 1

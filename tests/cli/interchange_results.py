@@ -37,7 +37,7 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
         held_purges=["7d6c5b4a-0000-4000-8000-000000000003"], held_purges_found=30,
         refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
-        op_id="operation-1", ahead=2, restamped=1,
+        op_id="operation-1", ahead=2, restamped=1, strangers=["00112233445566bb"], code="AAAA-BBBB",
         publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
     ),
 }  # fmt: skip
@@ -74,6 +74,8 @@ meant, run it at a terminal with --allow-purges
   7d6c5b4a
   passed over: 00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut
   and 2 more
+  passed over: device 00112233445566bb, whose files have another code. There: --show-code, then here: --join
+  Code for your other devices, which ask for it at --join: AAAA-BBBB
   to take it back: mnemonctl undo operation-1
   1 record got the time of now
   more than a day ahead of this clock: 2 records, which other devices refuse. If the clock is right now, repeat with \
