@@ -79,7 +79,7 @@ class _Syncing(SyncSpool):
         self.target = target
         self.device = device.id
         self.secret = bytes.fromhex(device.secret)
-        self.shows_code = False
+        self.shows_code = self.is_united = False
         self.rows: list[tuple[str, str]] = []
         self.seq = 0
         self.name: str | None = None
@@ -172,6 +172,8 @@ class SyncHandlers:
         async with it.lock:
             if params.file >= len(it.params.files):
                 raise invalid([FieldProblem("file", f"file {params.file} is none of those that were named")])
+            if it.is_united:
+                raise invalid([FieldProblem("file", "the files were read already")])
             if it.received + len(params.text) > MAX_CHARACTERS:
                 self._syncs.end(params.sync_id)
                 raise MnemonError(
@@ -189,6 +191,7 @@ class SyncHandlers:
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             now_us = self._identities.now_us()
+            it.is_united = True
             await trio.to_thread.run_sync(it.look, partial(_decoded, it.secret, now_us))
             held = await self._held(warm, it, now_us)
             report = await self._unite(warm, it, held, now_us)
@@ -208,7 +211,7 @@ class SyncHandlers:
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
             links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
             held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
-            refused_found=len(it.refused), op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
+            refused_found=it.refused_found, op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
             restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
             code=code_of(it.secret) if it.shows_code else None, publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
@@ -386,7 +389,7 @@ def _begun(
 
 def _sentences(it: _Syncing) -> list[str]:
     """Return why the first lines that cannot be used are refused."""
-    named = ((it.params.files[file], number, why) for file, number, why in it.refused[:MAX_NAMED])
+    named = ((it.params.files[file], number, why) for file, number, why in it.refused)
     return [f"{of.device}/{of.name}, line {number:,}: {why}" for of, number, why in named]
 
 

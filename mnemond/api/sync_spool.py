@@ -14,7 +14,7 @@ import numpy as np
 from mnemond.api.transfers import Transfer
 from mnemond.memory.sync_code import StrangerError
 from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
-from mnemond.memory.syncing import PURGES, RECORDS_AT_ONCE, kind_of
+from mnemond.memory.syncing import MAX_NAMED, PURGES, RECORDS_AT_ONCE, kind_of
 
 MAX_REFUSED: Final = 1_000
 """Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
@@ -34,8 +34,8 @@ class Part(NamedTuple):
 
 
 class SyncSpool(Transfer):
-    """The files that a client sends. `take` each part, then `look` once, then read the `parts`. About 25 bytes of
-    memory a line, and the lines of one part."""
+    """The files that a client sends. `take` each part, then `look`, then read the `parts`; nothing can be taken after
+    that. About 25 bytes of memory a line, and the lines of one part."""
 
     def __init__(self, store: str, client: int, directory: Path) -> None:
         super().__init__(store, client)
@@ -45,7 +45,8 @@ class SyncSpool(Transfer):
         self.good: set[int] = set()
         """Positions of files of which every line could be used."""
         self.refused: list[tuple[int, int, str]] = []
-        """Of each line that cannot be used, the position of its file, its number and the reason."""
+        """Of the first lines that cannot be used, the position of the file, the number in it and the reason."""
+        self.refused_found = 0
         self.strangers: set[int] = set()
         """Positions of files with lines that are signed with another code."""
         self.purges: set[str] = set()
@@ -61,19 +62,23 @@ class SyncSpool(Transfer):
         self.good.add(file)
 
     def look(self, decode: Decode) -> None:
-        """Check every line, and note where those are that can be used (blocking)."""
+        """Check every line that has not been looked at, and note where those are that can be used (blocking)."""
+        numbers: dict[int, int] = {}
         bad: dict[int, int] = {}
-        for number, (file, start, line) in enumerate(self._lines(), 1):
+        for file, start, line in self._lines():
+            numbers[file] = numbers.get(file, 0) + 1
             if bad.get(file, 0) >= MAX_REFUSED:
                 continue
             try:
                 record = decode(line)
             except RecordError as error:
+                bad[file] = bad.get(file, 0) + 1
                 if isinstance(error, StrangerError):
                     self.strangers.add(file)
-                else:
-                    self.refused.append((file, number, str(error)))
-                bad[file] = bad.get(file, 0) + 1
+                    continue
+                self.refused_found += 1
+                if len(self.refused) < MAX_NAMED:
+                    self.refused.append((file, numbers[file], str(error)))
                 continue
             kind = kind_of(record)
             if kind == PURGES:
@@ -83,6 +88,7 @@ class SyncSpool(Transfer):
             self._lengths.append(len(line))
             self._keys.append(int.from_bytes(blake2b(record.key.encode(), digest_size=8).digest(), "big"))
             self._starts.append(start)
+        self._received = []
         self.good -= bad.keys()
 
     def _lines(self) -> Iterator[tuple[int, int, bytes]]:

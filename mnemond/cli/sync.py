@@ -94,6 +94,8 @@ def _held_purges(result: SyncUniteResult) -> Iterator[str]:
         " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
     )
     yield from (f"  {short_id(each)}" for each in result.held_purges)
+    if result.held_purges_found > len(result.held_purges):
+        yield f"  and {result.held_purges_found - len(result.held_purges):,} more"
 
 
 def _of_code(result: SyncUniteResult) -> Iterator[str]:

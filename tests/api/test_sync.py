@@ -311,6 +311,7 @@ async def test_one_sync_at_a_time_in_order_and_not_for_ever(
             await it.syncs.send(CALL, SyncSendParams(sync_id=name, file=0, text="x"))
         assert caught.value.kind is INVALID_PARAMS
         assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1
+        assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1, "a repeat"
         with pytest.raises(MnemonError, match="portion 1 is not the next: 0"):
             await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=1))
         first = await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0))
@@ -327,7 +328,11 @@ async def test_one_sync_at_a_time_in_order_and_not_for_ever(
         with pytest.raises(MnemonError, match="at most 3 characters") as caught:
             await it.syncs.send(CALL, SyncSendParams(sync_id=again.sync_id, file=0, text="four"))
         assert caught.value.kind is TOO_LARGE
-        await it.syncs.open(CALL, params)
+        last = await it.syncs.open(CALL, params)
+        await it.syncs.unite(CALL, SyncUniteParams(sync_id=last.sync_id))
+        with pytest.raises(MnemonError, match="read already") as caught:
+            await it.syncs.send(CALL, SyncSendParams(sync_id=last.sync_id, file=0, text="x"))
+        assert caught.value.kind is INVALID_PARAMS
         nursery.cancel_scope.cancel()
     assert not len(it.syncs._syncs), "they end with the daemon"
 

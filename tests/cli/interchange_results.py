@@ -72,6 +72,7 @@ To other devices: 4 records
   not purged: 30 memories that other devices purged for good, which is more than a sync removes unasked. If that is \
 meant, run it at a terminal with --allow-purges
   7d6c5b4a
+  and 29 more
   passed over: 00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut
   and 2 more
   passed over: device 00112233445566bb, whose files have another code. There: --show-code, then here: --join
