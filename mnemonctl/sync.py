@@ -14,6 +14,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -70,13 +71,29 @@ def run(
             looked = _status_of(_usable(named, directory), directory, named, deadline)
         return success(invocation.command, looked, invocation.output)
     named = _named(invocation, directory, deadline, store, str(invocation.words[0]))
+    if named.params.pop("join", False):
+        named.params["join"] = _asked_code("Code of the other device, which shows it with --show-code: ")
+    named.params["tty"] = invocation.output.tty
+    asks = not background and os.isatty(0) and not invocation.output.style.quiet
     try:
         result = _synced(named, directory, deadline)
+        if result.strangers and result.code is not None and asks:
+            ask = "Another device is there. Its code, which it shows with --show-code, or nothing to go on without it: "
+            if code := _asked_code(ask):
+                result = _synced(named._replace(params={**named.params, "join": code}), directory, deadline)
     except MnemonError as error:
         if error.kind is not BUSY:
             _note_failure(named, directory, deadline, error, background=background)
         raise
     return success(invocation.command, result, invocation.output)
+
+
+def _asked_code(question: str) -> str:
+    """Return what a person types, or a line of the standard input if that is no terminal: a code among the arguments
+    could be read in the list of processes."""
+    if os.isatty(0):
+        fast.write(2, question.encode())
+    return sys.stdin.readline().strip()
 
 
 def _named(invocation: Invocation, directory: Path, deadline: float, store: str, target: str) -> _Named:

@@ -132,8 +132,10 @@ class _DryRunError(MnemonError):
 class _Receiving(Transfer):
     """One import between two of its messages."""
 
-    def __init__(self, store: str, directory: Path, params: ImportOpenParams, context: WriteContext) -> None:
-        super().__init__(store)
+    def __init__(
+        self, store: str, client: int, directory: Path, params: ImportOpenParams, context: WriteContext
+    ) -> None:
+        super().__init__(store, client)
         self.params = params
         self.context = context
         self._directory = directory
@@ -211,6 +213,7 @@ class ImportHandlers:
             kinds = f"it imports: {', '.join(KINDS)}"
             raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint=kinds, outcome="rejected")
         warm = await self._open_stores.use(params.store)
+        self._imports.end_left()
         if len(self._imports) >= MAX_IMPORTS:
             raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
         context, continued, raised = self._identities.of(warm, params, call=call), False, None
@@ -223,7 +226,7 @@ class ImportHandlers:
                 named = (context.op_id, params.kind, params.digest, context.now)
                 await warm.store.rewrite(lambda connection: imports.begin(connection, *named))
         name = self._identities.nonce()
-        receiving = _Receiving(warm.store.name, warm.store.path.parent, params, context)
+        receiving = _Receiving(warm.store.name, call.peer_pid, warm.store.path.parent, params, context)
         receiving.raised = raised
         self._imports.begin(name, receiving)
         return warm.marked(

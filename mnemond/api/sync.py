@@ -7,17 +7,18 @@ may be of anybody who can write into the directory, so every line is checked bef
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities, submit
+from mnemond.api.requests import Identities, only_by_person, submit
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.sync_spool import SyncSpool
 from mnemond.api.sync_status import note_devices, note_failure, targets_of
-from mnemond.api.transfers import Transfer, Transfers
+from mnemond.api.transfers import Transfers
 from mnemond.api.types_sync import (
     SyncDevice,
     SyncFailedParams,
@@ -38,17 +39,18 @@ from mnemond.api.types_sync import (
 )
 from mnemond.encryption import SUFFIX
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import syncing
+from mnemond.memory import sync_guard, syncing
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError, decode, encode
-from mnemond.memory.syncing import MAX_NAMED, Report
+from mnemond.memory.sync_code import code_of, secret_from, secret_of, signed, verified
+from mnemond.memory.sync_records import EdgeRecord, Record, decode, encode
+from mnemond.memory.syncing import MAX_NAMED, PURGES, Report
 from mnemond.model.memory import format_us
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.sync_notes import TargetNote
-from mnemond.store.sync_state import Target
+from mnemond.store.sync_state import Device, Target
 from mnemond.wire.dispatch import Call, handles
 
 MAX_CHARACTERS: Final = 1 << 30
@@ -57,9 +59,6 @@ MAX_CHARACTERS: Final = 1 << 30
 MAX_OWN_FILES: Final = 50
 """Files of this device, after which it writes one in the place of all."""
 
-MAX_REFUSED: Final = 1_000
-"""Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
-
 ROWS_AT_ONCE: Final = 50
 """Memories of a portion: with texts of the greatest length about 1 MB."""
 
@@ -67,24 +66,27 @@ ROWS_AT_ONCE: Final = 50
 _Propose = Callable[[WriteContext, str, list[Report]], Proposal]
 
 
-class _Syncing(Transfer):
+class _Syncing(SyncSpool):
     """One sync between two of its messages; what was taken in until it ends stays."""
 
     def __init__(
-        self, warm: OpenStore, params: SyncOpenParams, context: WriteContext, target: Target, device: str
+        self,
+        warm: OpenStore,
+        client: int,
+        params: SyncOpenParams,
+        context: WriteContext,
+        target: Target,
+        device: Device,
     ) -> None:
-        super().__init__(warm.store.name)
+        super().__init__(warm.store.name, client, warm.store.path.parent)
         self.params = params
         self.context = context
         self.target = target
-        self.device = device
+        self.device = device.id
+        self.secret = bytes.fromhex(device.secret)
+        self.shows_code = self.is_united = False
         self.recipients: tuple[str, ...] = ()
         self.called = ""
-        self._directory = warm.store.path.parent
-        self._parts: list[tuple[int, int]] = []
-        """Of each part that was received, the position of its file and its length in bytes."""
-        self.good: set[int] = set()
-        """Positions of files of which every line could be used."""
         self.rows: list[tuple[str, str]] = []
         self.seq = 0
         self.name: str | None = None
@@ -92,33 +94,7 @@ class _Syncing(Transfer):
         self.number = -1
         self.text = ""
         self.digest = hashlib.sha256()
-
-    def take(self, file: int, text: str) -> None:
-        """Append a part of a file (blocking)."""
-        content = text.encode()
-        self.append(content, self._directory)
-        self._parts.append((file, len(content)))
-        self.good.add(file)
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are complete, each with the position of its file; a line that is too long as a part."""
-        if self.spool is None:
-            return
-        self.spool.seek(0)
-        last, rest = -1, b""
-        for file, size in self._parts:
-            if file != last:
-                if rest:
-                    yield last, rest
-                last, rest = file, b""
-            *whole, rest = (rest + self.spool.read(size)).split(b"\n")
-            for line in whole:
-                yield file, line
-            if len(rest) > MAX_LINE:
-                yield file, rest
-                rest = b""
-        if rest:
-            yield last, rest
+        self.ahead = self.restamped = 0
 
 
 def _gone() -> MnemonError:
@@ -141,20 +117,31 @@ class SyncHandlers:
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
-        NOT_FOUND, STORAGE."""
+        NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for."""
+        call = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
+        for name in ("allow_purges", "join", "show_code"):
+            if getattr(params, name):
+                only_by_person(call, name, f"mnemonctl sync DIR --{name.replace('_', '-')}")
+        joined = None if params.join is None else _secret_from(params.join)
         warm = await self._open_stores.use(params.store)
+        self._syncs.end_left()
         if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
-        begun: _Begun = await warm.store.rewrite(partial(_begun, params=params, fresh=fresh))
-        device = begun.device
+        random = "".join(self._identities.nonce() for _ in range(3))
+        begin = partial(_begun, params=params, fresh=fresh, joined=joined, random=random)
+        begun: _Begun = await warm.store.rewrite(begin)
+        device = begun.device.id
         name = self._identities.nonce()
-        syncing_now = _Syncing(warm, params, context, begun.target, device)
-        syncing_now.recipients, syncing_now.called = begun.recipients, begun.name
-        self._syncs.begin(name, syncing_now)
+        it = _Syncing(warm, call.peer_pid, params, context, begun.target, begun.device)
+        it.shows_code = params.show_code or (begun.is_new and context.by_person)
+        it.recipients, it.called = begun.recipients, begun.name
+        self._syncs.begin(name, it)
         try:
-            await self._scan(warm, device)
+            if params.restamp:
+                it.restamped = await self._restamp(warm, device)
+            it.ahead = await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
         except BaseException:
             self._syncs.end(name)
@@ -170,11 +157,25 @@ class SyncHandlers:
         )  # fmt: skip
         return warm.marked(result)
 
-    async def _scan(self, warm: OpenStore, device: str) -> None:
+    async def _scan(self, warm: OpenStore, device: str) -> int:
+        """Note what changed here; return how many memories and links have stamps ahead of the clock."""
+        now_us, ahead = self._identities.now_us(), 0
         after: str | None = ""
         while after is not None:
-            after = await warm.store.rewrite(partial(syncing.scan_memories, after=after, device=device))
-        await warm.store.rewrite(partial(syncing.scan_gone, now_us=self._identities.now_us(), device=device))
+            scan = partial(syncing.scan_memories, after=after, now_us=now_us, device=device)
+            after, found = await warm.store.rewrite(scan)
+            ahead += found
+        return ahead + (await warm.store.rewrite(partial(syncing.scan_gone, now_us=now_us, device=device))).ahead
+
+    async def _restamp(self, warm: OpenStore, device: str) -> int:
+        """Take stamps ahead of the clock back to now; return how many memories and links had such."""
+        now_us, count = self._identities.now_us(), 0
+        after: tuple[str, str] | None = ("", "")
+        while after is not None:
+            work = partial(syncing.restamp, after=after, now_us=now_us, device=device)
+            after, found = await warm.store.rewrite(work)
+            count += found
+        return count
 
     @handles("sync.send", in_task=True)
     async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
@@ -183,6 +184,8 @@ class SyncHandlers:
         async with it.lock:
             if params.file >= len(it.params.files):
                 raise invalid([FieldProblem("file", f"file {params.file} is none of those that were named")])
+            if it.is_united:
+                raise invalid([FieldProblem("file", "the files were read already")])
             if it.received + len(params.text) > MAX_CHARACTERS:
                 self._syncs.end(params.sync_id)
                 raise MnemonError(
@@ -200,11 +203,10 @@ class SyncHandlers:
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             now_us = self._identities.now_us()
-            records, refused, bad = await trio.to_thread.run_sync(_decoded, it, now_us)
-            report = await self._unite(warm, it, records)
-            it.good -= bad
-            if report.held:
-                it.good.clear()  # to be sent again, when a person asks
+            it.is_united = True
+            await trio.to_thread.run_sync(it.look, partial(_decoded, it.secret, now_us))
+            held = await self._held(warm, it, now_us)
+            report = await self._unite(warm, it, held, now_us)
             read = [_key_of(it.params.files[at]) for at in sorted(it.good)]
             there = {(each.device, each.name) for each in it.params.files}
 
@@ -220,28 +222,55 @@ class SyncHandlers:
         return SyncUniteResult(
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
             links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
-            refused=refused[:MAX_NAMED], refused_found=len(refused), publish=it.name, lines=len(it.rows),
-            remove=remove,
+            held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
+            refused_found=it.refused_found, op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
+            restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
+            code=code_of(it.secret) if it.shows_code else None, publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
 
-    async def _unite(self, warm: OpenStore, it: _Syncing, records: list[Record | EdgeRecord]) -> Report:
+    @staticmethod
+    async def _held(warm: OpenStore, it: _Syncing, now_us: int) -> list[str]:
+        """Return the memories that are not purged now, though other devices purged them: a person has to allow it."""
+        if not it.purges:
+            return []
+        if it.params.allow_purges:
+            await warm.store.rewrite(partial(sync_guard.allow_purges, now_us=now_us))
+            return []
+        return await warm.store.read(partial(sync_guard.held_purges, keys=it.purges, now_us=now_us))
+
+    async def _unite(self, warm: OpenStore, it: _Syncing, held: list[str], now_us: int) -> Report:
         total = Report(conflicts=[], held=[])
-        for part in syncing.in_parts(records):
-            await self._write(warm, it, total, partial(syncing.propose_unite, part))
+        parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held))
+        read = 0
+        while (part := await trio.to_thread.run_sync(next, parts, None)) is not None:
+            propose = partial(syncing.propose_unite, part.records)
+            report = await self._write(warm, it, total, propose, undoable=part.kind != PURGES)
+            waiting = frozenset(report.held)
+            it.good.difference_update(
+                file for file, each in zip(part.files, part.records, strict=True) if each.key in waiting
+            )
+            read += len(part.records)
             it.heard_at = trio.current_time()
-        if records:
+        if read:
             await self._write(warm, it, total, syncing.propose_open_circles)
             await self._write(warm, it, total, lambda by, _device, reports: syncing.propose_missing_links(by, reports))
         return total
 
-    async def _write(self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose) -> None:
-        own = self._identities.own(warm.store.name, syncing.BY)
-        identity = msgspec.structs.replace(own, by_person=it.context.by_person)
+    async def _write(
+        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, *, undoable: bool = True
+    ) -> Report:
+        """Write one part of a sync. All that can be undone is one operation."""
+        own = self._identities.own(warm.store.name, sync_state.BY)
+        identity = msgspec.structs.replace(
+            own, by_person=it.context.by_person, op_id=it.context.op_id if undoable else own.op_id
+        )
         reports: list[Report] = []
         await submit(warm, propose(identity, it.device, reports))
-        total.add(reports[-1])
-        if reports[-1].purged and warm.on_purged is not None:
+        report = reports[-1]
+        total.add(report)
+        if report.purged and warm.on_purged is not None:
             warm.on_purged()
+        return report
 
     async def _plan(self, warm: OpenStore, it: _Syncing) -> list[str]:
         """Decide what the next file of this device has; return the names of the files whose place it takes."""
@@ -274,8 +303,10 @@ class SyncHandlers:
             if params.portion == it.number + 1:
                 warm = await self._open_stores.open(it.store)
                 part = it.rows[params.portion * ROWS_AT_ONCE : (params.portion + 1) * ROWS_AT_ONCE]
-                found = await warm.store.rewrite(partial(syncing.records_of, rows=part, device=it.device))
-                it.text = "".join(f"{encode(each).decode()}\n" for each in found)
+                found = await warm.store.rewrite(
+                    partial(syncing.records_of, rows=part, now_us=self._identities.now_us(), device=it.device)
+                )
+                it.text = "".join(f"{signed(encode(each), it.secret).decode()}\n" for each in found)
                 it.number = params.portion
                 it.digest.update(it.text.encode())
                 if not part and it.name is not None:
@@ -340,17 +371,33 @@ def _key_of(file: SyncFile) -> tuple[str, str, str]:
     return file.device, file.name, file.digest
 
 
+def _secret_from(code: str) -> str:
+    try:
+        return secret_from(code).hex()
+    except ValueError as error:
+        hint = "it is shown on the other device: mnemonctl sync DIR --show-code"
+        raise invalid([FieldProblem("join", f"this is no code: {error}")], hint=hint) from None
+
+
+def _decoded(secret: bytes, now_us: int, line: bytes) -> Record | EdgeRecord:
+    return decode(verified(line, secret), now_us)
+
+
 class _Begun(NamedTuple):
-    """`name`: what this device is called; `renamed`: it is not what was said at the target."""
+    """`is_new`: the code of the device was made now. `name`: what this device is called; `renamed`: it is not what was
+    said at the target."""
 
     target: Target
-    device: str
+    device: Device
     recipients: tuple[str, ...]
     name: str
     renamed: bool
+    is_new: bool
 
 
-def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun:
+def _begun(
+    connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str
+) -> _Begun:
     """Return the target and the id of this device, and for whom its files are encrypted. If there is a file of this
     device that it did not write, the store is a copy of another one, or was restored: it becomes a device of its own.
     Raises MnemonError, and then nothing was noted."""
@@ -362,11 +409,14 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun
         if any(each.device == known.id and each.name not in noted for each in params.files):
             known, target = msgspec.structs.replace(known, id=fresh), None
             sync_state.put_files(connection, params.target, [], of=known.id)
-            sync_state.note_device(connection, known)
     whole = int(sync_state.count_after(connection, -1) > 0)
     if known is None:
-        known = sync_state.Device(fresh)
-        sync_state.note_device(connection, known)
+        known = Device(fresh)
+    secret = joined or known.secret or secret_of(random).hex()
+    is_new = secret != known.secret and joined is None
+    if secret != known.secret:  # its files have to be signed with it
+        known = msgspec.structs.replace(known, secret=secret, purges=known.purges + 1)
+    sync_state.note_device(connection, known)
     if target is None:
         target = Target(params.target, params.label, -1 if whole else 0, known.purges, 0, whole)
     target = target._replace(label=params.label)
@@ -379,7 +429,9 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> _Begun
         sync_state.note_device(connection, known)
     name = known.name or params.host or ""
     there = note.devices.get(known.id)
-    return _Begun(target, known.id, note.recipients, name, renamed=there is None or there.name != name)
+    return _Begun(
+        target, known, note.recipients, name, renamed=there is None or there.name != name, is_new=is_new
+    )
 
 
 def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
@@ -404,18 +456,9 @@ def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
     return note
 
 
-def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list[str], set[int]]:
-    """Return the records that were sent, why others are refused, and the positions of files with such."""
-    records: list[Record | EdgeRecord] = []
-    refused: list[str] = []
-    bad: dict[int, int] = {}
-    for number, (file, line) in enumerate(it.lines(), 1):
-        if bad.get(file, 0) >= MAX_REFUSED:
-            continue
-        try:
-            records.append(decode(line, now_us))
-        except RecordError as error:
-            of = it.params.files[file]
-            refused.append(f"{of.device}/{of.name}, line {number:,}: {error}")
-            bad[file] = bad.get(file, 0) + 1
-    return records, refused, set(bad)
+def _sentences(it: _Syncing) -> list[str]:
+    """Return why the first lines that cannot be used are refused."""
+    named = ((it.params.files[file], number, why) for file, number, why in it.refused)
+    return [f"{of.device}/{of.name}, line {number:,}: {why}" for of, number, why in named]
+
+

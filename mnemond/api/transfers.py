@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,11 +17,13 @@ IDLE_S: Final = 60.0
 
 
 class Transfer:
-    """One transfer between two of its messages. `store`: the store that it is of, "" for none; `heard_at`: time of the
-    last message, on trio's clock; `received`: what was received, in the unit that its limit has."""
+    """One transfer between two of its messages. `store`: the store that it is of, "" for none; `client`: the process
+    that began it, 0 if unknown; `heard_at`: time of the last message, on trio's clock; `received`: what was received,
+    in the unit that its limit has."""
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, client: int) -> None:
         self.store = store
+        self.client = client
         self.lock = trio.Lock()
         self.heard_at = trio.current_time()
         self.received = 0
@@ -81,6 +84,12 @@ class Transfers(Generic[T]):
             if each.store == store:
                 self.end(name)
 
+    def end_left(self) -> None:
+        """End transfers whose client's process has ended, so that the next need not wait until they are idle."""
+        for name, each in list(self._by_name.items()):
+            if has_ended(each.client) and not each.lock.locked():
+                self.end(name)
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """End transfers whose client is silent, until cancelled; then all."""
         task_status.started()
@@ -94,6 +103,24 @@ class Transfers(Generic[T]):
     def _end_all(self) -> None:
         for name in list(self._by_name):
             self.end(name)
+
+
+PROCESSES: Final = Path("/proc")
+"""The directory in which Linux tells of processes."""
+
+
+def has_ended(pid: int) -> bool:
+    """Return True for a process that has ended, also while its parent does not know it. 0 is none that is known. A
+    process may have the number of one that ended before: the answer is False then."""
+    if pid == 0:
+        return False
+    try:
+        os.kill(pid, 0)
+        return (PROCESSES / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] in "ZX"
+    except ProcessLookupError:
+        return True
+    except (OSError, IndexError):
+        return False
 
 
 async def watch(end_idle: Callable[[float], None], end_all: Callable[[], None]) -> None:

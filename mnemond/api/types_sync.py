@@ -25,6 +25,7 @@ Recipients = Annotated[tuple[Recipient, ...], Meta(max_length=64)]  # as many as
 DeviceName = Annotated[str, Meta(pattern="^\\w[\\w .@+-]{0,39}$")]
 """A name is what another program wrote: letters, digits and few signs, so that nothing can be laid out with it."""
 
+Code = Annotated[str, Meta(min_length=1, max_length=100)]
 SyncId = Annotated[Name, about("the sync, as `sync.open` named it")]
 
 
@@ -58,6 +59,15 @@ class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
     label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
+    tty: Annotated[bool, about("the output of the client is a terminal", by_client=True)] = False
+    allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    join: Annotated[Code | None, about("the code of another device, whose files are read from then on")] = None
+    show_code: Annotated[bool, about("show the code that other devices need to read and write files with this one")] = (
+        False
+    )
+    restamp: Annotated[
+        bool, about("give changes of a clock that was ahead the time of now; for a device whose clock is right again")
+    ] = False
     recipients: Annotated[Recipients | None, about("encrypt for these public keys")] = None
     plain: Annotated[bool, about("do not encrypt any more")] = False
     devices: Annotated[tuple[SyncDevice, ...], Meta(max_length=MAX_FILES)] = ()
@@ -106,8 +116,13 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 class SyncUniteResult(Result, frozen=True, kw_only=True):
     """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
-    review asks. `held`: memories with rules that only a person at a terminal takes in. `refused`: the first of
-    `refused_found` lines that cannot be used, and why.
+    review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
+    `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
+    first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes this back by, but for the
+    purges; None if there is nothing to take back. `ahead`: memories and links here with stamps more than a day ahead of
+    the clock, which other devices refuse; `restamped`: those that had such and have stamps of now. `strangers`: devices
+    with files that are signed with another code, of which nothing was read. `code`: that of this store, if a person
+    asks for it, or begins to sync it.
 
     `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
     `remove`: its files that are to be removed once the next is there.
@@ -124,8 +139,15 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     conflicts: list[str]
     conflicts_found: int
     held: list[str]
+    held_purges: list[str]
+    held_purges_found: int
     refused: list[str]
     refused_found: int
+    op_id: str | None
+    ahead: int
+    restamped: int
+    strangers: list[str]
+    code: str | None
     publish: str | None
     lines: int
     remove: list[str]

@@ -50,10 +50,11 @@ class BackupUploads:
         except ValueError as error:
             raise rejected(INVALID_PARAMS, f"content is no base64: {error}") from None
         if params.upload is None:
+            self._uploads.end_left()
             if len(self._uploads) >= MAX_UPLOADS:
                 raise rejected(BUSY, f"{MAX_UPLOADS} backups are being sent already", "repeat when one is restored")
             name = self._nonce()
-            begun = Transfer("")
+            begun = Transfer("", call.peer_pid)
             await trio.to_thread.run_sync(self._append, begun, b"")
             self._uploads.begin(name, begun)
         else:

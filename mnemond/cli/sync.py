@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
 from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
@@ -25,6 +25,12 @@ from mnemond.wire.params import StoreParams, about, plural
 
 
 class SyncOptions(StoreParams, frozen=True, kw_only=True):
+    allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
+    join: Annotated[bool, about("read the files of a device with another code, which is asked for")] = False
+    show_code: Annotated[bool, about("show the code that your other devices need, once each")] = False
+    restamp: Annotated[
+        bool, about("the clock of this device was ahead and is right again: give what it changed the time of now")
+    ] = False
     encrypt_to: EncryptTo = None
     identity: IdentityFile = None
     every: Annotated[
@@ -46,15 +52,18 @@ def _request(arguments: Arguments) -> Request:
         arguments.single("a directory, a git remote, or status")
         if options.get("every"):
             _check_every(options)
-        return Request(SYNC_OPEN.name, store | ({"name": options["name"]} if options.get("name") else {}))
+        return Request(SYNC_OPEN.name, {name: options[name] for name in OF_DAEMON if options.get(name)})
     if len(words) > 2:
         raise UsageError("sync status takes one directory or git remote", "See: mnemonctl sync --help")
-    for name in ("encrypt_to", "every", "name", *(() if len(words) == 2 else ("identity",))):
-        if options.get(name):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")
+    given = {name for name, value in options.items() if value}
+    if more := sorted(given - {"store", *(("identity",) if len(words) == 2 else ())}):
+        option = f"--{more[0].replace('_', '-')}"
+        raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")
     return Request(SYNC_STATUS.name, store)
 
+
+OF_DAEMON: Final = ("store", "name", "allow_purges", "join", "show_code", "restamp")
+"""Options of a sync that are sent to the daemon."""
 
 IN_BACKGROUND: Final = frozenset({"store", "encrypt_to", "identity", "name", "every"})
 """Options of a sync that no person sees; every other one is for a person."""
@@ -100,6 +109,7 @@ def united(result: SyncUniteResult, style: Style) -> str:
         else None,
         *(f"  {short_id(each)}" for each in result.conflicts),
         *(f"  left as it is: {short_id(each)}: a rule that is enforced; sync at a terminal" for each in result.held),
+        *_held_purges(result),
         *(f"  passed over: {one_line(each)}" for each in result.refused),
         f"  and {result.refused_found - len(result.refused):,} more"
         if result.refused_found > len(result.refused)
@@ -108,11 +118,40 @@ def united(result: SyncUniteResult, style: Style) -> str:
         f"  and {result.unread_found - len(result.unread):,} more"
         if result.unread_found > len(result.unread)
         else None,
+        *_of_code(result),
+        f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
+        f"  {plural(result.restamped, 'record')} got the time of now" if result.restamped else None,
+        f"  more than a day ahead of this clock: {plural(result.ahead, 'record')}, which other devices refuse. If the"
+        " clock is right now, repeat with --restamp"
+        if result.ahead
+        else None,
         "  The files of this device were written anew;" if result.remove else None,
         f"  {UNREACHABLE}" if result.remove else None,
     )
 
 
+def _held_purges(result: SyncUniteResult) -> Iterator[str]:
+    """Yield what is not purged, and how it would be."""
+    if not result.held_purges_found:
+        return
+    yield (
+        f"  not purged: {plural(result.held_purges_found, 'memory')} that other devices purged for good, which is more"
+        " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
+    )
+    yield from (f"  {short_id(each)}" for each in result.held_purges)
+    if result.held_purges_found > len(result.held_purges):
+        yield f"  and {result.held_purges_found - len(result.held_purges):,} more"
+
+
+def _of_code(result: SyncUniteResult) -> Iterator[str]:
+    """Yield what has another code, and the code of this store."""
+    for each in result.strangers:
+        yield (
+            f"  passed over: device {one_line(each)}, whose files have another code. There: --show-code, then here:"
+            " --join"
+        )
+    if result.code is not None:
+        yield f"  Code for your other devices, which ask for it at --join: {one_line(result.code)}"
 def _minute(time: str) -> str:
     return one_line(time[:16].replace("T", " "))
 
@@ -161,6 +200,7 @@ SYNC = Command(
         "mnemonctl sync git@example.com:me/memory.git",
         "mnemonctl sync ~/Sync/memory --encrypt-to @recipients.txt --identity ~/key.age",
         "mnemonctl sync ~/Sync/memory --every 10m",
+        "mnemonctl sync ~/Sync/memory --join",
         "mnemonctl sync status",
         "mnemonctl sync status ~/Sync/memory",
     ),
@@ -168,16 +208,17 @@ SYNC = Command(
     words=Words("DIR | GIT-REMOTE | status [DIR | GIT-REMOTE]"),
     details=(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
+        "The first one shows a code, which the others ask for once. Files with another code are not read.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
         "Uses, conversations, vectors, derived links and relations stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
+        "Purges of many memories wait for --allow-purges. One undo takes back whatever else a sync changed.",
         "status says which devices there are, when each last wrote, and what waits; with a directory as it is now.",
         "--every goes on until it is stopped: after a failure it waits a minute, then twice as long each time, at most",
         "an hour or the duration. status and doctor say what fails. It confirms nothing that a person has to.",
         "--encrypt-to encrypts the files of this device, from now on (`none` ends that); --identity names the secret",
-        "key that reads those of the others. A program with write access to the directory can change and purge",
-        "memories, encrypted or not: encryption proves no author.",
+        "key that reads those of the others. Without it a program with access to the directory reads them.",
     ),
     options=SyncOptions,
     request=_request,

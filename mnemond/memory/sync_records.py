@@ -29,6 +29,9 @@ AHEAD_US: Final = 86_400 * 1_000_000
 MAX_PAST: Final = 2_000
 """Stamps of earlier texts of one memory that are kept, the newest: more are not changed between two meetings."""
 
+MAX_RESTAMPED: Final = 100
+"""Stamps of one memory that were ahead of the clock and are kept, the newest: each group has one at most at a time."""
+
 Value = dict[str, Any]
 
 _STAMP: Final = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")
@@ -154,7 +157,8 @@ class RecordError(ValueError):
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="memory"):
     """A memory as a device knows it: by group the stamp and the fields. `past`: stamps of texts that were there before.
     `purged`: the stamp of its purge, after which nothing else counts. `of`: the memory whose text was changed elsewhere
-    at the same time, if this one keeps the other text. `mentions`: names in the text: as written, folded, and their
+    at the same time, if this one keeps the other text. `restamped`: stamps that were ahead of the clock, in the place
+    of which others came (`without_ahead`). `mentions`: names in the text: as written, folded, and their
     type. `op_id`: the last operation that changed it on that device."""
 
     key: str
@@ -162,6 +166,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     past: list[str] = []
     purged: str | None = None
     of: str | None = None
+    restamped: list[str] = []
     op_id: str = ""
     updated_at: str = ""
     mentions: list[tuple[str, str, str]] = []
@@ -174,12 +179,13 @@ class EdgeValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     created_by: str
 
 
-class EdgeRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="edge"):
+class EdgeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="edge"):
     """A link that was made by hand, or (None) that it was removed. `key`: source, target and type, with spaces."""
 
     key: str
     stamp: str
     value: EdgeValue | None = None
+    restamped: list[str] = []
 
 
 class _Line(msgspec.Struct):
@@ -219,6 +225,7 @@ def _check(it: Record, now_us: int) -> None:
     stamps = [stamp for stamp, _ in it.groups.values()]
     for stamp in (*stamps, *it.past, *(() if it.purged is None else (it.purged,))):
         check_stamp(stamp, now_us)
+    check_restamped(it.restamped)
     if len(it.past) > MAX_PAST or len(it.mentions) > 1_000 or len(it.queries) > 1_000:
         raise RecordError("it has too many parts")
     if it.purged is None:
@@ -236,12 +243,26 @@ def check_stamp(stamp: str, now_us: int) -> None:
     """Raise RecordError for what is no stamp, or is more than AHEAD_US ahead of the clock."""
     if not _STAMP.fullmatch(stamp):
         raise RecordError("a stamp of it is none")
-    if time_of(stamp) > now_us + AHEAD_US:
-        raise RecordError("it is more than a day ahead of this device's clock: set the clock of that device")
+    if is_ahead(stamp, now_us):
+        raise RecordError(
+            "it is more than a day ahead of this device's clock: set the clock of that device, then run there:"
+            " mnemonctl sync DIR --restamp"
+        )
+
+
+def is_ahead(stamp: str, now_us: int) -> bool:
+    return time_of(stamp) > now_us + AHEAD_US
+
+
+def check_restamped(stamps: list[str]) -> None:
+    """Raise RecordError unless these are a few stamps, of any time."""
+    if len(stamps) > MAX_RESTAMPED or not all(_STAMP.fullmatch(each) for each in stamps):
+        raise RecordError("what it says of former stamps cannot be used")
 
 
 def _check_edge(it: EdgeRecord, now_us: int) -> None:
     check_stamp(it.stamp, now_us)
+    check_restamped(it.restamped)
     parts = it.key.split(" ")
     known = len(parts) == 3 and parts[2] in EDGE_TYPES
     if not known or not all(_ID.fullmatch(each) for each in parts) or parts[0] == parts[1]:
@@ -267,6 +288,7 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     past: list[str] = []
     purged: str | None = None
     of: str | None = None
+    restamped: list[str] = []
 
 
 class United(NamedTuple):
@@ -298,7 +320,8 @@ def united(known: Known, record: Record) -> United:
             if not same and here[0] not in record.past and there not in known.past:
                 lost = there < here[0]
             past.add(min(here[0], there))
-    return United(Known(groups, sorted(past)[-MAX_PAST:], None, known.of or record.of), frozenset(taken), lost)
+    now = Known(groups, sorted(past)[-MAX_PAST:], None, known.of or record.of, known.restamped)
+    return United(now, frozenset(taken), lost)
 
 
 def changed(known: Known, values: dict[str, Value], us: int, device: str) -> Known:
@@ -318,7 +341,27 @@ def changed(known: Known, values: dict[str, Value], us: int, device: str) -> Kno
             differing.add(STATE)  # who changes a text means it to be in recall
     for group in differing:
         groups[group] = (stamp, digests[group])
-    return Known(groups, past, None, known.of)
+    return Known(groups, past, None, known.of, known.restamped)
+
+
+def without_ahead(known: Known, now_us: int, device: str) -> Known:
+    """Return what is known with other stamps in the place of those that are more than AHEAD_US ahead of the clock, in
+    their order, later than all others of this memory; the same if there is none. All other devices would refuse them.
+
+    A device that had accepted one of them keeps it, since it is later, and has to publish it from now on: nobody else
+    does. For that, they are listed in `restamped`."""
+    if known.purged is not None:
+        return Known(purged=stamp_of(now_us, device)) if is_ahead(known.purged, now_us) else known
+    stamps = {stamp for stamp, _ in known.groups.values()}
+    ahead = sorted(each for each in stamps if is_ahead(each, now_us))
+    past = [each for each in known.past if not is_ahead(each, now_us)]
+    if not ahead and len(past) == len(known.past):
+        return known
+    start = max([now_us, *(time_of(each) + 1 for each in {*stamps, *past}.difference(ahead))])
+    renewed = {stamp: stamp_of(start + at, device) for at, stamp in enumerate(ahead)}
+    groups = {group: (renewed.get(stamp, stamp), digest) for group, (stamp, digest) in known.groups.items()}
+    kept = sorted({*known.restamped, *ahead})[-MAX_RESTAMPED:]
+    return Known(groups, past, None, known.of, kept)
 
 
 def copy_key(key: str, stamp: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
@@ -12,6 +12,7 @@ from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_records import (
     GROUPS,
+    MAX_RESTAMPED,
     STATE,
     TEXT,
     EdgeRecord,
@@ -20,11 +21,13 @@ from mnemond.memory.sync_records import (
     Record,
     changed,
     copy_key,
+    is_ahead,
     memory_of,
     stamp_of,
     time_of,
     united,
     values_of,
+    without_ahead,
 )
 from mnemond.model.changes import (
     AddEdge,
@@ -46,9 +49,6 @@ from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 
 METHOD: Final = "sync"
-BY: Final = "system:sync"
-"""`triggered_by` of what other devices did."""
-
 MEMORY: Final = "memory"
 EDGE: Final = "edge"
 
@@ -74,6 +74,7 @@ class EdgeKnown(msgspec.Struct, frozen=True):
 
     stamp: str
     value: EdgeValue | None = None
+    restamped: list[str] = []
 
 
 _edge = msgspec.json.Decoder(EdgeKnown)
@@ -93,6 +94,11 @@ class Report(msgspec.Struct):
     conflicts_found: int = 0
     held: list[str] = []
 
+    @property
+    def undoable(self) -> bool:
+        """Return True if it changed what an undo can bring back."""
+        return bool(self.added or self.changed or self.retired or self.links)
+
     def add(self, other: Report) -> None:
         for name in ("added", "changed", "retired", "purged", "links", "conflicts_found"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -103,21 +109,30 @@ class Report(msgspec.Struct):
 # Changes of this device.
 
 
-def scan_memories(connection: Connection, after: str, device: str) -> str | None:
-    """Note what changed of the memories behind an id since they were compared last; return the last id that was
-    compared, None if there is none left. For one transaction. Raises SqliteError, MnemonError(STORAGE)."""
+class Scanned(NamedTuple):
+    """One part of a scan. `last`: the key behind which the next begins, None if there is none left. `ahead`: memories
+    or links with stamps that are more than a day ahead of the clock."""
+
+    last: str | None
+    ahead: int
+
+
+def scan_memories(connection: Connection, after: str, now_us: int, device: str) -> Scanned:
+    """Note what changed of the memories behind an id since they were compared last. For one transaction. Raises
+    SqliteError, MnemonError(STORAGE)."""
     ids = connection.column("SELECT id FROM insights WHERE id > ? ORDER BY id LIMIT ?", (after, ROWS_AT_ONCE))
-    rows = []
+    rows, ahead = [], 0
     for each in ids:
         before = known_of(connection, each)
-        now = _as_here(connection, each, before, device)
+        now = _as_here(connection, each, before, now_us, device)
+        ahead += without_ahead(now, now_us, device) is not now
         if now != before:
             rows.append(_row(each, now, publish=True))
     sync_state.put(connection, rows)
-    return ids[-1] if ids else None
+    return Scanned(ids[-1] if ids else None, ahead)
 
 
-def scan_gone(connection: Connection, now_us: int, device: str) -> None:
+def scan_gone(connection: Connection, now_us: int, device: str) -> Scanned:
     """Note purged memories, and links that were made or removed by hand. Raises SqliteError."""
     rows = []
     gone = connection.column("SELECT key FROM sync_rows WHERE kind = 'memory' AND key NOT IN (SELECT id FROM insights)")
@@ -132,7 +147,31 @@ def scan_gone(connection: Connection, now_us: int, device: str) -> None:
         now = _edge_as_here(key, known.get(key), here.get(key), active, stamp_of(now_us, device))
         if now is not None:
             rows.append(_edge_row(key, now, publish=True))
+            known[key] = now
     sync_state.put(connection, rows)
+    return Scanned(None, sum(is_ahead(each.stamp, now_us) for each in known.values()))
+
+
+def restamp(
+    connection: Connection, after: tuple[str, str], now_us: int, device: str
+) -> tuple[tuple[str, str] | None, int]:
+    """Give what is known of the memories and links behind one (kind, key) stamps of now in the place of those that are
+    more than a day ahead of the clock. Return the last (kind, key), None if there is none left, and how many changed.
+    For one transaction. Raises SqliteError."""
+    rows = list(sync_state.states_after(connection, after, ROWS_AT_ONCE))
+    changed_rows = []
+    for kind, key, text in rows:
+        if kind == MEMORY:
+            known = _known.decode(text)
+            if (now := without_ahead(known, now_us, device)) is not known:
+                changed_rows.append(_row(key, now, publish=True))
+        elif is_ahead((edge := _edge.decode(text)).stamp, now_us):
+            renewed = EdgeKnown(stamp_of(now_us, device), edge.value, [*edge.restamped, edge.stamp][-MAX_RESTAMPED:])
+            changed_rows.append(_edge_row(key, renewed, publish=True))
+    sync_state.put(connection, changed_rows)
+    if changed_rows:
+        sync_state.write_files_anew(connection)
+    return rows[-1][:2] if rows else None, len(changed_rows)
 
 
 def known_of(connection: Connection, key: str) -> Known:
@@ -152,14 +191,15 @@ def _later(known: Known, us: int) -> int:
     return max([us, *(time_of(stamp) + 1 for stamp, _ in known.groups.values())])
 
 
-def _as_here(connection: Connection, key: str, known: Known, device: str) -> Known:
-    """Return what is known of a memory once its row was compared."""
+def _as_here(connection: Connection, key: str, known: Known, now_us: int, device: str) -> Known:
+    """Return what is known of a memory once its row was compared. No change is later than now, though the clock was
+    ahead when it was made."""
     it = insights.read(connection, key)
     if it is None:
         return known
     values = values_of(it)
     moment = connection.value("SELECT max(created_at) FROM memory_operations WHERE memory_id = ?", (key,))
-    return changed(known, values, parse_rfc3339(moment or it.updated_at), device)
+    return changed(known, values, min(now_us, parse_rfc3339(moment or it.updated_at)), device)
 
 
 def _edges_by_hand(connection: Connection) -> dict[str, EdgeValue]:
@@ -181,13 +221,16 @@ def _edge_as_here(
     if here == before or (here is None and not active.issuperset(ends)):
         return None
     last = 0 if known is None else time_of(known.stamp) + 1
-    return EdgeKnown(stamp_of(max(time_of(stamp), last), stamp[17:]), here)
+    former = [] if known is None else known.restamped
+    return EdgeKnown(stamp_of(max(time_of(stamp), last), stamp[17:]), here, former)
 
 
 # Records of this device.
 
 
-def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: str) -> list[Record | EdgeRecord]:
+def records_of(
+    connection: Connection, rows: Iterable[tuple[str, str]], now_us: int, device: str
+) -> list[Record | EdgeRecord]:
     """Return the records of memories and links (kind, key) that are there, once each was compared again. For one
     transaction. Raises SqliteError."""
     wanted = list(rows)
@@ -195,7 +238,7 @@ def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: 
     for kind, key in wanted:
         if kind == MEMORY:
             before = known_of(connection, key)
-            now = _as_here(connection, key, before, device)
+            now = _as_here(connection, key, before, now_us, device)
             if now != before:
                 sync_state.put(connection, [_row(key, now, publish=True)])
         if (record := record_of(connection, kind, key)) is not None:
@@ -210,7 +253,7 @@ def record_of(connection: Connection, kind: str, key: str) -> Record | EdgeRecor
         if text is None:
             return None
         known_edge = _edge.decode(text)
-        return EdgeRecord(key=key, stamp=known_edge.stamp, value=known_edge.value)
+        return EdgeRecord(key=key, stamp=known_edge.stamp, value=known_edge.value, restamped=known_edge.restamped)
     known = known_of(connection, key)
     if known.purged is not None:
         return Record(key=key, purged=known.purged)
@@ -220,8 +263,8 @@ def record_of(connection: Connection, kind: str, key: str) -> Record | EdgeRecor
     values = values_of(it)
     return Record(
         key=key, groups={group: (known.groups[group][0], values[group]) for group in GROUPS}, past=known.past,
-        of=known.of, op_id=history.newest_of(connection, key) or "", updated_at=it.updated_at,
-        mentions=_mentions(connection, key), queries=_queries(connection, key),
+        of=known.of, restamped=known.restamped, op_id=history.newest_of(connection, key) or "",
+        updated_at=it.updated_at, mentions=_mentions(connection, key), queries=_queries(connection, key),
     )  # fmt: skip
 
 
@@ -240,16 +283,15 @@ def _queries(connection: Connection, key: str) -> list[str]:
 # Records of other devices.
 
 
-def in_parts(records: Iterable[Record | EdgeRecord]) -> Iterator[list[Record | EdgeRecord]]:
-    """Yield records in parts to be united in one operation each: memories, then links, those of one memory together."""
-    part: list[Record | EdgeRecord] = []
-    for each in sorted(records, key=lambda it: (isinstance(it, EdgeRecord), it.key)):
-        if len(part) >= RECORDS_AT_ONCE and each.key != part[-1].key:
-            yield part
-            part = []
-        part.append(each)
-    if part:
-        yield part
+PURGES, MEMORIES, LINKS = 0, 1, 2
+"""Kinds of records, in the order in which they are united, each kind in operations of its own: what is purged is not
+written before, and an operation with a purge cannot be undone."""
+
+
+def kind_of(record: Record | EdgeRecord) -> int:
+    if isinstance(record, EdgeRecord):
+        return LINKS
+    return MEMORIES if record.purged is None else PURGES
 
 
 def propose_unite(
@@ -379,6 +421,8 @@ class _Uniting:
             self.report.held.append(key)
             return
         found = united(known, record)
+        if any(stamp in record.restamped for stamp, _ in known.groups.values()):
+            self._publish.add(key)
         if found.lost is not None:
             self._keep(record if found.lost else self._as_record(key, known), key)
             self.report.conflicts_found += 1
@@ -424,7 +468,7 @@ class _Uniting:
         if key not in self._known:
             connection = self._view.connection
             before = known_of(connection, key)
-            known = _as_here(connection, key, before, self._device)
+            known = _as_here(connection, key, before, self._identity.now_us, self._device)
             here = insights.read(connection, key)
             if here is None and known.purged is None and history.is_purged(connection, key):
                 known = Known(purged=stamp_of(_later(known, self._identity.now_us), self._device))
@@ -453,7 +497,7 @@ class _Uniting:
     def _keep(self, record: Record, key: str) -> None:
         """Keep the text of a record that another one takes the place of, as a memory of its own."""
         copy = msgspec.structs.replace(
-            record, key=copy_key(key, record.groups[TEXT][0]), of=record.of or key, past=[], op_id=""
+            record, key=copy_key(key, record.groups[TEXT][0]), of=record.of or key, past=[], restamped=[], op_id=""
         )
         self.memory(copy)
         self._publish.add(copy.key)
@@ -500,7 +544,10 @@ class _Uniting:
                 known = ours
                 self._links[record.key] = (ours, True)
         if known is None or record.stamp > known.stamp:
-            self._links[record.key] = (EdgeKnown(record.stamp, record.value), False)
+            former = [] if known is None else known.restamped
+            self._links[record.key] = (EdgeKnown(record.stamp, record.value, former), False)
+        elif known.stamp in record.restamped:
+            self._links[record.key] = (known, True)
 
     # ------------------------------------------------------------ the result
 

@@ -11,17 +11,23 @@ from mnemond.model.changes import SyncedRow
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 
+BY: Final = "system:sync"
+"""`triggered_by` of what other devices did."""
+
 KEY: Final = "sync"
 """Key in `meta` of what this store is to others."""
 
 
 class Device(msgspec.Struct, frozen=True):
     """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
-    after each of which the files of this device are written anew."""
+    and whatever else the files of this device have to be written anew after. `allowed_at`: when a person last let other
+    devices purge as many as they did (RFC 3339). `secret`: what lines are signed with (hexadecimal)."""
 
     id: str
     name: str = ""
     purges: int = 0
+    allowed_at: str = ""
+    secret: str = ""
 
 
 class Target(NamedTuple):
@@ -72,6 +78,12 @@ def states(connection: Connection, kind: str) -> dict[str, str]:
     return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
 
 
+def states_after(connection: Connection, after: tuple[str, str], limit: int) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, key, state) behind one (kind, key), in order."""
+    sql = "SELECT kind, key, state FROM sync_rows WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?"
+    yield from connection.rows(sql, (*after, limit))
+
+
 def state(connection: Connection, kind: str, key: str) -> str | None:
     found: str | None = connection.value("SELECT state FROM sync_rows WHERE kind = ? AND key = ?", (kind, key))
     return found
@@ -89,12 +101,25 @@ def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Delete the links of purged memories; what is known of these themselves holds no text."""
-    it = device(connection)
-    if it is None:
+    if device(connection) is None:
         return
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
-    note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+    write_files_anew(connection)
+
+
+def write_files_anew(connection: Connection) -> None:
+    """Let the files of this device be written anew at the next sync with each target."""
+    if (it := device(connection)) is not None:
+        note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+
+
+def purged_since(connection: Connection, moment: str) -> int:
+    """Return how many memories other devices purged here after a time (RFC 3339)."""
+    sql = (
+        "SELECT count(*) FROM memory_operations WHERE operation_type = 'DELETE' AND triggered_by = ? AND created_at > ?"
+    )
+    return connection.count(sql, (BY, moment))
 
 
 # Files and targets.

@@ -18,6 +18,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from mnemonctl import rpc, sync
 from mnemonctl.sync import Keys, _Named
 from mnemond.api import sync as api_sync
+from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
 from mnemond.api.sync import SyncHandlers
 from mnemond.api.transfers import IDLE_S
@@ -34,12 +35,15 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError
-from mnemond.store import reviews
+from mnemond.memory.sync_code import secret_of, signed
+from mnemond.store import reviews, sync_state
+from mnemond.store.sync_state import Device
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import remember
 
 TARGET = "0" * 64
 NO_KEYS = Keys()
+SECRET = secret_of("that of the tests")
 SAID = ("Alice leads the payments team", "The gateway was moved to Frankfurt", "Bob prefers tabs in all projects")
 
 
@@ -85,6 +89,12 @@ class Machine:
         monkeypatch.setattr(rpc, "call", call)
         return _Named(str(path), params, "default", secret)
 
+    async def has_secret(self, secret: bytes) -> None:
+        """Let the lines of this device be signed with a secret from its first sync on."""
+        warm = await self.over.warm()
+        device = Device(self.over.identities.nonce(), secret=secret.hex())
+        await warm.store.rewrite(lambda it: sync_state.note_device(it, device))
+
     async def texts(self) -> list[str]:
         warm = await self.over.warm()
         sql = "SELECT content FROM insights WHERE status = 'active' ORDER BY content"
@@ -104,6 +114,8 @@ async def two(stack: AsyncExitStack, path: Path) -> tuple[Machine, Machine]:
         over = await stack.enter_async_context(bench(path / str(number), ToyEmbedder()))
         machines.append(Machine(over, number))
     (path / "shared").mkdir()
+    for each in machines:
+        await each.has_secret(SECRET)
     return machines[0], machines[1]
 
 
@@ -257,7 +269,7 @@ async def test_a_line_of_a_stranger_is_refused_and_the_others_are_taken(
         await remember(one.over, "The first of all")
         await one.sync(shared, monkeypatch)
         (first,) = files_of(shared)
-        first.write_bytes(HOSTILE[why] + b"\n" + first.read_bytes())
+        first.write_bytes(signed(HOSTILE[why], SECRET) + b"\n" + first.read_bytes())
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
         assert result.refused_found == 1
@@ -276,7 +288,7 @@ async def test_a_file_without_records_is_not_read_to_its_end(tmp_path: Path, mon
         (stranger / "00000001.jsonl").write_bytes(b"\n" * 5_000)
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
-        assert result.refused_found == api_sync.MAX_REFUSED, "no more is held in memory"
+        assert result.refused_found == sync_spool.MAX_REFUSED, "no more is held in memory"
 
 
 async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,6 +335,7 @@ async def test_one_sync_at_a_time_in_order_and_not_for_ever(
             await it.syncs.send(CALL, SyncSendParams(sync_id=name, file=0, text="x"))
         assert caught.value.kind is INVALID_PARAMS
         assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1
+        assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1, "a repeat"
         with pytest.raises(MnemonError, match="portion 1 is not the next: 0"):
             await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=1))
         first = await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0))
@@ -339,7 +352,11 @@ async def test_one_sync_at_a_time_in_order_and_not_for_ever(
         with pytest.raises(MnemonError, match="at most 3 characters") as caught:
             await it.syncs.send(CALL, SyncSendParams(sync_id=again.sync_id, file=0, text="four"))
         assert caught.value.kind is TOO_LARGE
-        await it.syncs.open(CALL, params)
+        last = await it.syncs.open(CALL, params)
+        await it.syncs.unite(CALL, SyncUniteParams(sync_id=last.sync_id))
+        with pytest.raises(MnemonError, match="read already") as caught:
+            await it.syncs.send(CALL, SyncSendParams(sync_id=last.sync_id, file=0, text="x"))
+        assert caught.value.kind is INVALID_PARAMS
         nursery.cancel_scope.cancel()
     assert not len(it.syncs._syncs), "they end with the daemon"
 

@@ -35,7 +35,9 @@ INTERCHANGE_RESULTS: dict[str, object] = {
     "sync": SyncUniteResult(
         added=3, changed=1, retired=0, purged=1, links=2, conflicts=["1a2b3c4d-0000-4000-8000-000000000001"],
         conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
+        held_purges=["7d6c5b4a-0000-4000-8000-000000000003"], held_purges_found=30,
         refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
+        op_id="operation-1", ahead=2, restamped=1, strangers=["00112233445566bb"], code="AAAA-BBBB",
         publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
     ),
 }  # fmt: skip
@@ -67,8 +69,18 @@ To other devices: 4 records
   1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
   1a2b3c4d
   left as it is: 9f8e7d6c: a rule that is enforced; sync at a terminal
+  not purged: 30 memories that other devices purged for good, which is more than a sync removes unasked. If that is \
+meant, run it at a terminal with --allow-purges
+  7d6c5b4a
+  and 29 more
   passed over: 00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut
   and 2 more
+  passed over: device 00112233445566bb, whose files have another code. There: --show-code, then here: --join
+  Code for your other devices, which ask for it at --join: AAAA-BBBB
+  to take it back: mnemonctl undo operation-1
+  1 record got the time of now
+  more than a day ahead of this clock: 2 records, which other devices refuse. If the clock is right now, repeat with \
+--restamp
   The files of this device were written anew;
   the history of git, and copies that a sync service or a backup keeps, cannot be reached
 """,

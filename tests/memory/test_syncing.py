@@ -78,8 +78,9 @@ def act(device: Device, chance: random.Random) -> None:
                 assert not isinstance(device.forget(one, purge=True), MnemonError)
 
 
-def run_schedule(seed: int, steps: int = 14) -> int:
-    """Run one schedule; return how many memories were kept because of a conflict."""
+def run_schedule(seed: int, steps: int = 14, *, wrong_clocks: bool = False) -> int:
+    """Run one schedule; return how many memories were kept because of a conflict. With `wrong_clocks` some clocks are
+    ahead by some days for a while."""
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as directory:
         devices = [Device(Path(directory) / f"{number}.db", number) for number in (1, 2, 3)]
@@ -96,6 +97,10 @@ def run_schedule(seed: int, steps: int = 14) -> int:
                 device = chance.choice(devices)
                 now_us += chance.randrange(600) * MINUTE_US
                 device.clock_us = now_us + skews[device.name] * MINUTE_US
+                if wrong_clocks and chance.random() < 0.2:
+                    skews[device.name] = chance.choice((0, 1_300, 2_000, 4_000, 600_000))
+                    device.clock_us = now_us + skews[device.name] * MINUTE_US
+                    device.restamp()
                 if chance.random() < 0.35:
                     exchange(device, [other for other in devices if other is not device], chance)
                 else:
@@ -104,11 +109,12 @@ def run_schedule(seed: int, steps: int = 14) -> int:
                     said.note(before, device.rows())
             for each in devices:
                 each.clock_us = now_us
+                each.restamp()
             settle(devices)
             return assert_agree(devices, said)
         finally:
             for each in devices:
-                each.close()
+                each.close(max(it.latest_us for it in devices))
 
 
 def assert_agree(devices: list[Device], said: Said) -> int:
@@ -136,6 +142,17 @@ def test_devices_agree_whatever_order_their_files_come_in() -> None:
     assert sum(run_schedule(seed) for seed in range(SCHEDULES)) > SCHEDULES // 10, "there is hardly any conflict"
 
 
+def test_devices_agree_once_their_clocks_are_right() -> None:
+    assert sum(run_schedule(seed, wrong_clocks=True) for seed in range(SCHEDULES)) > 0
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("first", range(5_000, 5_500, 100))
+def test_devices_agree_in_five_hundred_schedules_of_wrong_clocks(first: int) -> None:
+    for seed in range(first, first + 100):
+        run_schedule(seed, 8 + seed % 12, wrong_clocks=True)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("first", range(100, 2_100, 100))
 def test_devices_agree_in_two_thousand_schedules(first: int) -> None:
@@ -149,7 +166,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Device, Device]]:
         each.prepare()
     yield devices
     for each in devices:
-        each.close()
+        each.close(max(it.latest_us for it in devices))
 
 
 @pytest.mark.parametrize("supersedes_first", [True, False])
@@ -208,3 +225,72 @@ def test_links_travel_wait_for_their_ends_and_go(pair: tuple[Device, Device]) ->
     other.unlink(first, second)
     settle(list(pair))
     assert (first, second, "causal") not in one.edges()
+
+
+DAY_US = 24 * 60 * MINUTE_US
+
+
+def test_a_device_whose_clock_was_a_year_ahead_is_read_again(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    now_us = one.clock_us
+    one.clock_us += 365 * DAY_US
+    for text in ("We deploy on Fridays", "The gateway fails on weekends"):
+        one.remember(text, no_diff=True)
+    first, second = sorted(one.rows())
+    one.link(first, second, 0.7)
+    settle([one])
+    one.clock_us = other.clock_us = now_us
+    one.revise(first, content="We deploy on Thursdays")
+    settle([one, other])
+    assert not other.rows(), "its stamps are refused, and each change would be later than those"
+    one.restamp()
+    settle([one, other])
+    assert one.shared() == other.shared()
+    assert other.rows()[first].content == "We deploy on Thursdays"
+    assert (first, second, "causal") in other.edges()
+    other.revise(first, content="We deploy on Wednesdays")
+    settle([one, other])
+    assert one.rows()[first].content == "We deploy on Wednesdays"
+    assert not one.conflicts()
+    far = f"{now_us + 2 * DAY_US:016x}"
+    for lines in one.published:
+        for each in map(msgspec.json.decode, lines):
+            stamps = [stamp for stamp, _ in each.get("groups", {}).values()] or [each["stamp"]]
+            assert max(stamps) < far, "no file has a stamp that will be taken in a year"
+
+
+def test_a_change_under_a_wrong_clock_is_not_later_than_the_sync(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    now_us = one.clock_us
+    one.clock_us += 365 * DAY_US
+    one.remember("We deploy on Fridays", no_diff=True)
+    one.clock_us = now_us
+    settle([one, other])
+    assert [it.content for it in other.rows().values()] == ["We deploy on Fridays"]
+
+
+def test_a_device_that_had_accepted_such_stamps_passes_them_on(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("We deploy on Fridays", no_diff=True)
+    one.remember("The gateway fails on weekends", no_diff=True)
+    first, second = sorted(one.rows())
+    settle([one, other])
+    now_us = max(one.clock_us, other.clock_us)
+    one.clock_us = now_us + 40 * 60 * MINUTE_US
+    other.clock_us = now_us + 20 * 60 * MINUTE_US
+    one.revise(first, content="We deploy on Thursdays", tags=("a",))
+    one.link(first, second, 0.7)
+    exchange(one, [], None)
+    exchange(other, [one], None)
+    assert other.rows()[first].content == "We deploy on Thursdays", "its own clock is ahead as well"
+    one.clock_us = now_us
+    one.restamp()
+    one.revise(first, content="We deploy on Wednesdays", tags=("b",))
+    one.unlink(first, second)
+    for each in (one, other):
+        each.clock_us = now_us + DAY_US
+    settle([one, other])
+    assert one.shared() == other.shared()
+    texts = {it.content for it in one.rows().values()}
+    assert {"We deploy on Thursdays", "We deploy on Wednesdays"} <= texts, "the later one holds, and none is lost"
+    assert one.conflicts() == other.conflicts() != set()

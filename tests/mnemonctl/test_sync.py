@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,9 @@ from mnemond.errors import MnemonError
 
 SYNC = next(each for each in COMMANDS if each.name == "sync")
 NOTHING = SyncUniteResult(
-    added=0, changed=0, retired=0, purged=0, links=0, conflicts=[], conflicts_found=0, held=[], refused=[],
-    refused_found=0, publish=None, lines=0, remove=[],
+    added=0, changed=0, retired=0, purged=0, links=0, conflicts=[], conflicts_found=0, held=[], held_purges=[],
+    held_purges_found=0, refused=[], refused_found=0, op_id=None, ahead=0, restamped=0, strangers=[], code=None,
+    publish=None, lines=0, remove=[],
 )  # fmt: skip
 
 
@@ -174,3 +178,36 @@ def test_a_look_is_of_what_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sync, "_status_of_git", of_git)
     sync.run(parsed("status", "git@example.com:me/memory.git"), tmp_path / "data", 1.0, "")
     assert seen == ["git@example.com:me/memory.git"]
+
+
+CODE = "ABCD-EFGH"
+
+
+@pytest.mark.parametrize(
+    ("params", "first", "typed", "joins"),
+    [({"join": True}, NOTHING, f"{CODE}\n", [CODE]), ({}, NOTHING, "", [None]),
+     ({}, msgspec.structs.replace(NOTHING, strangers=["0" * 16], code="X"), f"{CODE}\n", [None, CODE]),
+     ({}, msgspec.structs.replace(NOTHING, strangers=["0" * 16], code="X"), "\n", [None]),
+     ({}, msgspec.structs.replace(NOTHING, strangers=["0" * 16]), "", [None])],
+    ids=["asked for", "no other device", "first sync", "first sync without", "later"],
+)  # fmt: skip
+def test_a_code_is_asked_for(
+    params: dict[str, object], first: SyncUniteResult, typed: str, joins: list[str | None], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    seen: list[object] = []
+    results = iter([first, NOTHING])
+
+    def exchange(_folder: object, _directory: Path, named: Any, _deadline: float) -> SyncUniteResult:
+        assert "join" not in named.params or named.params["join"] == CODE
+        seen.append(named.params.get("join"))
+        return next(results)
+
+    monkeypatch.setattr(rpc, "call", lambda *_: SyncStatusResult(store="default", device=None, targets=[]))
+    monkeypatch.setattr(sync, "_exchange", exchange)
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    sync.run(Invocation(SYNC, "sync.open", params, {}, Output(tty=True), [str(shared)]), tmp_path / "data", 1.0, "")
+    assert seen == joins

@@ -1,0 +1,143 @@
+"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size, in an order that
+does not depend on that of the files."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from mnemond.api.transfers import Transfer
+from mnemond.memory.sync_code import StrangerError
+from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
+from mnemond.memory.syncing import MAX_NAMED, PURGES, RECORDS_AT_ONCE, kind_of
+
+MAX_REFUSED: Final = 1_000
+"""Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
+
+BYTES_AT_ONCE: Final = 4 << 20
+"""Bytes of the lines of one part, after which it ends: its records take some five times as much memory."""
+
+Decode = Callable[[bytes], Record | EdgeRecord]
+
+
+class Part(NamedTuple):
+    """Records to be united in one operation, all of one kind; `files`: of each the position of its file."""
+
+    kind: int
+    records: list[Record | EdgeRecord]
+    files: list[int]
+
+
+class SyncSpool(Transfer):
+    """The files that a client sends. `take` each part, then `look`, then read the `parts`; nothing can be taken after
+    that. About 25 bytes of memory a line, and the lines of one part."""
+
+    def __init__(self, store: str, client: int, directory: Path) -> None:
+        super().__init__(store, client)
+        self._directory = directory
+        self._received: list[tuple[int, int]] = []
+        """Of each part that was received, the position of its file and its length in bytes."""
+        self.good: set[int] = set()
+        """Positions of files of which every line could be used."""
+        self.refused: list[tuple[int, int, str]] = []
+        """Of the first lines that cannot be used, the position of the file, the number in it and the reason."""
+        self.refused_found = 0
+        self.strangers: set[int] = set()
+        """Positions of files with lines that are signed with another code."""
+        self.purges: set[str] = set()
+        """Memories that are purged by a line."""
+        self._kinds, self._files, self._lengths = array("B"), array("H"), array("I")
+        self._keys, self._starts = array("Q"), array("Q")
+
+    def take(self, file: int, text: str) -> None:
+        """Append a part of a file (blocking)."""
+        content = text.encode()
+        self.append(content, self._directory)
+        self._received.append((file, len(content)))
+        self.good.add(file)
+
+    def look(self, decode: Decode) -> None:
+        """Check every line that has not been looked at, and note where those are that can be used (blocking)."""
+        numbers: dict[int, int] = {}
+        bad: dict[int, int] = {}
+        for file, start, line in self._lines():
+            numbers[file] = numbers.get(file, 0) + 1
+            if bad.get(file, 0) >= MAX_REFUSED:
+                continue
+            try:
+                record = decode(line)
+            except RecordError as error:
+                bad[file] = bad.get(file, 0) + 1
+                if isinstance(error, StrangerError):
+                    self.strangers.add(file)
+                    continue
+                self.refused_found += 1
+                if len(self.refused) < MAX_NAMED:
+                    self.refused.append((file, numbers[file], str(error)))
+                continue
+            kind = kind_of(record)
+            if kind == PURGES:
+                self.purges.add(record.key)
+            self._kinds.append(kind)
+            self._files.append(file)
+            self._lengths.append(len(line))
+            self._keys.append(int.from_bytes(blake2b(record.key.encode(), digest_size=8).digest(), "big"))
+            self._starts.append(start)
+        self._received = []
+        self.good -= bad.keys()
+
+    def _lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the lines that are complete, each with the position of its file and where it begins; a line that is too
+        long as a part."""
+        if self.spool is None:
+            return
+        self.spool.seek(0)
+        last, rest, start = -1, b"", 0
+        for file, size in self._received:
+            if file != last:
+                if rest:
+                    yield last, start, rest
+                    start += len(rest)
+                last, rest = file, b""
+            *whole, rest = (rest + self.spool.read(size)).split(b"\n")
+            for line in whole:
+                yield file, start, line
+                start += len(line) + 1
+            if len(rest) > MAX_LINE:
+                yield file, start, rest
+                start += len(rest)
+                rest = b""
+        if rest:
+            yield last, start, rest
+
+    def parts(self, decode: Decode, held: Collection[str]) -> Iterator[Part]:
+        """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories, then
+        links, those of one memory together. Their files are not good then."""
+        part = Part(PURGES, [], [])
+        size = last = 0
+        for at in map(int, np.lexsort((self._starts, self._keys, self._kinds))):
+            kind, key, length = self._kinds[at], self._keys[at], self._lengths[at]
+            full = size >= BYTES_AT_ONCE or (len(part.records) >= RECORDS_AT_ONCE and key != last)
+            if part.records and (full or kind != part.kind):
+                yield part
+                part, size = Part(kind, [], []), 0
+            record = decode(self._read(self._starts[at], length))
+            if kind == PURGES and record.key in held:
+                self.good.discard(self._files[at])
+                continue
+            part = part._replace(kind=kind)
+            part.records.append(record)
+            part.files.append(self._files[at])
+            size, last = size + length, key
+        if part.records:
+            yield part
+
+    def _read(self, start: int, length: int) -> bytes:
+        assert self.spool is not None, "it has lines"  # noqa: S101
+        self.spool.seek(start)
+        return self.spool.read(length)

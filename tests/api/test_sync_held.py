@@ -1,0 +1,169 @@
+"""What other devices do here only with a person, and what of it can be taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mnemond.api.transfers import has_ended
+from mnemond.api.types_changes import LinkParams, UndoParams, UpdateParams
+from mnemond.api.types_memories import ForgetParams
+from mnemond.api.types_sync import SyncFinishParams, SyncOpenParams
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory.sync_guard import DAY_US, LEAST_PURGES, MOST_PURGES
+from tests.api.factories import CALL, bench
+from tests.api.test_sync import TARGET, Machine, two
+from tests.interchange.test_export import remember
+
+MANY = MOST_PURGES + 5
+
+
+def as_person(monkeypatch: pytest.MonkeyPatch, *, person: bool = True) -> None:
+    monkeypatch.setattr("mnemond.api.requests.is_person", lambda call: person and call.at_terminal)
+
+
+async def remember_many(it: Machine, count: int) -> list[str]:
+    return [await remember(it.over, f"Guest {number} likes tea number {number}") for number in range(count)]
+
+
+async def purge(it: Machine, keys: list[str]) -> None:
+    for key in keys:
+        await it.over.changes.forget(CALL, ForgetParams(id=key, purge=True))
+
+
+async def test_a_file_that_purges_many_waits_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_person(monkeypatch)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        keys = await remember_many(one, MANY)
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        await purge(one, keys)
+        await remember(one.over, "Tea is out")
+        await one.sync(shared, monkeypatch)
+        for _ in range(2):
+            held = await other.sync(shared, monkeypatch, tty=True)  # a person who did not ask for it
+            assert (held.purged, held.held_purges_found, held.held_purges) == (0, MANY, keys[:20])
+        assert len(await other.texts()) == MANY + 1, "everything else was taken in"
+        with pytest.raises(MnemonError, match="a person at a terminal") as caught:
+            await other.sync(shared, monkeypatch, allow_purges=True)
+        assert caught.value.kind is INVALID_PARAMS
+        assert len(await other.texts()) == MANY + 1
+        await other.over.changes.update(CALL, UpdateParams(id=keys[0], content="Guest 0 likes coffee"))
+        await other.sync(shared, monkeypatch)
+        assert (await one.sync(shared, monkeypatch)).added == 0
+        assert await one.texts() == ["Tea is out"], "what was held there does not come back here"
+        done = await other.sync(shared, monkeypatch, tty=True, allow_purges=True)
+        assert (done.purged, done.held_purges_found, done.op_id) == (MANY, 0, None)
+        assert await other.texts() == ["Tea is out"]
+        assert (await other.sync(shared, monkeypatch)).purged == 0
+
+
+async def test_a_few_purges_a_day_need_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_person(monkeypatch)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        keys = await remember_many(one, 20)
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        for start, purged in ((0, 3), (3, 0)):
+            await purge(one, keys[start : start + 3])
+            await one.sync(shared, monkeypatch)
+            assert (await other.sync(shared, monkeypatch)).purged == purged, "files that come one by one are counted"
+        assert (await other.sync(shared, monkeypatch, tty=True, allow_purges=True)).purged == 3
+        await purge(one, keys[6 : 6 + LEAST_PURGES])
+        await one.sync(shared, monkeypatch)
+        other.over.clock.us += 1_000
+        assert (await other.sync(shared, monkeypatch)).purged == LEAST_PURGES, "what a person allowed does not count"
+        await purge(one, keys[12:13])
+        await one.sync(shared, monkeypatch)
+        assert (await other.sync(shared, monkeypatch)).purged == 0
+        other.over.clock.us += DAY_US
+        assert (await other.sync(shared, monkeypatch)).purged == 1
+
+
+async def test_one_undo_takes_a_sync_back_but_for_its_purges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        keys = await remember_many(one, 70)  # more than are united in one operation
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        before = await other.texts()
+        for key in keys[2:]:
+            await one.over.changes.forget(CALL, ForgetParams(id=key))
+        await one.over.changes.update(CALL, UpdateParams(id=keys[1], content="Guest 1 was never here"))
+        await purge(one, keys[:1])
+        await one.sync(shared, monkeypatch)
+        met = await other.sync(shared, monkeypatch)
+        assert (met.retired, met.changed, met.purged) == (68, 69, 1)
+        assert await other.texts() == ["Guest 1 was never here"]
+        assert met.op_id is not None
+        undone = await other.over.history.undo(CALL, UndoParams(operation=met.op_id))
+        assert len(undone.memories) == 69
+        assert await other.texts() == [each for each in before if "Guest 0 " not in each]
+        await other.sync(shared, monkeypatch)
+        await one.sync(shared, monkeypatch)
+        assert await one.texts() == await other.texts(), "the undo travels as any change"
+
+
+@pytest.fixture
+def ended() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has ended, of which its parent has not read the status."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        yield process
+
+
+async def test_a_client_that_died_keeps_no_sync_from_beginning(tmp_path: Path, ended: subprocess.Popen[bytes]) -> None:
+    (tmp_path / "1").mkdir()
+    async with bench(tmp_path / "1") as over:
+        it = Machine(over, 1)
+        opening = SyncOpenParams(target=TARGET, label="here")
+        left = await it.syncs.open(msgspec.structs.replace(CALL, peer_pid=ended.pid), opening)
+        again = await it.syncs.open(msgspec.structs.replace(CALL, peer_pid=os.getpid()), opening)
+        with pytest.raises(MnemonError, match="no such sync") as caught:
+            await it.syncs.finish(CALL, SyncFinishParams(sync_id=left.sync_id))
+        assert caught.value.kind is NOT_FOUND
+        with pytest.raises(MnemonError, match="synced already") as caught:
+            await it.syncs.open(CALL, opening)
+        assert caught.value.kind is BUSY
+        await it.syncs.finish(CALL, SyncFinishParams(sync_id=again.sync_id))
+
+
+def test_a_process_has_ended_whether_its_parent_knows_it_or_not(ended: subprocess.Popen[bytes]) -> None:
+    assert has_ended(ended.pid)
+    ended.wait()
+    assert has_ended(ended.pid)
+    for pid in (os.getpid(), 0, 1):
+        assert not has_ended(pid)
+
+
+async def test_a_clock_that_was_a_year_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        one.over.clock.us += 365 * DAY_US
+        first = await remember(one.over, "The ledger is kept in SQLite")
+        second = await remember(one.over, "The gateway was moved to Frankfurt")
+        await one.over.changes.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
+        await one.sync(shared, monkeypatch)
+        one.over.clock.us -= 365 * DAY_US
+        assert (await one.sync(shared, monkeypatch)).ahead == 3
+        refused = await other.sync(shared, monkeypatch)
+        assert (refused.added, refused.refused_found) == (0, 3)
+        assert "then run there: mnemonctl sync DIR --restamp" in refused.refused[0]
+        done = await one.sync(shared, monkeypatch, restamp=True)
+        assert (done.restamped, done.ahead, done.lines, done.remove) == (3, 0, 3, ["00000001.jsonl"])
+        taken = await other.sync(shared, monkeypatch)
+        assert (taken.added, taken.links, taken.refused_found) == (2, 1, 0)
+        assert (await one.sync(shared, monkeypatch, restamp=True)).restamped == 0

@@ -1,0 +1,149 @@
+"""The lines of other devices on the disk: cut anywhere, checked once, and read in parts of bounded size."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.api import sync_spool
+from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
+from mnemond.memory.sync_code import StrangerError
+from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
+from mnemond.memory.syncing import LINKS, MAX_NAMED, MEMORIES, PURGES, RECORDS_AT_ONCE
+
+STAMP = f"{1:016x}-{1:016x}"
+_line = msgspec.json.Decoder(dict[str, str])
+
+
+def decode(line: bytes) -> Record | EdgeRecord:
+    """Read a line of the tests: the kind of a record, its key and how it is filled up."""
+    try:
+        fields = _line.decode(line)
+    except msgspec.MsgspecError as error:
+        raise RecordError("it is no record") from error
+    match fields["kind"]:
+        case "purge":
+            return Record(key=fields["key"], purged=STAMP)
+        case "edge":
+            return EdgeRecord(key=fields["key"], stamp=STAMP)
+        case "stranger":
+            raise StrangerError("it is signed with another code")
+        case _:
+            return Record(key=fields["key"], op_id=fields.get("fill", ""))
+
+
+def line(kind: str, key: str, fill: str = "") -> str:
+    return msgspec.json.encode({"kind": kind, "key": key, "fill": fill}).decode() + "\n"
+
+
+@pytest.fixture
+async def spool(tmp_path: Path) -> AsyncIterator[SyncSpool]:
+    it = SyncSpool("default", 0, tmp_path)
+    yield it
+    it.close()
+
+
+def read(it: SyncSpool, held: frozenset[str] = frozenset()) -> list[tuple[int, list[str]]]:
+    return [(part.kind, [each.key for each in part.records]) for part in it.parts(decode, held)]
+
+
+async def test_purges_come_first_and_links_last(spool: SyncSpool) -> None:
+    spool.take(0, line("edge", "a b causal") + line("memory", "a"))
+    spool.take(1, line("purge", "c") + line("memory", "a", "again"))
+    spool.look(decode)
+    assert spool.purges == {"c"}
+    assert read(spool) == [(PURGES, ["c"]), (MEMORIES, ["a", "a"]), (LINKS, ["a b causal"])]
+    assert [part.files for part in spool.parts(decode, ())] == [[1], [0, 1], [0]], "in the order of the files"
+    assert spool.good == {0, 1}
+
+
+async def test_a_file_with_a_purge_that_is_held_is_not_good(spool: SyncSpool) -> None:
+    spool.take(0, line("purge", "a") + line("purge", "b"))
+    spool.take(1, line("purge", "b"))
+    spool.look(decode)
+    assert read(spool, frozenset("a")) == [(PURGES, ["b", "b"])]
+    assert spool.good == {1}
+    assert read(spool, frozenset("ab")) == []
+    assert spool.good == set()
+
+
+async def test_what_cannot_be_used_is_named(spool: SyncSpool) -> None:
+    spool.take(0, line("memory", "a") + "no record\n" + line("memory", "b")[:-5])
+    spool.take(1, line("stranger", "c") + line("memory", "d") + "no record\n")
+    spool.look(decode)
+    assert spool.refused == [(0, 2, "it is no record"), (0, 3, "it is no record"), (1, 3, "it is no record")]
+    assert spool.strangers == {1}
+    assert spool.good == set()
+    assert sorted(key for _, keys in read(spool) for key in keys) == ["a", "d"]
+
+
+async def test_a_part_is_bounded_by_records_and_by_bytes(spool: SyncSpool, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 3 * RECORDS_AT_ONCE
+    spool.take(0, "".join(line("memory", f"{number}") for number in range(count)))
+    spool.take(0, "".join(line("memory", "one", "x" * 300) for _ in range(60)))
+    spool.look(decode)
+    spool.look(decode)  # a repeat of the client
+    parts = [keys for _, keys in read(spool)]
+    assert sum(len(keys) for keys in parts) == count + 60
+    assert len(parts) in (4, 5)
+    assert max(len(keys) for keys in parts) >= 60, "those of one memory are together"
+    monkeypatch.setattr(sync_spool, "BYTES_AT_ONCE", 1_000)
+    parts = [keys for _, keys in read(spool)]
+    assert sum(len(keys) for keys in parts) == count + 60
+    assert all(len(keys) < 40 for keys in parts), "but not without bound"
+
+
+async def test_reasons_are_bounded(spool: SyncSpool) -> None:
+    for file in range(3):
+        spool.take(file, "no record\n" * 5_000)
+    spool.look(decode)
+    assert spool.refused_found == 3 * MAX_REFUSED
+    assert len(spool.refused) == MAX_NAMED
+
+
+async def test_nothing_was_sent(spool: SyncSpool) -> None:
+    spool.look(decode)
+    assert read(spool) == []
+
+
+async def test_a_line_that_is_too_long_ends(spool: SyncSpool) -> None:
+    spool.take(0, "x" * (MAX_LINE + 1))
+    spool.take(0, "x" * (MAX_LINE + 1))
+    spool.take(0, "\n" + line("memory", "a"))
+    spool.look(decode)
+    assert [number for _, number, _ in spool.refused] == [1, 2, 3]
+    assert read(spool) == [(MEMORIES, ["a"])]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("äbc"), st.integers(0, 40)), max_size=12), st.data())
+def test_a_file_may_be_cut_anywhere(given_lines: list[tuple[int, str, int]], data: st.DataObject) -> None:
+    texts = {file: "".join(line("memory", f"{at}{key}", "x" * fill) for at, (of, key, fill) in enumerate(given_lines)
+                           if of == file) for file in range(3)}  # fmt: skip
+    it = _in_task()
+    try:
+        for file, text in texts.items():
+            while text:
+                size = data.draw(st.integers(1, len(text)))
+                it.take(file, text[:size])
+                text = text[size:]
+        it.look(decode)
+        assert it.refused == []
+        assert sorted(key for _, keys in read(it) for key in keys) == sorted(
+            f"{at}{key}" for at, (_, key, _) in enumerate(given_lines)
+        )
+    finally:
+        it.close()
+
+
+def _in_task() -> SyncSpool:
+    async def make() -> SyncSpool:
+        return SyncSpool("default", 0, Path(tempfile.gettempdir()))
+
+    return trio.run(make)
