@@ -49,6 +49,12 @@ def time_of(stamp: str) -> int:
     return int(stamp[:16], 16)
 
 
+def next_stamp(stamp: str, value: object) -> str:
+    """Return the stamp of a value that follows from a state with another stamp, the next in time. It has a digest in the
+    place of a device, so that no change that a device makes at that time has the same."""
+    return stamp_of(time_of(stamp) + 1, digest_of((stamp, value))[:16])
+
+
 def digest_of(value: object) -> str:
     return hashlib.blake2b(_encoder.encode(value), digest_size=12).hexdigest()
 
