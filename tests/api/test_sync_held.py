@@ -67,7 +67,7 @@ async def test_a_file_that_purges_many_waits_for_a_person(tmp_path: Path, monkey
         assert (await other.sync(shared, monkeypatch)).purged == 0
 
 
-async def test_a_few_purges_a_day_need_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_few_purges_a_day_need_no_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_person(monkeypatch)
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)
