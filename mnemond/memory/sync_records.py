@@ -211,10 +211,8 @@ def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
     """Return the record of a line, with every value checked. Raises RecordError."""
     if len(line) > MAX_LINE:
         raise RecordError(f"it has more than {MAX_LINE:,} bytes")
+    check_version(line)
     try:
-        version = _line.decode(line).mnemond_sync
-        if version != FORMAT:
-            raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
         found: Record | EdgeRecord = _record.decode(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise RecordError(f"it is no record: {str(error)[:200]}") from None
@@ -223,6 +221,16 @@ def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
     else:
         _check(found, now_us)
     return found
+
+
+def check_version(line: bytes) -> None:
+    """Raise RecordError unless a line is an object of JSON in this version of the format."""
+    try:
+        version = _line.decode(line).mnemond_sync
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RecordError(f"it is no record, or was cut: {str(error)[:200]}") from None
+    if version != FORMAT:
+        raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
 
 
 def _check(it: Record, now_us: int) -> None:
