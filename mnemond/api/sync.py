@@ -395,9 +395,7 @@ class _Begun(NamedTuple):
     is_new: bool
 
 
-def _begun(
-    connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str
-) -> _Begun:
+def _begun(connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str) -> _Begun:
     """Return the target and the id of this device, and for whom its files are encrypted. If there is a file of this
     device that it did not write, the store is a copy of another one, or was restored: it becomes a device of its own.
     Raises MnemonError, and then nothing was noted."""
@@ -429,9 +427,7 @@ def _begun(
         sync_state.note_device(connection, known)
     name = known.name or params.host or ""
     there = note.devices.get(known.id)
-    return _Begun(
-        target, known, note.recipients, name, renamed=there is None or there.name != name, is_new=is_new
-    )
+    return _Begun(target, known, note.recipients, name, renamed=there is None or there.name != name, is_new=is_new)
 
 
 def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
@@ -460,5 +456,3 @@ def _sentences(it: _Syncing) -> list[str]:
     """Return why the first lines that cannot be used are refused."""
     named = ((it.params.files[file], number, why) for file, number, why in it.refused)
     return [f"{of.device}/{of.name}, line {number:,}: {why}" for of, number, why in named]
-
-

@@ -152,6 +152,8 @@ def _of_code(result: SyncUniteResult) -> Iterator[str]:
         )
     if result.code is not None:
         yield f"  Code for your other devices, which ask for it at --join: {one_line(result.code)}"
+
+
 def _minute(time: str) -> str:
     return one_line(time[:16].replace("T", " "))
 
