@@ -34,9 +34,9 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import syncing
+from mnemond.memory import sync_knowledge, syncing
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError, decode, encode
+from mnemond.memory.sync_records import MAX_LINE, AnyRecord, RecordError, UnknownKindError, decode, encode
 from mnemond.memory.syncing import MAX_NAMED, Report
 from mnemond.model.memory import format_us
 from mnemond.store import sync_state
@@ -162,6 +162,7 @@ class SyncHandlers:
         while after is not None:
             after = await warm.store.rewrite(partial(syncing.scan_memories, after=after, device=device))
         await warm.store.rewrite(partial(syncing.scan_gone, now_us=self._identities.now_us(), device=device))
+        await warm.store.rewrite(partial(sync_knowledge.scan, device=device))
 
     @handles("sync.send", in_task=True)
     async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
@@ -206,12 +207,12 @@ class SyncHandlers:
             it.heard_at = trio.current_time()
         return SyncUniteResult(
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
-            links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
-            refused=refused[:MAX_NAMED], refused_found=len(refused), publish=it.name, lines=len(it.rows),
-            remove=remove,
+            links=report.links, relations=report.relations, names=report.names, conflicts=report.conflicts,
+            conflicts_found=report.conflicts_found, held=report.held, refused=refused[:MAX_NAMED],
+            refused_found=len(refused), publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
 
-    async def _unite(self, warm: OpenStore, it: _Syncing, records: list[Record | EdgeRecord]) -> Report:
+    async def _unite(self, warm: OpenStore, it: _Syncing, records: list[AnyRecord]) -> Report:
         total = Report(conflicts=[], held=[])
         for part in syncing.in_parts(records):
             await self._write(warm, it, total, partial(syncing.propose_unite, part))
@@ -219,6 +220,9 @@ class SyncHandlers:
         if records:
             await self._write(warm, it, total, syncing.propose_open_circles)
             await self._write(warm, it, total, lambda by, _device, reports: syncing.propose_missing_links(by, reports))
+        for facts in sync_knowledge.in_parts(records):
+            await self._write(warm, it, total, partial(sync_knowledge.propose_unite, facts))
+            it.heard_at = trio.current_time()
         return total
 
     async def _write(self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose) -> None:
@@ -337,17 +341,22 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str) -> tuple[
     return target, known.id
 
 
-def _decoded(it: _Syncing, now_us: int) -> tuple[list[Record | EdgeRecord], list[str], set[int]]:
-    """Return the records that were sent, why others are refused, and the positions of files with such."""
-    records: list[Record | EdgeRecord] = []
+def _decoded(it: _Syncing, now_us: int) -> tuple[list[AnyRecord], list[str], set[int]]:
+    """Return the records that were sent, why others are refused, and the positions of files with such. Lines of kinds
+    that a later version writes do not make the rest of a file useless: one of each file is named."""
+    records: list[AnyRecord] = []
     refused: list[str] = []
     bad: dict[int, int] = {}
+    newer: set[int] = set()
     for number, (file, line) in enumerate(it.lines(), 1):
         if bad.get(file, 0) >= MAX_REFUSED:
             continue
         try:
             records.append(decode(line, now_us))
         except RecordError as error:
+            if isinstance(error, UnknownKindError) and file in newer:
+                continue
+            newer |= {file} if isinstance(error, UnknownKindError) else set()
             of = it.params.files[file]
             refused.append(f"{of.device}/{of.name}, line {number:,}: {error}")
             bad[file] = bad.get(file, 0) + 1

@@ -72,7 +72,8 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 
 
 class SyncUniteResult(Result, frozen=True, kw_only=True):
-    """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed.
+    """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed,
+    `relations` and `names`: statements about relations and decisions about names that were noted or taken back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `refused`: the first of
     `refused_found` lines that cannot be used, and why.
@@ -85,6 +86,8 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     retired: int
     purged: int
     links: int
+    relations: int
+    names: int
     conflicts: list[str]
     conflicts_found: int
     held: list[str]

@@ -47,7 +47,8 @@ def united(result: SyncUniteResult, style: Style) -> str:
         "added": result.added, "changed": result.changed, "out of recall": result.retired, "purged": result.purged,
     }  # fmt: skip
     changed = [f"{plural(count, 'memory')} {what}" for what, count in counts.items() if count]
-    changed += [f"{plural(result.links, 'link')} changed"] if result.links else []
+    for count, what in ((result.links, "link"), (result.relations, "relation"), (result.names, "name")):
+        changed += [f"{plural(count, what)} changed"] if count else []
     kept = result.conflicts_found
     return lines(
         f"From other devices: {', '.join(changed) or 'nothing new'}",
@@ -95,7 +96,8 @@ SYNC = Command(
     details=(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
-        "Uses, conversations, vectors, derived links and relations stay with each device.",
+        "Relations and names that you decided travel as well. Uses, conversations, vectors, and what is derived from",
+        "texts stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
         "A program with write access to the directory can change and purge memories; the files are not encrypted.",

@@ -11,15 +11,18 @@ import msgspec
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_records import (
+    FACTS,
     GROUPS,
     STATE,
     TEXT,
+    AnyRecord,
     EdgeRecord,
     EdgeValue,
     Known,
     Record,
     changed,
     copy_key,
+    fact_of,
     memory_of,
     stamp_of,
     time_of,
@@ -80,7 +83,8 @@ _edge = msgspec.json.Decoder(EdgeKnown)
 
 
 class Report(msgspec.Struct):
-    """What records changed here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed.
+    """What records changed here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed;
+    `relations` and `names`: statements about relations, and decisions about names, added or taken back.
     `conflicts`: ids of memories whose other text was kept as a memory of its own, `conflicts_found` their number.
     `held`: ids of memories with rules that only a person at a terminal may take in."""
 
@@ -89,12 +93,14 @@ class Report(msgspec.Struct):
     retired: int = 0
     purged: int = 0
     links: int = 0
+    relations: int = 0
+    names: int = 0
     conflicts: list[str] = []
     conflicts_found: int = 0
     held: list[str] = []
 
     def add(self, other: Report) -> None:
-        for name in ("added", "changed", "retired", "purged", "links", "conflicts_found"):
+        for name in ("added", "changed", "retired", "purged", "links", "relations", "names", "conflicts_found"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.conflicts = [*self.conflicts, *other.conflicts][:MAX_NAMED]
         self.held = [*self.held, *other.held][:MAX_NAMED]
@@ -187,7 +193,7 @@ def _edge_as_here(
 # Records of this device.
 
 
-def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: str) -> list[Record | EdgeRecord]:
+def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: str) -> list[AnyRecord]:
     """Return the records of memories and links (kind, key) that are there, once each was compared again. For one
     transaction. Raises SqliteError."""
     wanted = list(rows)
@@ -203,8 +209,11 @@ def records_of(connection: Connection, rows: Iterable[tuple[str, str]], device: 
     return found
 
 
-def record_of(connection: Connection, kind: str, key: str) -> Record | EdgeRecord | None:
+def record_of(connection: Connection, kind: str, key: str) -> AnyRecord | None:
     """Return what is known of a memory or a link as a record; None if it is not there any more. Raises SqliteError."""
+    if kind in FACTS:
+        text = sync_state.state(connection, kind, key)
+        return None if text is None else fact_of(text).record
     if kind == EDGE:
         text = sync_state.state(connection, EDGE, key)
         if text is None:
@@ -240,10 +249,12 @@ def _queries(connection: Connection, key: str) -> list[str]:
 # Records of other devices.
 
 
-def in_parts(records: Iterable[Record | EdgeRecord]) -> Iterator[list[Record | EdgeRecord]]:
-    """Yield records in parts to be united in one operation each: memories, then links, those of one memory together."""
+def in_parts(records: Iterable[AnyRecord]) -> Iterator[list[Record | EdgeRecord]]:
+    """Yield records in parts to be united in one operation each: memories, then links, those of one memory together.
+    Without those of relations and names."""
     part: list[Record | EdgeRecord] = []
-    for each in sorted(records, key=lambda it: (isinstance(it, EdgeRecord), it.key)):
+    wanted = (it for it in records if isinstance(it, Record | EdgeRecord))
+    for each in sorted(wanted, key=lambda it: (isinstance(it, EdgeRecord), it.key)):
         if len(part) >= RECORDS_AT_ONCE and each.key != part[-1].key:
             yield part
             part = []

@@ -297,9 +297,10 @@ class TriggerCount(msgspec.Struct, frozen=True):
 
 
 class SyncedRow(NamedTuple):
-    """What is known of a memory or a link among devices (JSON). `publish`: the others do not know it yet."""
+    """What is known of a memory, a link, a statement or a decision about names among devices (JSON). `publish`: the
+    others do not know it yet."""
 
-    kind: Literal["memory", "edge"]
+    kind: Literal["memory", "edge", "relation", "name"]
     key: str
     state: str
     publish: bool

@@ -10,6 +10,7 @@ import msgspec
 from mnemond.model.changes import SyncedRow
 from mnemond.store import meta
 from mnemond.store.connection import Connection
+from mnemond.text.tokens import fold
 
 KEY: Final = "sync"
 """Key in `meta` of what this store is to others."""
@@ -68,7 +69,7 @@ def last_seq(connection: Connection) -> int:
 
 
 def states(connection: Connection, kind: str) -> dict[str, str]:
-    """Return what is known of all memories, or links, by key."""
+    """Return what is known of all of a kind, by key."""
     return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
 
 
@@ -77,24 +78,85 @@ def state(connection: Connection, kind: str, key: str) -> str | None:
     return found
 
 
+def withdrawn(connection: Connection) -> frozenset[str]:
+    """Return the keys of statements about relations that were taken back by hand on any device."""
+    sql = "SELECT key FROM sync_rows WHERE kind = 'relation' AND json_extract(state, '$.record.value') IS NULL"
+    return frozenset(connection.column(sql))
+
+
 def count_after(connection: Connection, seq: int) -> int:
     return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ?", (seq,))
 
 
 def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
-    sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY seq, kind DESC, key"
+    # Kinds of later versions last: an earlier one does not read a file behind many lines that it cannot use.
+    sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
     return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Delete the links of purged memories; what is known of these themselves holds no text."""
+    """Delete the links of purged memories, and what they stated; what is known of these themselves holds no text."""
     it = device(connection)
     if it is None:
         return
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
+        connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(state, ?)", (each,))
     note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
+
+
+def purge_names(connection: Connection, named: Collection[str], contents: Sequence[str]) -> None:
+    """Take back what was decided about names that only a purged memory had, and let the other devices know: of such a
+    decision only a hash of its names is left. `named`: the rows of entities that it named; `contents`: its texts. For
+    use after `relations.purge_names`."""
+    it = device(connection)
+    if it is None:
+        return
+    rows = connection.rows("SELECT key, state FROM sync_rows WHERE kind = 'name'")
+    said = " ".join(map(fold, contents)) if rows else ""
+    canonicals = [connection.value("SELECT canonical_name FROM entities WHERE id = ?", (each,)) for each in named]
+    gone = []
+    for key, state in rows:
+        stamp, names = _names.decode(state).about()
+        lost = [each for each in names if each[0] in said or each[0] in canonicals]
+        if any(connection.row(_SUPPORTED, each) is None for each in lost):
+            later = f"{int(stamp[:16], 16) + 1:016x}-{it.id}"
+            record = {"kind": "name", "key": key, "stamp": later, "value": None}
+            gone.append(SyncedRow("name", key, msgspec.json.encode({"record": record}).decode(), publish=True))
+    put(connection, gone)
+
+
+class _Named(msgspec.Struct):
+    """The part of what is known of a decision that its names are in: each is name, canonical name, kind and sense."""
+
+    record: _NamedRecord
+
+    def about(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return the stamp, and canonical name and sense of each name; none once it was taken back."""
+        value = self.record.value
+        names = () if value is None else (value.one, value.other)
+        return self.record.stamp, [(canonical, sense) for _, canonical, _, sense in names]
+
+
+class _NamedRecord(msgspec.Struct):
+    stamp: str
+    value: _NamedValue | None = None
+
+
+class _NamedValue(msgspec.Struct):
+    one: tuple[str, str, str, str]
+    other: tuple[str, str, str, str]
+
+
+_names = msgspec.json.Decoder(_Named)
+
+_SUPPORTED: Final = (
+    "SELECT 1 FROM entities AS e WHERE canonical_name = ?1 AND sense = ?2"
+    " AND (EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"
+    "  OR EXISTS (SELECT 1 FROM relationship_evidence WHERE source_id = e.id OR target_id = e.id))"
+    " UNION ALL SELECT 1 FROM entity_aliases WHERE alias = ?1 AND ?2 = ''"
+)
 
 
 # Files and targets.

@@ -33,8 +33,9 @@ INTERCHANGE_RESULTS: dict[str, object] = {
     ),
     "share": ExportOpenResult(export="0123456789abcdef", store="default", whole=False, expected=12),
     "sync": SyncUniteResult(
-        added=3, changed=1, retired=0, purged=1, links=2, conflicts=["1a2b3c4d-0000-4000-8000-000000000001"],
-        conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
+        added=3, changed=1, retired=0, purged=1, links=2, relations=0, names=1,
+        conflicts=["1a2b3c4d-0000-4000-8000-000000000001"], conflicts_found=1,
+        held=["9f8e7d6c-0000-4000-8000-000000000002"],
         refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
         publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
     ),
@@ -62,7 +63,7 @@ Would import 1,198 memories into store "default"
 """,
     "share": "0123456789abcdef\n",
     "sync": """\
-From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed
+From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed, 1 name changed
 To other devices: 4 records
   1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
   1a2b3c4d

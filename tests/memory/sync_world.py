@@ -13,9 +13,19 @@ import msgspec
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.memory import syncing
-from mnemond.memory.sync_records import GROUPS, EdgeRecord, Record, RecordError, decode, encode
+from mnemond.jobs.relations import next_part, read_part
+from mnemond.memory import sync_knowledge, syncing
+from mnemond.memory.entities import Decision, NameDecision, propose_names
+from mnemond.memory.relations import (
+    RelationToAdd,
+    RelationToClose,
+    propose_addition,
+    propose_closing,
+    propose_reading,
+)
+from mnemond.memory.sync_records import GROUPS, RecordError, decode, encode
 from mnemond.memory.syncing import Report
+from mnemond.model.outcomes import Outcome
 from mnemond.store import reviews, sync_state
 from mnemond.store.connection import Connection
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
@@ -23,6 +33,24 @@ from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
 SHARED: Final = frozenset(name for names in GROUPS.values() for name in names) - {
     "entities", "keywords", "trigger", "trigger_type", "event_start", "event_end", "intent", "scope",
 } | {"user_id", "session_id", "agent_id", "project", "id", "when"}  # fmt: skip
+
+
+STATED: Final = (
+    "type",
+    "slot",
+    "value",
+    "evidence_kind",
+    "at",
+    "granularity",
+    "memory_id",
+    "quote",
+    "origin",
+    "created_at",
+)
+
+
+def _ends(line: dict[str, Any], names: dict[str, tuple[str, str]]) -> list[tuple[str, str] | None]:
+    return [names[line["source_id"]], names.get(line.get("target_id") or "")]
 
 
 class Device(AuditWorld):
@@ -47,6 +75,7 @@ class Device(AuditWorld):
         while after is not None:
             after = self.engine.rewrite(partial(syncing.scan_memories, after=after, device=self.name))
         self.engine.rewrite(lambda it: syncing.scan_gone(it, self.clock_us, self.name))
+        self.engine.rewrite(lambda it: sync_knowledge.scan(it, self.name))
 
     def publish(self) -> None:
         """Write what changed into a file of its own; after a purge write all files anew."""
@@ -70,21 +99,42 @@ class Device(AuditWorld):
             with suppress(RecordError):  # one that was cut
                 records.append(decode(line, self.clock_us))
         total = Report(conflicts=[], held=[])
-        for part in syncing.in_parts(records):
-            total.add(self._write(part))
         reports: list[Report] = []
-        circles = syncing.propose_open_circles(self._by(), self.name, reports)
-        for proposal in (circles, syncing.propose_missing_links(self._by(), reports)):
-            result = self.engine.commit([proposal])[0]
-            assert not isinstance(result, MnemonError), result
-            total.add(reports[-1])
+        by, name = self._by, self.name
+        for part in syncing.in_parts(records):
+            self._write(syncing.propose_unite(part, by(), name, reports))
+        self._write(syncing.propose_open_circles(by(), name, reports))
+        self._write(syncing.propose_missing_links(by(), reports))
+        for facts in sync_knowledge.in_parts(records):
+            self._write(sync_knowledge.propose_unite(facts, by(), name, reports))
+        for each in reports:
+            total.add(each)
         return total
 
-    def _write(self, part: list[Record | EdgeRecord]) -> Report:
-        reports: list[Report] = []
-        result = self.engine.commit([syncing.propose_unite(part, self._by(), self.name, reports)])[0]
+    def _write(self, proposal: Any) -> None:
+        result = self.engine.commit([proposal])[0]
         assert not isinstance(result, MnemonError), result
-        return reports[-1]
+
+    # ------------------------------------------------------------ relations and names
+
+    def relate(self, source: str, kind: str, target: str, **fields: Any) -> Outcome | MnemonError:
+        wanted = RelationToAdd(source=source, type=kind, target=target, **fields)
+        return self.commit(propose_addition(wanted, self.identity()))
+
+    def end(self, source: str, kind: str, **fields: Any) -> Outcome | MnemonError:
+        wanted = RelationToClose(source=source, type=kind, **fields)
+        return self.commit(propose_closing(wanted, self.identity()))
+
+    def decide(self, decision: Decision, name: str, other: str) -> Outcome | MnemonError:
+        wanted = NameDecision(decision=decision, name=name, other=other)
+        return self.commit(propose_names(wanted, self.identity()))
+
+    def read_relations(self) -> None:
+        """What the job does."""
+        while (part := self.read(next_part)) is not None:
+            facts = (("relations_read", str(part.last)),)
+            identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
+            self._write(propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first))
 
     def _by(self) -> Any:
         return msgspec.structs.replace(self.identity(), triggered_by=syncing.BY)
@@ -99,10 +149,26 @@ class Device(AuditWorld):
         """The export of the store, without what every device has for itself."""
         found = self.read(lambda connection: list(export.lines(connection, Selection())))
         kept, active, gone = [], set(), set()
+        believed: dict[str, bool] = {}
+        names: dict[str, tuple[str, str]] = {}
         for line in map(msgspec.json.decode, found):
             match line["kind"]:
+                case "entity":
+                    names[line["id"]] = (line["canonical_name"], line.get("sense") or "")
+                case "evidence" if line.get("expired_at") is None:
+                    if line["origin"] in ("user", "host") and believed.get(line.get("memory_id"), True):
+                        about = [line.get(each) for each in STATED]
+                        kept.append({"statement": [*_ends(line, names), *about]})
+                case "relationship" if line.get("expired_at") is None:
+                    about = [line.get(each) for each in ("type", "slot", "value", "valid_from", "invalid_at")]
+                    kept.append({"relation": [*_ends(line, names), *about]})
+                case "name" if line.get("expired_at") is None:
+                    pair = [names[line["entity_id"]], names.get(line["other"], line["other"])]
+                    pair = sorted(pair) if line["name_kind"] == "not_same" else pair
+                    kept.append({"decision": line["name_kind"], "pair": pair})
                 case "memory":
                     kept.append({name: line[name] for name in sorted(line.keys() & SHARED)})
+                    believed[line["id"]] = line["status"] != "forgotten"
                     if line["status"] == "active":
                         active.add(line["id"])
                 case "edge" if line["created_by"] != "auto":

@@ -16,8 +16,8 @@ from mnemond.errors import MnemonError
 
 SYNC = next(each for each in COMMANDS if each.name == "sync")
 NOTHING = SyncUniteResult(
-    added=0, changed=0, retired=0, purged=0, links=0, conflicts=[], conflicts_found=0, held=[], refused=[],
-    refused_found=0, publish=None, lines=0, remove=[],
+    added=0, changed=0, retired=0, purged=0, links=0, relations=0, names=0, conflicts=[],
+    conflicts_found=0, held=[], refused=[], refused_found=0, publish=None, lines=0, remove=[],
 )  # fmt: skip
 
 
