@@ -62,10 +62,12 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Names:
-    """Finds the entities that names mean, and adds those that are new. For one write."""
+    """Finds the entities that names mean, and adds those that are new. For one write. `as_written`: an alias gets a row
+    of its own, which leads to the thing for as long as it is an alias of it."""
 
-    def __init__(self, connection: Connection, user: str | None = None) -> None:
+    def __init__(self, connection: Connection, user: str | None = None, *, as_written: bool = False) -> None:
         self._connection = connection
+        self._as_written = as_written
         self._user = user or relations.DEFAULT_USER
         self._added: dict[str, str] = {}
         self.added: list[AddEntity] = []
@@ -76,8 +78,15 @@ class Names:
         if canonical in USERS:
             found = relations.user_id(self._user)
             return found if relations.entity(self._connection, found) is not None else None
+        if self._as_written:
+            return relations.row_named(self._connection, canonical) or self._added.get(canonical)
         stored = relations.entity_named(self._connection, canonical)
         return self._added.get(canonical) if stored is None else stored.id
+
+    def is_known(self, name: str) -> bool:
+        """Return True for the name or an alias of an entity."""
+        stored = relations.entity_named(self._connection, canonical_name(name))
+        return stored is not None or self.find(name) is not None
 
     def of(self, name: str, kind: str = "") -> str:
         """Return the id of an entity, which is added if there is none of this name."""
@@ -234,7 +243,7 @@ def _start(since: Point | None, until: Point | None, now: str) -> tuple[PointKin
 def _thing(names: Names, target: str, literal: bool | None) -> tuple[str | None, str | None]:
     """Return the id of the target, or its text."""
     if literal is None:
-        literal = names.find(target) is None and not is_entity(target)
+        literal = not names.is_known(target) and not is_entity(target)
     return (None, target) if literal else (names.of(target), None)
 
 
@@ -386,7 +395,8 @@ def _decide_reading(
     names: dict[str | None, Names] = {}
     for reading in readings:
         user = reading.insight.scope.user_id
-        if found := _changes(reading, connection, names.setdefault(user, Names(connection, user)), withdrawn):
+        of_user = names.setdefault(user, Names(connection, user, as_written=True))
+        if found := _changes(reading, connection, of_user, withdrawn):
             changes += [KnownSince(max(asked, reading.at)), *found]
     count = sum(isinstance(each, AddEvidence | ExpireEvidence) for each in changes)
     stale = connection.row("SELECT 1 FROM meta WHERE key = ? AND value = '1'", (relations.STALE,)) is not None

@@ -400,12 +400,12 @@ class _Uniting:
             if record.value is not None:
                 self._forgets = True
                 self._known[key] = Fact(msgspec.structs.replace(record, value=None))
-        elif record.value is None:
+        elif record.value is None or state == "withdrawn":
             self._expire(live)
             self._known[key] = Fact(record)
         elif any(it.value == record.value for it in live):
             self._known[key] = Fact(record, here=True)
-        elif state not in ("", "withdrawn"):
+        elif state:
             self._expire(live)
             self._changes.append(AddEvidence(self._statement_of(record, record.value), record.value.created_at))
             self._known[key] = Fact(record, here=True)

@@ -26,7 +26,7 @@ from mnemond.memory.relations import (
 from mnemond.memory.sync_records import GROUPS, RecordError, decode, encode
 from mnemond.memory.syncing import Report
 from mnemond.model.outcomes import Outcome
-from mnemond.store import reviews, sync_state
+from mnemond.store import relations, reviews, sync_state
 from mnemond.store.connection import Connection
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
 
@@ -45,7 +45,6 @@ STATED: Final = (
     "memory_id",
     "quote",
     "origin",
-    "created_at",
 )
 
 
@@ -145,11 +144,25 @@ class Device(AuditWorld):
 
         self.engine.rewrite(note)
 
+    def stated(self) -> dict[bytes, str | None]:
+        """Statements by hand that count, with their memory."""
+        found = self.read(lambda connection: relations.all_evidence(connection))
+        called = self.read(lambda connection: {it.id: it.canonical for it in relations.entities(connection)})
+        return {
+            msgspec.json.encode(
+                [called[it.source_id], it.type, called.get(it.target_id or ""), it.kind, it.at, it.origin, it.memory_id]
+            ): it.memory_id
+            for it in found
+            if it.origin in ("user", "host")
+        }
+
     def shared(self) -> list[bytes]:
         """The export of the store, without what every device has for itself."""
         found = self.read(lambda connection: list(export.lines(connection, Selection())))
-        kept, active, gone = [], set(), set()
+        kept: list[dict[str, Any]] = []
+        active, gone = set(), set()
         believed: dict[str, bool] = {}
+        stated: dict[bytes, str] = {}
         names: dict[str, tuple[str, str]] = {}
         for line in map(msgspec.json.decode, found):
             match line["kind"]:
@@ -157,8 +170,9 @@ class Device(AuditWorld):
                     names[line["id"]] = (line["canonical_name"], line.get("sense") or "")
                 case "evidence" if line.get("expired_at") is None:
                     if line["origin"] in ("user", "host") and believed.get(line.get("memory_id"), True):
-                        about = [line.get(each) for each in STATED]
-                        kept.append({"statement": [*_ends(line, names), *about]})
+                        about = [*_ends(line, names), *(line.get(each) for each in STATED)]
+                        # What one device says twice in the same words counts twice there only.
+                        stated.setdefault(msgspec.json.encode(about), line["created_at"])
                 case "relationship" if line.get("expired_at") is None:
                     about = [line.get(each) for each in ("type", "slot", "value", "valid_from", "invalid_at")]
                     kept.append({"relation": [*_ends(line, names), *about]})
@@ -177,6 +191,7 @@ class Device(AuditWorld):
                 case "tombstone":
                     gone.add(line["id"])
         kept = [each for each in kept if "edge" not in each or active.issuperset(each["edge"][:2])]
+        kept += [{"statement": msgspec.json.decode(about), "created_at": at} for about, at in stated.items()]
         return sorted(msgspec.json.encode(each) for each in kept)
 
     def conflicts(self) -> set[frozenset[str]]:

@@ -277,3 +277,31 @@ def test_a_purge_takes_names_along_that_only_it_had(pair: tuple[Device, Device])
         assert each.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(state, 'Zanzibar')")) == 0
         assert b"anzibar" not in b"".join(line for part in each.published for line in part)
         assert each.read(lambda it: relations.links(it)) == []
+
+
+def test_what_was_read_under_an_alias_is_of_its_own_name_once_the_alias_is_gone(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("Ana works at Acme", no_diff=True)
+    done(one.decide("alias", "Ana", "Max"))
+    alias = one.done[-1]
+    one.remember("Max lives in Lisbon", no_diff=True)
+    one.read_relations()
+    assert [row[:3] for row in known(one)] == [("Ana", "lives_in", "Lisbon"), ("Ana", "works_at", "Acme")]
+    done(one.undo(alias))
+    settle(list(pair))
+    other.read_relations()
+    assert known(one) == known(other)
+    assert [row[:3] for row in known(one)] == [("Ana", "works_at", "Acme"), ("Max", "lives_in", "Lisbon")]
+
+
+def test_what_is_read_of_a_forgotten_memory_counts_on_no_device(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("Ana works at Acme", no_diff=True)
+    (key,) = one.rows()
+    one.read_relations()
+    done(one.forget(key))
+    one.read_relations()
+    done(one.undo(one.read(lambda it: relations.newest_operations(it, 1))[0].op_id))
+    assert known(one) != []
+    settle(list(pair))
+    assert known(one) == known(other) == []
