@@ -124,7 +124,12 @@ def _gone() -> MnemonError:
 class SyncHandlers:
     """The methods of sync. `run` ends syncs that are left."""
 
-    def __init__(self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities) -> None:
+    def __init__(
+        self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities,
+        received: Callable[[str], None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        """`received` is called with the name of a store that got memories."""
+        self._received = received
         self._open_stores = open_stores
         self._identities = identities
         self._syncs: Transfers[_Syncing] = Transfers(_gone)
@@ -203,6 +208,8 @@ class SyncHandlers:
                 sync_state.put_files(connection, it.params.target, read)
 
             await warm.store.rewrite(note)
+            if report.added or report.changed:
+                self._received(it.store)
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(

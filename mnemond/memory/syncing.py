@@ -10,6 +10,7 @@ import msgspec
 
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext
+from mnemond.memory.edge_builders import ALL
 from mnemond.memory.sync_records import (
     FACTS,
     GROUPS,
@@ -29,6 +30,7 @@ from mnemond.memory.sync_records import (
     united,
     values_of,
 )
+from mnemond.memory.update import REBUILT
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -378,6 +380,8 @@ class _Uniting:
         self._publish: set[str] = set()
         self._texts: dict[str, Record] = {}
         """Memories whose text is that of a record now."""
+        self._unlinked: dict[str, frozenset[EdgeType]] = {}
+        """Memories whose links have to be made, with the types of these."""
         self._links: dict[str, tuple[EdgeKnown, bool]] = {}
         self._asked: list[OpenReview] = []
 
@@ -523,6 +527,7 @@ class _Uniting:
             changes += self._edge_changes(key, known)
         rows = [_row(key, known, publish=key in self._publish) for key, known in self._known.items()]
         rows += [_edge_row(key, known, publish=publish) for key, (known, publish) in self._links.items()]
+        rows += [sync_state.links_row(key, kinds) for key, kinds in sorted(self._unlinked.items())]
         self._asked += [
             OpenReview(
                 kind="conflict", older=key, newer=known.of, suggestion="COEXIST", similarity=0.0, reason=REASON
@@ -545,6 +550,7 @@ class _Uniting:
         text = self._texts.get(key)
         if before is None:
             self.report.added += 1
+            self._unlinked[after.id] = ALL
             mentions = () if text is None else _entities(text)
             yield AddInsight(active, None, mentions, () if text is None else tuple(text.queries))
         else:
@@ -558,10 +564,13 @@ class _Uniting:
         if before.status != "active":
             active = msgspec.structs.replace(active, paired_with=None)
             yield RestoreInsight(active, None)
+            self._unlinked[active.id] = ALL
         elif self._after[before.id] is not None and self._after[before.id].status != "active":  # type: ignore[union-attr]
             yield from parted(self._view.snapshot, before)
             active = msgspec.structs.replace(active, paired_with=None)
         embedded = text is not None and (active.content, active.cues) != (before.content, before.cues)
+        if embedded:
+            self._unlinked.setdefault(active.id, REBUILT["content"])
         mentions = None if text is None else _entities(text)
         queries = None if text is None else tuple(text.queries)
         yield PutInsight(active, "UPDATE", embedded, None, mentions, queries)

@@ -298,9 +298,10 @@ class TriggerCount(msgspec.Struct, frozen=True):
 
 class SyncedRow(NamedTuple):
     """What is known of a memory, a link, a statement or a decision about names among devices (JSON). `publish`: the
-    others do not know it yet."""
+    others do not know it yet. `links`: types of links that a memory which came from another device is to get. An empty
+    state is removed."""
 
-    kind: Literal["memory", "edge", "relation", "name"]
+    kind: Literal["memory", "edge", "relation", "name", "links"]
     key: str
     state: str
     publish: bool

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.model.changes import SyncedRow
+from mnemond.model.memory import EdgeType
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 from mnemond.text.tokens import fold
@@ -56,12 +57,20 @@ def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
     """Write what is known."""
     last = last_seq(connection)
     for each in rows:
+        if not each.state:
+            connection.run("DELETE FROM sync_rows WHERE kind = ? AND key = ?", (each.kind, each.key))
+            continue
         last += each.publish
         connection.run(
             "INSERT INTO sync_rows(kind, key, state, seq) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(kind, key) DO UPDATE SET"
             " state = excluded.state, seq = CASE WHEN ?4 THEN ?4 ELSE seq END",
             (each.kind, each.key, each.state, last if each.publish else 0),
         )
+
+
+def links_row(insight_id: str, kinds: Collection[EdgeType]) -> SyncedRow:
+    """Return the row that says which types of links a received memory is still to get; none: it has all."""
+    return SyncedRow("links", insight_id, msgspec.json.encode(sorted(kinds)).decode() if kinds else "", publish=False)
 
 
 def last_seq(connection: Connection) -> int:
@@ -85,13 +94,16 @@ def withdrawn(connection: Connection) -> frozenset[str]:
 
 
 def count_after(connection: Connection, seq: int) -> int:
-    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ?", (seq,))
+    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ? AND kind <> 'links'", (seq,))
 
 
 def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
     # Kinds of later versions last: an earlier one does not read a file behind many lines that it cannot use.
-    sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
+    sql = (
+        "SELECT kind, key FROM sync_rows WHERE seq > ? AND kind <> 'links'"
+        " ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
+    )
     return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
 
 
