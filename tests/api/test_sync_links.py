@@ -52,7 +52,7 @@ async def links(over: Bench) -> set[tuple[str, str, str]]:
         ids = connection.column("SELECT id FROM insights")
         found = [each for one in ids for each in edges.touching(connection, one) if each.created_by == "auto"]
         called = dict(connection.rows("SELECT id, substr(content, 1, 12) FROM insights"))
-        return {(*sorted((called[it.source_id], called[it.target_id])), it.edge_type) for it in found}  # type: ignore[misc]
+        return {(*sorted((called[it.source_id], called[it.target_id])), it.edge_type) for it in found}
 
     found: set[tuple[str, str, str]] = await warm.store.read(look)
     return found
