@@ -210,6 +210,8 @@ class SyncHandlers:
             await warm.store.rewrite(note)
             if report.added or report.changed:
                 self._received(it.store)
+                if warm.on_missing_vector is not None:
+                    warm.on_missing_vector(it.store)
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(
