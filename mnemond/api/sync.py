@@ -34,7 +34,7 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import sync_knowledge, syncing
+from mnemond.memory import sync_knowledge, sync_uses, syncing
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_records import MAX_LINE, AnyRecord, RecordError, UnknownKindError, decode, encode
 from mnemond.memory.syncing import MAX_NAMED, Report
@@ -168,6 +168,7 @@ class SyncHandlers:
             after = await warm.store.rewrite(partial(syncing.scan_memories, after=after, device=device))
         await warm.store.rewrite(partial(syncing.scan_gone, now_us=self._identities.now_us(), device=device))
         await warm.store.rewrite(partial(sync_knowledge.scan, device=device))
+        await warm.store.rewrite(partial(sync_uses.scan, now_us=self._identities.now_us(), device=device))
 
     @handles("sync.send", in_task=True)
     async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
@@ -231,6 +232,9 @@ class SyncHandlers:
             await self._write(warm, it, total, lambda by, _device, reports: syncing.propose_missing_links(by, reports))
         for facts in sync_knowledge.in_parts(records):
             await self._write(warm, it, total, partial(sync_knowledge.propose_unite, facts))
+            it.heard_at = trio.current_time()
+        for uses in sync_uses.in_parts(records):
+            await self._write(warm, it, total, partial(sync_uses.propose_unite, uses))
             it.heard_at = trio.current_time()
         return total
 

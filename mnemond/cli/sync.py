@@ -96,8 +96,8 @@ SYNC = Command(
     details=(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
-        "Relations and names that you decided travel as well. Uses, conversations, vectors, and what is derived from",
-        "texts stay with each device.",
+        "Relations and names that you decided travel as well, and uses. Conversations, vectors, and what is derived",
+        "from texts stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
         "A program with write access to the directory can change and purge memories; the files are not encrypted.",

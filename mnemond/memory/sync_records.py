@@ -78,13 +78,13 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
 the rest is read from it."""
 
 LOCAL: Final = {
-    "id": "the key", "updated_at": "when this device changed it", "access_count": "uses on this device",
-    "last_accessed_at": "uses on this device", "effective_importance": "computed from uses", "boost_days":
+    "id": "the key", "updated_at": "when this device changed it", "access_count": "the sum of records of uses",
+    "last_accessed_at": "the latest of records of uses", "effective_importance": "computed from uses", "boost_days":
     "uses on this device", "last_boosted_at": "uses on this device", "paired_with": "a contradiction that this device "
     "found", "corroboration_count": "uses on this device", "last_corroborated_at": "uses on this device",
-    "useful": "judgements on this device", "misled": "judgements on this device",
+    "useful": "the sum of records of uses", "misled": "the sum of records of uses",
 }  # fmt: skip
-"""Fields of a memory that every device has for itself, and why."""
+"""Fields of a memory that its record does not have, and why."""
 
 
 def values_of(it: Insight) -> dict[str, Value]:
@@ -254,11 +254,38 @@ class NameRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     value: NameValue | None = None
 
 
+class UseValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a device used a memory, when it did last, and how often it was judged as useful or misleading."""
+
+    uses: int
+    last: str | None
+    useful: int
+    misled: int
+
+
+class UseRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="use"):
+    """The uses of a memory on one device. `key`: memory and device, with a space."""
+
+    key: str
+    stamp: str
+    value: UseValue
+
+    @property
+    def memory(self) -> str:
+        return self.key.partition(" ")[0]
+
+    @property
+    def of(self) -> str:
+        """The device."""
+        return self.key.partition(" ")[2]
+
+
 FactRecord = RelationRecord | NameRecord
-AnyRecord = Record | EdgeRecord | FactRecord
+AnyRecord = Record | EdgeRecord | FactRecord | UseRecord
 
 RELATION: Final = "relation"
 NAME: Final = "name"
+USE: Final = "use"
 FACTS: Final = (RELATION, NAME)
 """Kinds of records about relations and names."""
 
@@ -269,6 +296,22 @@ class Fact(msgspec.Struct, frozen=True):
 
     record: FactRecord
     here: bool = False
+
+
+class KnownUse(msgspec.Struct, frozen=True):
+    """What is known of the uses on a device. `counted`: what of it the counts of the memory here have. `waits`: the
+    memory is not in recall, and they have not all."""
+
+    record: UseRecord
+    counted: UseValue
+    waits: bool = False
+
+
+_use = msgspec.json.Decoder(KnownUse)
+
+
+def use_of(state: str) -> KnownUse:
+    return _use.decode(state)
 
 
 _fact = msgspec.json.Decoder(Fact)
@@ -302,7 +345,7 @@ class _Line(msgspec.Struct):
 
 _line = msgspec.json.Decoder(_Line)
 _record = msgspec.json.Decoder(AnyRecord)
-_KINDS: Final = frozenset({"memory", "edge", *FACTS})
+_KINDS: Final = frozenset({"memory", "edge", USE, *FACTS})
 
 
 def encode(record: AnyRecord) -> bytes:
@@ -332,6 +375,8 @@ def decode(line: bytes, now_us: int) -> AnyRecord:
             _check_relation(found, now_us)
         case NameRecord():
             _check_name(found, now_us)
+        case UseRecord():
+            _check_use(found, now_us)
         case _:
             _check(found, now_us)
     return found
@@ -428,6 +473,23 @@ def _check_name(it: NameRecord, now_us: int) -> None:
     if len(value.by) > MAX_VALUE or not value.by.isprintable():
         raise RecordError("it does not say who decided")
     _check_times(value.created_at)
+
+
+_USE_KEY: Final = re.compile(rf"{_ID.pattern} [0-9a-f]{{16}}")
+_MAX_USES: Final = 1_000_000_000
+"""Uses and judgements of one device: more than one a second for thirty years."""
+
+
+def _check_use(it: UseRecord, now_us: int) -> None:
+    check_stamp(it.stamp, now_us)
+    if not _USE_KEY.fullmatch(it.key):
+        raise RecordError("its key is no memory and device")
+    if not all(0 <= each <= _MAX_USES for each in (it.value.uses, it.value.useful, it.value.misled)):
+        raise RecordError("its counts cannot be used")
+    if it.value.last is not None:
+        _check_times(it.value.last)
+        if parse_rfc3339(it.value.last) > now_us + AHEAD_US:
+            raise RecordError("its last use is more than a day ahead of this device's clock")
 
 
 def _check_fact(it: FactRecord, now_us: int) -> None:

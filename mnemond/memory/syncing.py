@@ -16,6 +16,7 @@ from mnemond.memory.sync_records import (
     GROUPS,
     STATE,
     TEXT,
+    USE,
     AnyRecord,
     EdgeRecord,
     EdgeValue,
@@ -28,6 +29,7 @@ from mnemond.memory.sync_records import (
     stamp_of,
     time_of,
     united,
+    use_of,
     values_of,
 )
 from mnemond.memory.update import REBUILT
@@ -216,6 +218,9 @@ def record_of(connection: Connection, kind: str, key: str) -> AnyRecord | None:
     if kind in FACTS:
         text = sync_state.state(connection, kind, key)
         return None if text is None else fact_of(text).record
+    if kind == USE:
+        text = sync_state.state(connection, USE, key)
+        return None if text is None else use_of(text).record
     if kind == EDGE:
         text = sync_state.state(connection, EDGE, key)
         if text is None:
@@ -253,7 +258,7 @@ def _queries(connection: Connection, key: str) -> list[str]:
 
 def in_parts(records: Iterable[AnyRecord]) -> Iterator[list[Record | EdgeRecord]]:
     """Yield records in parts to be united in one operation each: memories, then links, those of one memory together.
-    Without those of relations and names."""
+    Without those of relations, names and uses."""
     part: list[Record | EdgeRecord] = []
     wanted = (it for it in records if isinstance(it, Record | EdgeRecord))
     for each in sorted(wanted, key=lambda it: (isinstance(it, EdgeRecord), it.key)):

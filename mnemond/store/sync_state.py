@@ -68,6 +68,12 @@ def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
         )
 
 
+def waiting_uses(connection: Connection) -> dict[str, str]:
+    """Return what is known of uses that the counts of their memory do not have yet, by key."""
+    sql = "SELECT key, state FROM sync_rows WHERE kind = 'use' AND json_extract(state, '$.waits')"
+    return dict(connection.rows(sql))
+
+
 def links_row(insight_id: str, kinds: Collection[EdgeType]) -> SyncedRow:
     """Return the row that says which types of links a received memory is still to get; none: it has all."""
     return SyncedRow("links", insight_id, msgspec.json.encode(sorted(kinds)).decode() if kinds else "", publish=False)
@@ -113,7 +119,7 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     if it is None:
         return
     for each in insight_ids:
-        connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
+        connection.run("DELETE FROM sync_rows WHERE kind IN ('edge', 'use') AND instr(key, ?)", (each,))
         connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(state, ?)", (each,))
     note_device(connection, msgspec.structs.replace(it, purges=it.purges + 1))
 

@@ -6,16 +6,18 @@ import random
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
 from mnemond.jobs.relations import next_part, read_part
-from mnemond.memory import sync_knowledge, syncing
+from mnemond.memory import retention, sync_knowledge, sync_uses, syncing
 from mnemond.memory.entities import Decision, NameDecision, propose_names
+from mnemond.memory.feedback import Judgement, propose_judgement
 from mnemond.memory.relations import (
     RelationToAdd,
     RelationToClose,
@@ -34,6 +36,8 @@ SHARED: Final = frozenset(name for names in GROUPS.values() for name in names) -
     "entities", "keywords", "trigger", "trigger_type", "event_start", "event_end", "intent", "scope",
 } | {"user_id", "session_id", "agent_id", "project", "id", "when"}  # fmt: skip
 
+
+USED: Final = frozenset({"access_count", "last_accessed_at", "useful", "misled"})
 
 STATED: Final = (
     "type",
@@ -75,6 +79,7 @@ class Device(AuditWorld):
             after = self.engine.rewrite(partial(syncing.scan_memories, after=after, device=self.name))
         self.engine.rewrite(lambda it: syncing.scan_gone(it, self.clock_us, self.name))
         self.engine.rewrite(lambda it: sync_knowledge.scan(it, self.name))
+        self.engine.rewrite(lambda it: sync_uses.scan(it, self.clock_us, self.name))
 
     def publish(self) -> None:
         """Write what changed into a file of its own; after a purge write all files anew."""
@@ -106,6 +111,8 @@ class Device(AuditWorld):
         self._write(syncing.propose_missing_links(by(), reports))
         for facts in sync_knowledge.in_parts(records):
             self._write(sync_knowledge.propose_unite(facts, by(), name, reports))
+        for uses in sync_uses.in_parts(records):
+            self._write(sync_uses.propose_unite(uses, by(), name, reports))
         for each in reports:
             total.add(each)
         return total
@@ -114,7 +121,14 @@ class Device(AuditWorld):
         result = self.engine.commit([proposal])[0]
         assert not isinstance(result, MnemonError), result
 
-    # ------------------------------------------------------------ relations and names
+    # ------------------------------------------------------------ uses, relations and names
+
+    def use(self, insight_id: str, times: int) -> None:
+        self.commit(retention.propose({insight_id: times}, self.identity()))
+
+    def judge(self, insight_id: str, verdict: Literal["useful", "misled"]) -> Outcome | MnemonError:
+        wanted = Judgement(id=insight_id, verdict=verdict)
+        return self.commit(propose_judgement(wanted, self.identity(), one_active))
 
     def relate(self, source: str, kind: str, target: str, **fields: Any) -> Outcome | MnemonError:
         wanted = RelationToAdd(source=source, type=kind, target=target, **fields)
@@ -181,7 +195,8 @@ class Device(AuditWorld):
                     pair = sorted(pair) if line["name_kind"] == "not_same" else pair
                     kept.append({"decision": line["name_kind"], "pair": pair})
                 case "memory":
-                    kept.append({name: line[name] for name in sorted(line.keys() & SHARED)})
+                    names_of = SHARED | USED if line["status"] == "active" else SHARED
+                    kept.append({name: line[name] for name in sorted(line.keys() & names_of)})
                     believed[line["id"]] = line["status"] != "forgotten"
                     if line["status"] == "active":
                         active.add(line["id"])

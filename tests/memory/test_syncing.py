@@ -6,11 +6,13 @@ import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
+from mnemond.memory import sync_uses
 from mnemond.memory.relations import Point
 from mnemond.model.memory import Insight
 from mnemond.store import relations
@@ -32,6 +34,7 @@ PLACES = ("works at Acme", "works at Initech", "lives in Lisbon", "lives in Port
 ACTS = ("remember", "revise", "revise", "revise", "tag", "supersede", "forget", "link", "unlink", "undo", "purge")
 KNOWLEDGE = (
     "relate", "relate", "end", "merge", "merge", "split", "not-same", "alias", "read", "undo read", "undo",
+    "use", "judge",
 )  # fmt: skip
 PEOPLE = ("Ana", "Bob", "Max")
 THINGS = ("Acme", "Initech", "Lisbon")
@@ -71,7 +74,13 @@ def act(device: Device, chance: random.Random, share: float) -> str:
     on relations and names."""
     active = device.active()
     what = chance.choice(KNOWLEDGE if chance.random() < share else ACTS)
-    if what in KNOWLEDGE and what != "undo":
+    if what in ("use", "judge") and active:
+        if what == "use":
+            device.use(chance.choice(active), chance.randint(1, 5))
+        else:
+            device.judge(chance.choice(active), chance.choice(("useful", "misled")))
+        return what
+    if what in KNOWLEDGE and what not in ("undo", "use", "judge"):
         act_on_knowledge(device, chance, what, active)
         return what
     if what == "remember" or len(active) < 2:
@@ -133,7 +142,7 @@ def act_on_knowledge(device: Device, chance: random.Random, what: str, active: l
 def run_schedule(seed: int, steps: int = 14) -> int:
     """Run one schedule; return how many memories were kept because of a conflict."""
     chance = random.Random(seed)
-    with tempfile.TemporaryDirectory() as directory:
+    with patch.object(sync_uses, "FIRST", 1), tempfile.TemporaryDirectory() as directory:
         devices = [Device(Path(directory) / f"{number}.db", number) for number in (1, 2, 3)]
         said, now_us = Said(), START_US
         skews = {each.name: chance.randint(-300, 300) for each in devices}
@@ -157,7 +166,7 @@ def run_schedule(seed: int, steps: int = 14) -> int:
                     said.note(before, device.rows())
                     said.note_statements(stated, device.stated(), what)
             for each in devices:
-                each.clock_us = max(each.clock_us, now_us)
+                each.clock_us = max(each.clock_us, now_us) + sync_uses.WEEK_US
             settle(devices)
             for each in devices:
                 each.read_relations()
