@@ -44,7 +44,7 @@ from mnemond.model.relations import (
     Statement,
 )
 from mnemond.model.reviews import OpenReview
-from mnemond.store import history, relations, sync_state
+from mnemond.store import history, meta, relations, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
 from mnemond.store.operations import Proposal, View
@@ -173,11 +173,31 @@ def _is_same(one: NameValue, other: NameValue) -> bool:
 
 
 def scan(connection: Connection, device: str) -> None:
-    """Note statements and decisions that were made or taken back by hand. For one transaction. Raises SqliteError."""
+    """Note statements and decisions that were made or taken back by hand since the last scan. For one transaction.
+    Raises SqliteError."""
+    mark = _mark(connection)
+    if _noted(connection, SCANNED) == mark:
+        return
+    meta.note(connection, [(SCANNED, mark)])
     known = _known(connection)
     local = _statements(connection, _memories(known))
     changed = _changed_here(known, local, _decisions(connection), device)
     sync_state.put(connection, [_row(fact, publish=publish) for fact, publish in changed])
+
+
+SCANNED, UNITED = "sync_scanned", "sync_united"
+"""Keys in `meta` of the last operation on relations and names, and the number of purges, behind which nothing was to be
+noted for others, and nothing to be changed here."""
+
+
+def _mark(connection: Connection) -> str:
+    device = sync_state.device(connection)
+    last = connection.count("SELECT coalesce(max(id), 0) FROM knowledge_operations")
+    return f"{last}:{0 if device is None else device.purges}"
+
+
+def _noted(connection: Connection, key: str) -> str:
+    return str(connection.value("SELECT value FROM meta WHERE key = ?", (key,)) or "")
 
 
 def _known(connection: Connection) -> dict[str, Fact]:
@@ -279,7 +299,13 @@ def propose_unite(
     was. Names that only a person may join wait, and a review asks."""
 
     def decide(view: View) -> ChangeSet:
-        uniting = _Uniting(view.connection, identity, device)
+        connection = view.connection
+        is_united = _noted(connection, UNITED) == _mark(connection)
+        if not records and is_united and not sync_state.has_waiting_facts(connection):
+            reports.append(Report(conflicts=[], held=[]))
+            nothing = Maintained(changed=0, op_id=identity.op_id)
+            return identity.change_set(METHOD, (), nothing, operation="")
+        uniting = _Uniting(connection, identity, device)
         for each in records:
             uniting.take(each)
         uniting.statements()
@@ -304,35 +330,66 @@ def counting(known: Iterable[NameRecord]) -> Counting:
     accepted: dict[str, NameValue] = {}
     contradicted: dict[str, NameValue] = {}
     joining: list[tuple[str, str, NameValue]] = []
-    apart: list[tuple[Node, Node]] = []
+    things = _Things()
     for it in known:
         if it.value is None:
             continue
         if it.value.decision == "not_same":
             accepted[it.key] = it.value
-            apart.append((_node(it.value.one), _node(it.value.other)))
+            things.keep_apart(_node(it.value.one), _node(it.value.other))
         else:
             joining.append((it.stamp, it.key, it.value))
-    parents: dict[Node, Node] = {}
-
-    def root(node: Node) -> Node:
-        while node in parents:
-            node = parents[node]
-        return node
-
+    below = set[Node]()
     for _, key, value in sorted(joining, key=lambda it: it[:2], reverse=True):
         one, other = _node(value.one), _node(value.other)
-        tops = root(one), root(other)
-        if tops[0] == tops[1]:
+        if things.of(one) == things.of(other):
             continue
-        divided = any({root(first), root(second)} == set(tops) for first, second in apart)
-        users = all(top[1] == relations.USER_SENSE for top in tops)
-        if divided or users or other in parents:
+        if other in below or not things.join(one, other):
             contradicted[key] = value
         else:
-            parents[other] = one
+            below.add(other)
             accepted[key] = value
     return Counting(accepted, contradicted)
+
+
+class _Things:
+    """Names that are one thing, and things that are kept apart."""
+
+    def __init__(self) -> None:
+        self._above: dict[Node, Node] = {}
+        self._apart: dict[Node, set[Node]] = {}
+        self._users: set[Node] = set()
+        """Things that are a user of the store."""
+
+    def of(self, node: Node) -> Node:
+        """Return the name that stands for a thing."""
+        path = []
+        while node in self._above:
+            path.append(node)
+            node = self._above[node]
+        self._above |= dict.fromkeys(path, node)
+        return node
+
+    def keep_apart(self, one: Node, other: Node) -> None:
+        """Note that two names are two things, before any are joined."""
+        self._apart.setdefault(one, set()).add(other)
+        self._apart.setdefault(other, set()).add(one)
+
+    def join(self, one: Node, other: Node) -> bool:
+        """Make one thing of two, unless they are apart, or two users; return False then."""
+        left, right = self.of(one), self.of(other)
+        users = [each for each in (left, right) if each in self._users or each[1] == relations.USER_SENSE]
+        if right in self._apart.get(left, ()) or len(users) == 2:
+            return False
+        if len(self._apart.get(left, ())) < len(self._apart.get(right, ())):
+            left, right = right, left
+        self._above[right] = left
+        for each in self._apart.pop(right, set()):
+            self._apart[each].discard(right)
+            self._apart[each].add(left)
+            self._apart.setdefault(left, set()).add(each)
+        self._users |= {left} if users else set()
+        return True
 
 
 class _Uniting:
@@ -495,6 +552,8 @@ class _Uniting:
         if self._forgets and (it := sync_state.device(self._connection)) is not None:
             anew = msgspec.structs.replace(it, purges=it.purges + 1)
             facts = ((sync_state.KEY, _json.encode(anew).decode()),)
+        elif not knowledge:
+            facts = ((UNITED, _mark(self._connection)),)
         made = self._identity.change_set(
             METHOD, (), Maintained(changed=len(knowledge), op_id=self._identity.op_id), operation="",
             reviews=tuple(self._asked),

@@ -99,6 +99,15 @@ def withdrawn(connection: Connection) -> frozenset[str]:
     return frozenset(connection.column(sql))
 
 
+def has_waiting_facts(connection: Connection) -> bool:
+    """Return True if a statement or a decision about names is known that does not count in the store yet."""
+    sql = (
+        "SELECT 1 FROM sync_rows WHERE kind IN ('relation', 'name') AND NOT json_extract(state, '$.here')"
+        " AND json_extract(state, '$.record.value') IS NOT NULL LIMIT 1"
+    )
+    return connection.row(sql) is not None
+
+
 def count_after(connection: Connection, seq: int) -> int:
     return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ? AND kind <> 'links'", (seq,))
 

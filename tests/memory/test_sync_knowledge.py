@@ -8,10 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point
-from mnemond.memory.sync_records import NameRecord, RelationRecord, decode
+from mnemond.memory.sync_knowledge import counting
+from mnemond.memory.sync_records import Name, NameRecord, NameValue, RelationRecord, decode, name_key, stamp_of
 from mnemond.model.relations import RelationshipView
 from mnemond.store import relations
 from mnemond.store.connection import Connection
@@ -305,3 +308,54 @@ def test_what_is_read_of_a_forgotten_memory_counts_on_no_device(pair: tuple[Devi
     assert known(one) != []
     settle(list(pair))
     assert known(one) == known(other) == []
+
+
+NAMES = [Name(each.upper(), each, "person") for each in "abcde"] + [
+    Name("User", each, "user", "user") for each in ("default", "ana")
+]
+
+
+def naively(known: list[NameRecord]) -> dict[str, NameValue]:
+    """What `counting` accepts, by looking at all names for each decision."""
+    accepted = {it.key: it.value for it in known if it.value and it.value.decision == "not_same"}
+    joined: list[tuple[Name, Name]] = []
+
+    def thing(name: Name) -> set[Name]:
+        found, before = {name}, set[Name]()
+        while found != before:
+            before = set(found)
+            found |= {each for pair in joined if found.intersection(pair) for each in pair}
+        return found
+
+    for it in sorted(known, key=lambda it: (it.stamp, it.key), reverse=True):
+        if it.value is None or it.value.decision == "not_same" or it.value.other in thing(it.value.one):
+            continue
+        both = thing(it.value.one) | thing(it.value.other)
+        apart = any(
+            both.issuperset((each.one, each.other)) for each in accepted.values() if each.decision == "not_same"
+        )
+        users = sum(each.sense == "user" for each in both)
+        if not apart and users < 2 and it.value.other not in {below for _, below in joined}:
+            joined.append((it.value.one, it.value.other))
+            accepted[it.key] = it.value
+    return accepted
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["same", "same", "not_same"]), st.sampled_from(NAMES), st.sampled_from(NAMES[:5])),
+        max_size=12, unique_by=lambda it: frozenset(it[1:]),
+    ),
+    st.randoms(),
+)  # fmt: skip
+def test_which_decisions_count_needs_no_order(decided: list[tuple[Any, Name, Name]], chance: Any) -> None:
+    known = []
+    for number, (decision, one, other) in enumerate(decided):
+        if one != other:
+            value = NameValue(decision, one, other, "user", Y2020.at)
+            known.append(NameRecord(key=name_key(value), stamp=stamp_of(number, "0" * 16), value=value))
+    expected = naively(known)
+    chance.shuffle(known)
+    found = counting(known)
+    assert found.accepted == expected
+    assert found.accepted.keys().isdisjoint(found.contradicted)
