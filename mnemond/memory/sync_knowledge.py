@@ -421,8 +421,8 @@ class _Uniting:
         before = self._known.get(record.key)
         if before is not None and (before.record.stamp >= record.stamp or type(before.record) is not type(record)):
             return
-        if isinstance(record, NameRecord) and record.value is None and before is not None:
-            self._forgets = self._forgets or before.record.value is not None
+        if isinstance(record, NameRecord) and record.value is None and record.key in self._before:
+            self._forgets = self._forgets or self._before[record.key].record.value is not None
         self._known[record.key] = Fact(record, here=before is not None and before.here)
         self._publish.discard(record.key)
         self._taken.add(record.key)

@@ -49,7 +49,8 @@ def scan(connection: Connection, now_us: int, device: str) -> None:
         known.setdefault(memory, {})[of] = use_of(state)
     rows = connection.rows(
         "SELECT id, access_count, last_accessed_at, useful, misled FROM insights"
-        " WHERE access_count > 0 OR useful > 0 OR misled > 0 ORDER BY id"
+        " WHERE access_count > 0 OR useful > 0 OR misled > 0 OR id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (_json.encode([memory for memory, of_all in known.items() if device in of_all]).decode(),),
     )
     changed = []
     for memory, uses, last, useful, misled in rows:

@@ -85,6 +85,16 @@ def test_judgements_travel_at_once_and_are_taken_back(pair: tuple[Device, Device
     assert counts(one)[2:] == counts(other)[2:] == (1, 1)
 
 
+def test_the_only_judgement_is_taken_back(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    (key,) = one.rows()
+    one.judge(key, "misled")
+    settle(list(pair))
+    one.undo(one.done[-1])
+    settle(list(pair))
+    assert counts(one)[2:] == counts(other)[2:] == (0, 0)
+
+
 def test_uses_wait_for_their_memory_and_go_with_it(pair: tuple[Device, Device]) -> None:
     one, other = pair
     one.remember("The gateway fails on weekends", no_diff=True)
