@@ -203,7 +203,7 @@ def compared(target: Path, pages: Mapping[str, str], sharer: _Sharer) -> Shared:
         if page is not None:
             there[name] = page
         if name in pages:
-            if content is not None and _text_of(content) == markdown.with_plain_ends(pages[name]):
+            if content is not None and _text_of(content) == markdown.LINE_END.sub("\n", pages[name]):
                 shared.pages[name] = pages[name]
             elif why:
                 shared.kept[name] = why
@@ -227,8 +227,8 @@ def compared(target: Path, pages: Mapping[str, str], sharer: _Sharer) -> Shared:
 
 
 def _text_of(content: bytes) -> str:
-    """Decode a file; git may have written it with the line ends of another system."""
-    return markdown.with_plain_ends(content.decode("utf-8", "surrogateescape"))
+    """Decode a file to be compared."""
+    return markdown.LINE_END.sub("\n", content.decode("utf-8", "surrogateescape"))
 
 
 def _why_kept(page: SharedPage | None, sharer: _Sharer) -> str:

@@ -101,15 +101,11 @@ def sealed(text: str) -> str:
 
 
 def _seal_of(text: str) -> str:
-    return hashlib.sha256(with_plain_ends(text).encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(LINE_END.sub("\n", text).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def with_plain_ends(text: str) -> str:
-    """Return a text with one kind of line ends; the same if that was done before."""
-    return _LINE_END.sub("\n", text)
-
-
-_LINE_END: Final = re.compile(r"\r+\n")
+LINE_END: Final = re.compile(r"\r+\n")
+"""A line end of another system, which git may write; replaced before pages are compared."""
 
 
 _SEALED_AFTER: Final = "\nmnemond: 1\n"
@@ -119,7 +115,7 @@ _SEAL: Final = re.compile(r'\nsha256: "([0-9a-f]{64})"(?=\n)')
 def shared_page(content: bytes) -> SharedPage | None:
     """Read a page that a store shares, None for another file. Line ends of other systems, which git may write, are no
     change."""
-    text = with_plain_ends(content.decode("utf-8", "surrogateescape"))
+    text = LINE_END.sub("\n", content.decode("utf-8", "surrogateescape"))
     head, _, _ = text.partition("\n---\n")
     if not head.startswith("---\ntitle: ") or _SEALED_AFTER not in head:
         return None
