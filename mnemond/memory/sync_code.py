@@ -13,9 +13,7 @@ import hmac
 import re
 from typing import Final
 
-import msgspec
-
-from mnemond.memory.sync_records import FORMAT, RecordError
+from mnemond.memory.sync_records import RecordError, check_version
 
 SECRET_BYTES: Final = 16
 """Bytes of the secret: 128 bits cannot be guessed."""
@@ -25,13 +23,6 @@ _DIGITS: Final = 4
 
 _PURPOSE: Final = b"mnemond-sync"
 _SIGNED: Final = re.compile(rb'\{"mac":"([0-9a-f]{32})",')
-
-
-class _Line(msgspec.Struct):
-    mnemond_sync: int
-
-
-_line = msgspec.json.Decoder(_Line)
 
 
 class StrangerError(RecordError):
@@ -79,12 +70,7 @@ def verified(line: bytes, secret: bytes) -> bytes:
         rest = line[found.end() :]
         if hmac.compare_digest(found[1], _mac(rest, secret)):
             return b"{" + rest
-    try:
-        version = _line.decode(line).mnemond_sync
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        raise RecordError("it is no record, or was cut") from None
-    if version != FORMAT:
-        raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
+    check_version(line)
     raise StrangerError("it is signed with another code")
 
 

@@ -1,4 +1,4 @@
-"""What other devices may do here without a person (docs/sync.md)."""
+"""Limits of the purges that other devices carry out here without a person (docs/sync.md)."""
 
 from __future__ import annotations
 

@@ -49,6 +49,12 @@ def time_of(stamp: str) -> int:
     return int(stamp[:16], 16)
 
 
+def next_stamp(stamp: str, value: object) -> str:
+    """Return the stamp of a value that follows from a state with another stamp, the next in time. It has a digest in
+    the place of a device, so that no change that a device makes at that time has the same."""
+    return stamp_of(time_of(stamp) + 1, digest_of((stamp, value))[:16])
+
+
 def digest_of(value: object) -> str:
     return hashlib.blake2b(_encoder.encode(value), digest_size=12).hexdigest()
 
@@ -205,10 +211,8 @@ def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
     """Return the record of a line, with every value checked. Raises RecordError."""
     if len(line) > MAX_LINE:
         raise RecordError(f"it has more than {MAX_LINE:,} bytes")
+    check_version(line)
     try:
-        version = _line.decode(line).mnemond_sync
-        if version != FORMAT:
-            raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
         found: Record | EdgeRecord = _record.decode(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise RecordError(f"it is no record: {str(error)[:200]}") from None
@@ -217,6 +221,16 @@ def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
     else:
         _check(found, now_us)
     return found
+
+
+def check_version(line: bytes) -> None:
+    """Raise RecordError unless a line is an object of JSON in this version of the format."""
+    try:
+        version = _line.decode(line).mnemond_sync
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RecordError(f"it is no record, or was cut: {str(error)[:200]}") from None
+    if version != FORMAT:
+        raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
 
 
 def _check(it: Record, now_us: int) -> None:
@@ -348,8 +362,8 @@ def without_ahead(known: Known, now_us: int, device: str) -> Known:
     """Return what is known with other stamps in the place of those that are more than AHEAD_US ahead of the clock, in
     their order, later than all others of this memory; the same if there is none. All other devices would refuse them.
 
-    A device that had accepted one of them keeps it, since it is later, and has to publish it from now on: nobody else
-    does. For that, they are listed in `restamped`."""
+    A device that had accepted one of them keeps it, since it is later, and has to publish it from now on: no other
+    device does. For that, they are listed in `restamped`."""
     if known.purged is not None:
         return Known(purged=stamp_of(now_us, device)) if is_ahead(known.purged, now_us) else known
     stamps = {stamp for stamp, _ in known.groups.values()}

@@ -23,6 +23,7 @@ from mnemond.memory.sync_records import (
     copy_key,
     is_ahead,
     memory_of,
+    next_stamp,
     stamp_of,
     time_of,
     united,
@@ -457,9 +458,9 @@ class _Uniting:
             self._put_state(key, known.groups[STATE][0], {"status": here.status, "superseded_by": None})
 
     def _put_state(self, key: str, after: str, value: dict[str, str | None]) -> None:
-        """Give a memory a state with the stamp that is next to another one: the same on every device."""
+        """Give a memory a state with a stamp that follows from another one: the same on every device."""
         record = self._as_record(key, self._known[key])
-        state = {STATE: (stamp_of(time_of(after) + 1, after[17:]), value)}
+        state = {STATE: (next_stamp(after, value), value)}
         self.memory(msgspec.structs.replace(record, groups=record.groups | state))
         self._publish.add(key)
 

@@ -24,6 +24,7 @@ from mnemond.memory.sync_records import (
     decode,
     encode,
     memory_of,
+    next_stamp,
     stamp_of,
     united,
     values_of,
@@ -154,6 +155,16 @@ def test_a_change_is_later_than_all_that_was_known() -> None:
     assert now.groups["state"][0] == now.groups["text"][0]
     assert now.groups["tags"] == known.groups["tags"]
     assert now.past == [known.groups["text"][0]]
+
+
+def test_what_follows_from_a_state_has_one_stamp_everywhere_that_no_device_gives() -> None:
+    stamp = stamp_of(7, DEVICES[0])
+    found = {
+        next_stamp(stamp, value) for value in ({"status": "active"}, {"status": "active"}, {"status": "forgotten"})
+    }
+    assert len(found) == 2
+    assert {each[:16] for each in found} == {stamp_of(8, "")[:16]}
+    assert found.isdisjoint(stamp_of(8, each) for each in DEVICES)
 
 
 def test_a_copy_has_one_id_everywhere() -> None:

@@ -142,6 +142,11 @@ def test_devices_agree_whatever_order_their_files_come_in() -> None:
     assert sum(run_schedule(seed) for seed in range(SCHEDULES)) > SCHEDULES // 10, "there is hardly any conflict"
 
 
+def test_what_a_device_changes_is_never_taken_for_what_follows_for_all() -> None:
+    """A successor was purged elsewhere, and the time of a change here was the next after that of the state before."""
+    run_schedule(514, 18)
+
+
 def test_devices_agree_once_their_clocks_are_right() -> None:
     assert sum(run_schedule(seed, wrong_clocks=True) for seed in range(SCHEDULES)) > 0
 
