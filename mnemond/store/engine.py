@@ -44,10 +44,11 @@ from mnemond.store.connection import (
     SqliteError,
 )
 from mnemond.store.database import Opened, load_index
+from mnemond.store.gc_tuning import gc_paused
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
-from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, snapshot
+from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, load, snapshot
 from mnemond.store.operations import View, Write
 from mnemond.store.shared_log import (
     Head,
@@ -509,9 +510,9 @@ class Engine:
             if head.embedder is not None and head.embedder != self.embedder:
                 write_embedder(connection, head.embedder)
             embedder = read_embedder(connection)
-            with closing(rows):
+            with closing(rows), gc_paused():
                 for each in rows:
-                    apply(connection, each, embedder)
+                    load(connection, each, embedder)
             shared.note(connection, head.seq, head.entry)
         except LostConnectionError as error:
             self._roll_back(connection)

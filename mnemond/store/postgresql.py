@@ -11,6 +11,7 @@ import hashlib
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final, LiteralString, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ from psycopg import conninfo, errors, waiting
 from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operation_log import ROWS_AT_ONCE, SNAPSHOT, TABLES, Operation, encode
+from mnemond.store.operation_log import EDGE_COLUMNS, ROWS_AT_ONCE, TABLES, Operation, StoredRows, encode
 from mnemond.store.shared_log import Head, HeadMovedError, Line, Listener, LostConnectionError, contended
 
 FORMAT: Final = 1
@@ -52,6 +53,9 @@ TRIM_EVERY: Final = 1_000
 
 RV = TypeVar("RV")
 _encoder = msgspec.json.Encoder()
+_edges = msgspec.json.Decoder(dict[str, list[Any]])
+EDGE: Final = "edge"
+"""The kind of rows that are in `links`, where those of one memory are a row: a write adds one, not seventy."""
 _KEYS: Final = {each.kind: each.key for each in TABLES}
 
 SCHEMA: Final[LiteralString] = """
@@ -91,16 +95,31 @@ CREATE TABLE IF NOT EXISTS mnemond.rows(
   vector bytea,
   PRIMARY KEY(store_id, kind, key)
 );
+CREATE TABLE IF NOT EXISTS mnemond.links(
+  store_id text NOT NULL REFERENCES mnemond.heads ON DELETE CASCADE,
+  memory bigint NOT NULL,
+  edges json NOT NULL,
+  seq bigint NOT NULL,
+  PRIMARY KEY(store_id, memory)
+);
 CREATE OR REPLACE VIEW mnemond.memories AS
-  SELECT store_id, row->>'id' AS id, row->>'content' AS content, row->>'category' AS category,
-    (row->>'importance')::integer AS importance, row->>'status' AS status, row->>'user_id' AS user_id,
-    row->>'session_id' AS session_id, row->>'agent_id' AS agent_id, row->>'created_at' AS created_at,
-    row->>'updated_at' AS updated_at, seq, model, vector, row
+  SELECT store_id, (row->>'number')::bigint AS number, row->>'id' AS id, row->>'content' AS content,
+    row->>'category' AS category, (row->>'importance')::integer AS importance, row->>'status' AS status,
+    row->>'user_id' AS user_id, row->>'session_id' AS session_id, row->>'agent_id' AS agent_id,
+    row->>'created_at' AS created_at, row->>'updated_at' AS updated_at, seq, model, vector, row
   FROM mnemond.rows WHERE kind = 'memory';
 ALTER VIEW mnemond.memories SET (security_invoker = true);
+CREATE OR REPLACE VIEW mnemond.edges AS
+  SELECT store_id, (edge.value->>0)::bigint AS source, (edge.value->>1)::bigint AS target,
+    ('{temporal,semantic,causal,entity}'::text[])[(edge.value->>2)::integer + 1] AS kind,
+    (edge.value->>3)::double precision AS weight, edge.value->>4 AS metadata, edge.value->>5 AS created_at,
+    edge.value->>8 AS created_by, seq
+  FROM mnemond.links, json_each(links.edges) AS edge;
+ALTER VIEW mnemond.edges SET (security_invoker = true);
 ALTER TABLE mnemond.heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.operations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.links ENABLE ROW LEVEL SECURITY;
 CREATE POLICY visible ON mnemond.heads USING (
   visibility = 'team' OR created_by = session_user
   OR visibility = 'project' AND EXISTS (
@@ -108,6 +127,7 @@ CREATE POLICY visible ON mnemond.heads USING (
   )
 );
 CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.heads));
+CREATE POLICY visible ON mnemond.links USING (store_id IN (SELECT store_id FROM mnemond.heads));
 CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id FROM mnemond.heads))
   WITH CHECK (store_id IN (SELECT store_id FROM mnemond.heads) AND actor = session_user);
 """
@@ -141,7 +161,18 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector",
     "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"
     " WHERE rows.store_id = %(store_id)s AND rows.kind = gone.kind AND rows.key = gone.key",
+    "link": "INSERT INTO mnemond.links(store_id, memory, edges, seq)"
+    " SELECT %(store_id)s, memory, edges::json, %(seq)s FROM unnest(%(memories)b::bigint[], %(edges)b::text[])"
+    " AS new(memory, edges) ON CONFLICT (store_id, memory)"
+    " DO UPDATE SET edges = (links.edges::jsonb || excluded.edges::jsonb)::json, seq = excluded.seq",
+    "unlink": "UPDATE mnemond.links SET edges = (links.edges::jsonb - gone.names)::json, seq = %(seq)s"
+    " FROM (SELECT memory, array_agg(name) AS names FROM unnest(%(memories)b::bigint[], %(names)b::text[])"
+    " AS each(memory, name) GROUP BY memory) AS gone"
+    " WHERE links.store_id = %(store_id)s AND links.memory = gone.memory",
+    "prune": "DELETE FROM mnemond.links WHERE store_id = %(store_id)s AND memory = ANY(%(memories)b::bigint[])"
+    " AND edges::text = '{}'",
     "clear": "DELETE FROM mnemond.rows WHERE store_id = %(store_id)s",
+    "clear_links": "DELETE FROM mnemond.links WHERE store_id = %(store_id)s",
     "trim": "DELETE FROM mnemond.operations WHERE store_id = %(store_id)s AND seq <= %(tail)s",
     "old": "SELECT max(seq) FROM mnemond.operations WHERE store_id = %(store_id)s AND seq < %(seq)s"
     " AND written_at < now() - %(days)s * interval '1 day'",
@@ -151,6 +182,8 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " ORDER BY seq LIMIT %(limit)s",
     "copy": "COPY (SELECT row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
     " AND kind = %(kind)s) TO STDOUT (FORMAT BINARY)",
+    "copy_links": "COPY (SELECT edges::text FROM mnemond.links WHERE store_id = %(store_id)s)"
+    " TO STDOUT (FORMAT BINARY)",
 }
 """Every statement about a store. Arrays are sent in binary (%b): as text every quotation mark of a row is escaped."""
 
@@ -352,17 +385,22 @@ class PostgresqlLog:
         found = self.run("lines", seq=after, limit=limit).fetchall()
         return [Line(seq, entry, text.encode()) for seq, entry, text in found]
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self.session("begin_copy")
         return self.head(), self._rows()
 
-    def _rows(self) -> Generator[Operation]:
+    def _rows(self) -> Generator[StoredRows]:
         try:
             for table in TABLES:  # a row comes after those that it refers to
                 values = {"store_id": self._store, "kind": table.kind}
-                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy"], values) as copy:
-                    copy.set_types(["text", "text", "bytea"])
-                    yield from _operations(table.kind, copy.rows())
+                copying = "copy_links" if table.kind == EDGE else "copy"
+                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS[copying], values) as copy:
+                    if table.kind == EDGE:
+                        copy.set_types(["text"])
+                        yield from _stored_edges(copy.rows())
+                    else:
+                        copy.set_types(["text", "text", "bytea"])
+                        yield from _stored_rows(table.kind, copy.rows())
             self.session("commit")
         except GeneratorExit:
             self.close()
@@ -414,6 +452,7 @@ class PostgresqlLog:
                     self._fold([*operations], seq)
                 else:
                     self.run("clear")
+                    self.run("clear_links")
                     for each in rows:
                         self._fold([each], seq)
                 if (channel := self._turns.channel if self._turns else None) is not None:
@@ -441,17 +480,24 @@ class PostgresqlLog:
         )  # fmt: skip
 
     def _fold(self, operations: Sequence[Operation], seq: int) -> None:
-        """Give `rows` what operations left."""
-        put, gone = folded(operations)
-        if gone:
-            self.run("drop", kinds=[each[0] for each in gone], keys=[each[1] for each in gone])
-        if put:
-            values = list(put.values())
+        """Give `rows` and `links` what operations left."""
+        it = folded(operations)
+        if it.gone:
+            self.run("drop", kinds=[each[0] for each in it.gone], keys=[each[1] for each in it.gone])
+        if it.put:
+            values = list(it.put.values())
             self.run(
-                "put", seq=seq, kinds=[each[0] for each in put], keys=[each[1] for each in put],
+                "put", seq=seq, kinds=[each[0] for each in it.put], keys=[each[1] for each in it.put],
                 rows=[each.row for each in values], models=[each.model for each in values],
                 vectors=[each.vector for each in values],
             )  # fmt: skip
+        if it.unlinked:
+            memories = [each[0] for each in it.unlinked]
+            self.run("unlink", seq=seq, memories=memories, names=[each[1] for each in it.unlinked])
+            self.run("prune", memories=memories)
+        if it.linked:
+            edges = [_encoder.encode(each).decode() for each in it.linked.values()]
+            self.run("link", seq=seq, memories=list(it.linked), edges=edges)
 
     def listener(self) -> Listener:
         with lost_or_refused():
@@ -476,44 +522,72 @@ class StoredRow(NamedTuple):
     vector: bytes
 
 
-def folded(operations: Sequence[Operation]) -> tuple[dict[tuple[str, str], StoredRow], list[tuple[str, str]]]:
-    """Return what operations leave: rows by kind and key, and the keys of rows that are gone."""
-    found: dict[tuple[str, str], StoredRow | None] = {}
+class Folded(NamedTuple):
+    """What operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`: edges by the
+    newer of their two memories and their name; `unlinked`: those that are gone."""
+
+    put: dict[tuple[str, str], StoredRow]
+    gone: list[tuple[str, str]]
+    linked: dict[int, dict[str, list[Any]]]
+    unlinked: list[tuple[int, str]]
+
+
+def folded(operations: Sequence[Operation]) -> Folded:
+    """Return what operations leave of rows, without edges in between."""
+    rows: dict[tuple[str, str], StoredRow | None] = {}
+    edges: dict[tuple[int, str], list[Any] | None] = {}
     for it in operations:
         for kind, keys in it.drop.items():
-            found |= {(kind, _encoder.encode(key).decode()): None for key in keys}
+            if kind == EDGE:
+                edges |= {_place(*key): None for key in keys}
+            else:
+                rows |= {(kind, _encoder.encode(key).decode()): None for key in keys}
         for part in (it.change, it.add):
-            for kind, rows in part.items():
-                for row in rows:
+            for kind, found in part.items():
+                if kind == EDGE:
+                    edges |= {
+                        _place(row["source"], row["target"], row["kind"]): list(map(row.get, EDGE_COLUMNS))
+                        for row in found
+                    }
+                    continue
+                for row in found:
                     key = _encoder.encode([row[each] for each in _KEYS[kind]]).decode()
                     vector = it.vectors.get(str(row.get("id"))) if kind == "memory" else None
                     model = "" if vector is None or it.model is None else it.model
-                    found[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
-    return {each: it for each, it in found.items() if it}, [each for each, it in found.items() if it is None]
+                    rows[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
+    linked: dict[int, dict[str, list[Any]]] = {}
+    for (memory, name), edge in edges.items():
+        if edge is not None:
+            linked.setdefault(memory, {})[name] = edge
+    return Folded(
+        {each: row for each, row in rows.items() if row},
+        [each for each, row in rows.items() if row is None],
+        linked,
+        [each for each, edge in edges.items() if edge is None],
+    )
 
 
-def _operations(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[Operation]:
-    """Yield operations that add rows of a kind (row, model, vector)."""
-    rows: list[Any] = []
-    vectors: dict[str, str] = {}
-    model: str | None = None
+def _place(source: Any, target: Any, kind: Any) -> tuple[int, str]:  # noqa: ANN401 - numbers of a line
+    """Return where an edge is: with the newer of its memories, whose first edges are one row so."""
+    return max(source, target), f"{source}-{target}-{kind}"
 
-    def operation() -> Operation:
-        return Operation(
-            op_id="", method=SNAPSHOT, at="", by="system:log", model=model, vectors=vectors, add={kind: rows}
-        )
 
-    for text, made_by, vector in copied:
-        if rows and (len(rows) == ROWS_AT_ONCE or (vector is not None and model is not None and made_by != model)):
-            yield operation()
-            rows, vectors, model = [], {}, None
-        row = msgspec.json.decode(text)
-        rows.append(row)
-        if vector is not None:
-            model = made_by
-            vectors[row["id"]] = base64.b64encode(vector).decode()
-    if rows:
-        yield operation()
+def _stored_rows(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[StoredRows]:
+    """Yield rows of a kind (row, model, vector) in parts."""
+    while part := list(islice(copied, ROWS_AT_ONCE)):
+        rows = [msgspec.json.decode(each[0]) for each in part]
+        vectors = {
+            str(row.get("id")): (model, vector)
+            for row, (_, model, vector) in zip(rows, part, strict=True)
+            if vector is not None
+        }
+        yield StoredRows(kind, rows, vectors=vectors)
+
+
+def _stored_edges(copied: Iterator[tuple[Any, ...]]) -> Iterator[StoredRows]:
+    """Yield edges in parts, each those of one memory."""
+    for (edges,) in copied:
+        yield StoredRows(EDGE, edges=list(_edges.decode(edges).values()))
 
 
 # Connections.

@@ -19,7 +19,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operation_log import FACTS, Operation
+from mnemond.store.operation_log import FACTS, Operation, StoredRows
 from mnemond.store.operations import Write
 
 KEY: Final = "shared"
@@ -138,8 +138,8 @@ class Log(Protocol):
         """Return lines in order, from the first behind `after` on."""
         ...
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
-        """Return the state of the store as operations that add every row, and the head that it belongs to."""
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
+        """Return every row, in parts, each row behind those that it refers to, and the head that they belong to."""
         ...
 
     def listener(self) -> Listener:
@@ -295,7 +295,7 @@ class SharedLog:
             )
         return gone
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         """Return every row, and the head that they belong to. Raises LostConnectionError, and so does the iterator."""
         self._log.connect()
         return self._log.rows()

@@ -40,7 +40,7 @@ def test_every_statement_names_the_store(name: str) -> None:
     else:
         assert "FROM" not in sql  # a lock, which is of no table
     tables = re.findall(r"mnemond\.(\w+)", sql)
-    assert set(tables) <= {"heads", "operations", "rows"}
+    assert set(tables) <= {"heads", "operations", "rows", "links"}
 
 
 @pytest.mark.parametrize("name", postgresql.SESSION)
@@ -68,7 +68,7 @@ def test_every_key_begins_with_the_store(server: PgServer) -> None:
         " AND a.attnum = i.indkey[0] WHERE n.nspname = 'mnemond'"
     )
     found = server.query(sql)
-    assert len(found) == 4
+    assert len(found) == 5
     assert {column for _, column in found} == {"store_id"}
 
 

@@ -19,7 +19,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
-from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
+from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RecallLine, RemoveEdge
+from mnemond.model.memory import Edge
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, write_embedder
@@ -35,7 +36,7 @@ from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
-ROW_TABLES = ("heads", "operations", "rows")
+ROW_TABLES = ("heads", "operations", "rows", "links")
 
 
 def purge(number: int) -> ChangeSet:
@@ -182,6 +183,35 @@ def test_a_new_daemon_loads_the_rows(
     c.catch_up()
     assert c.shared.cursor.seq == 442
     assert_same(a, b, c)
+    c.close()
+
+
+def link(number: int, *changes: Change) -> ChangeSet:
+    return msgspec.structs.replace(forget(1), op_id=f"link-{number}", method="link", changes=changes)
+
+
+def test_links_on_the_server_are_those_of_the_store(peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path) -> None:
+    """Added, changed, removed and added again, by one line or by several, and taken along by a purge."""
+    a, b = peers
+    one, two, three, four = map(insight_id, (1, 2, 3, 4))
+    a.write(*map(remember, (1, 2, 3, 4)))
+    there = AddEdge(Edge(two, one, "semantic", 0.5, '{"sub_type":"\\u0000"}'))
+    a.write(link(1, there, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(one, four, "causal", 1.0))))
+    b.write(link(2, AddEdge(Edge(two, one, "semantic", 0.75)), AddEdge(Edge(three, one, "temporal", 1e-7))))
+    a.write(link(3, RemoveEdge(two, one, "semantic"), RemoveEdge(one, four, "causal")))
+    a.write(link(4, there), link(5, AddEdge(Edge(four, two, "entity", 0.25, created_by="host"))))
+    b.write(link(6, RemoveEdge(one, two, "semantic")))
+    a.write(purge(3))
+    assert_same(a, b)
+    columns = "source, target, weight, metadata, created_at, created_by"
+    local = a.rows(f"SELECT {columns} FROM edge_rows ORDER BY source, target")
+    assert len(local) == 2
+    sql = f"SELECT {columns} FROM mnemond.edges WHERE store_id = %s ORDER BY source, target"
+    assert server.query(sql, a.store) == local
+    assert server.query("SELECT memory FROM mnemond.links WHERE store_id = %s ORDER BY memory", a.store) == [(2,), (4,)]
+    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c.catch_up()
+    assert_same(a, c)
     c.close()
 
 

@@ -14,7 +14,7 @@ from mnemond.errors import BUSY, UNAVAILABLE, MnemonError
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
-from mnemond.store.operation_log import Operation
+from mnemond.store.operation_log import Operation, StoredRows
 from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
@@ -190,10 +190,10 @@ def test_a_snapshot_may_be_left_unread(server: PgServer, tmp_path: Path) -> None
     a.close()
 
 
-def test_vectors_of_two_models_are_of_two_operations() -> None:
-    rows = [('{"id":"a","number":1}', "x", b"1234"), ('{"id":"b","number":2}', "y", b"1234")]
-    found = list(postgresql._operations("memory", iter(rows)))
-    assert [(each.model, *each.vectors) for each in found] == [("x", "a"), ("y", "b")]
+def test_rows_come_with_the_model_of_their_vectors() -> None:
+    rows = [('{"id":"a"}', "x", b"1234"), ('{"id":"b"}', "y", b"1234"), ('{"id":"c"}', None, None)]
+    (found,) = postgresql._stored_rows("memory", iter(rows))
+    assert found.vectors == {"a": ("x", b"1234"), "b": ("y", b"1234")}
 
 
 def test_a_connection_whose_settings_fail_is_closed(server: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,11 +288,11 @@ class Failing:
         self._call("lines")
         return []
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self._call("rows")
         return self.head_now, self._rows()
 
-    def _rows(self) -> Generator[Operation]:
+    def _rows(self) -> Generator[StoredRows]:
         yield from ()
         self._call("row")
 
