@@ -415,8 +415,9 @@ class Engine:
     def _commit_shared(self, shared: SharedLog, connection: Connection, batch: Sequence[Write]) -> list[Result]:
         """Write a batch on the newest state of a shared log."""
         try:
-            for _ in range(MAX_DECISIONS):
-                self._take_turn(shared)
+            for attempt in range(MAX_DECISIONS):
+                if attempt or not shared.goes_without_turn():
+                    self._take_turn(shared)
                 try:
                     return self._commit_here(self._healthy(), batch)
                 except HeadMovedError:

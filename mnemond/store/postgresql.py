@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import select
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -135,6 +136,33 @@ CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id 
 there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
 with its name (project), or by the role that made it (private); nothing can be written in another's name."""
 
+_PUT: Final[LiteralString] = (
+    "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
+    " SELECT %(store_id)s, kind, key, line::json, %(new_seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
+    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
+    " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
+    " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector"
+)
+_LINK: Final[LiteralString] = (
+    "INSERT INTO mnemond.links(store_id, memory, edges, seq)"
+    " SELECT %(store_id)s, memory, edges::json, %(new_seq)s FROM unnest(%(memories)b::bigint[], %(edges)b::text[])"
+    " AS new(memory, edges) ON CONFLICT (store_id, memory)"
+    " DO UPDATE SET edges = (links.edges::jsonb || excluded.edges::jsonb)::json, seq = excluded.seq"
+)
+# A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
+_APPEND: Final[LiteralString] = (
+    "WITH moved AS (UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="  # noqa: S608 - constants
+    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
+    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
+    " WHERE store_id = %(store_id)s RETURNING seq),"
+    " appended AS (INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
+    " SELECT %(store_id)s, seq, %(new_entry)s, op_id, method, line::json"
+    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
+    " AS new(seq, op_id, method, line)),"
+    f" put AS ({_PUT}), linked AS ({_LINK})"
+)
+"""A write, in one statement: each more takes as long to send as all its parts."""
+
 STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "make": "INSERT INTO mnemond.heads(store_id, format, embedder) VALUES(%(store_id)s, %(format)s, %(embedder)s::json)"
     " ON CONFLICT DO NOTHING",
@@ -145,26 +173,12 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
     " RETURNING format, seq, entry, tail, fence, embedder::text",
     "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
-    # A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
-    "advance": "UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="
-    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
-    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
-    " WHERE store_id = %(store_id)s",
-    "append": "INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
-    " SELECT %(store_id)s, seq, %(entry)s, op_id, method, line::json"
-    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
-    " AS new(seq, op_id, method, line)",
-    "put": "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
-    " SELECT %(store_id)s, kind, key, line::json, %(seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
-    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
-    " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
-    " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector",
+    "append": f"{_APPEND} SELECT seq FROM moved",  # noqa: S608 - constants
+    "append_and_announce": f"{_APPEND} SELECT pg_notify(%(channel)s, seq::text) FROM moved",  # noqa: S608
+    "put": _PUT,
+    "link": _LINK,
     "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"
     " WHERE rows.store_id = %(store_id)s AND rows.kind = gone.kind AND rows.key = gone.key",
-    "link": "INSERT INTO mnemond.links(store_id, memory, edges, seq)"
-    " SELECT %(store_id)s, memory, edges::json, %(seq)s FROM unnest(%(memories)b::bigint[], %(edges)b::text[])"
-    " AS new(memory, edges) ON CONFLICT (store_id, memory)"
-    " DO UPDATE SET edges = (links.edges::jsonb || excluded.edges::jsonb)::json, seq = excluded.seq",
     "unlink": "UPDATE mnemond.links SET edges = (links.edges::jsonb - gone.names)::json, seq = %(seq)s"
     " FROM (SELECT memory, array_agg(name) AS names FROM unnest(%(memories)b::bigint[], %(names)b::text[])"
     " AS each(memory, name) GROUP BY memory) AS gone"
@@ -176,7 +190,6 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "trim": "DELETE FROM mnemond.operations WHERE store_id = %(store_id)s AND seq <= %(tail)s",
     "old": "SELECT max(seq) FROM mnemond.operations WHERE store_id = %(store_id)s AND seq < %(seq)s"
     " AND written_at < now() - %(days)s * interval '1 day'",
-    "announce": "SELECT pg_notify(%(channel)s, %(new_seq)s::text) FROM mnemond.heads WHERE store_id = %(store_id)s",
     "holds": "SELECT entry FROM mnemond.operations WHERE store_id = %(store_id)s AND seq = %(seq)s",
     "lines": "SELECT seq, entry, line::text FROM mnemond.operations WHERE store_id = %(store_id)s AND seq > %(seq)s"
     " ORDER BY seq LIMIT %(limit)s",
@@ -220,6 +233,9 @@ class Turns(Protocol):
     channel: str | None
     """Where new lines are announced; None: they have to be polled."""
 
+    lock: str | None
+    """A statement that waits for a turn of the open transaction, if there is one."""
+
     def take(self, log: PostgresqlLog) -> Head:
         """Wait for the turn; a transaction may be open then. Raises MnemonError(BUSY)."""
         ...
@@ -229,6 +245,8 @@ class Turns(Protocol):
 
 class LockTurns:
     """An advisory lock for the time of a transaction, and LISTEN."""
+
+    lock: str | None = "lock"
 
     def __init__(self, store: str) -> None:
         self.channel: str | None = channel_of(store)
@@ -241,7 +259,7 @@ class LockTurns:
                 found = log.run("head")
             return log.head_of(found.fetchone())
         except errors.LockNotAvailable as error:
-            log.session("rollback")
+            log.close()
             raise contended() from error
 
     def end(self, log: PostgresqlLog, head: Head) -> None:
@@ -253,6 +271,7 @@ class LeaseTurns:
     """A lease in the head's row, for engines without advisory locks or LISTEN, or behind a pool of connections."""
 
     channel: str | None = None
+    lock: str | None = None
 
     def __init__(self) -> None:
         self._own = -1
@@ -276,6 +295,7 @@ class LeaseTurns:
             tries += 1
 
     def end(self, log: PostgresqlLog, head: Head) -> None:
+        log.connect()
         log.run("release", fence=head.fence)
 
 
@@ -350,6 +370,8 @@ class PostgresqlLog:
             return db.execute(SESSION[statement], values or None)
 
     def close(self) -> None:
+        """End the connection; `connect` makes another. Also after a statement of a pipeline failed: the driver takes
+        those behind it, which the server passed over, for prepared."""
         if self._db is not None:
             self._db.close()
 
@@ -413,13 +435,18 @@ class PostgresqlLog:
         try:
             self._turn = self._turns.take(self)
         except errors.UndefinedTable:
-            self.session("rollback")
+            self.close()
             self._turn = self.head_of(None)
         except MnemonError:
             if self.in_transaction:
                 self.session("rollback")
             raise
         return self._turn
+
+    def is_open(self) -> bool:
+        if self._db is None or self._db.closed or self._turns is None or self._turns.lock is None:
+            return False
+        return not select.select([self._db.pgconn.socket], [], [], 0)[0]  # a server that ends it says so
 
     def end_turn(self) -> None:
         assert self._turn is not None, "it was taken"  # noqa: S101
@@ -435,6 +462,7 @@ class PostgresqlLog:
         rows: Iterator[Operation] | None,
         embedder: EmbedderRecord | None,
     ) -> None:
+        left = Folded({}, [], {}, []) if rows is not None else folded(operations)
         seq = head.seq + len(operations)
         purges = [head.seq + at for at, each in enumerate(operations, 1) if each.purged]
         tail = seq if rows is not None else purges[-1] - 1 if purges else 0
@@ -444,60 +472,58 @@ class PostgresqlLog:
             with self.answers() as db, db.pipeline():
                 if not self.in_transaction:
                     self.session("begin")
-                self._advance(head, seq, entry, tail, embedder)
-                self._append(head, entry, operations)
+                    if self._turns is not None and self._turns.lock is not None:
+                        self.run(self._turns.lock)
+                self._remove(left, seq)
+                self._append(head, entry, operations, left, tail, embedder)
                 if tail > head.tail:
                     self.run("trim", tail=tail)
-                if rows is None:
-                    self._fold([*operations], seq)
-                else:
+                if rows is not None:
                     self.run("clear")
                     self.run("clear_links")
                     for each in rows:
-                        self._fold([each], seq)
-                if (channel := self._turns.channel if self._turns else None) is not None:
-                    self.run("announce", channel=channel, new_seq=seq)
+                        added = folded([each])
+                        self.run("put", new_seq=seq, **_rows_of(added))
+                        self.run("link", new_seq=seq, **_edges_of(added))
                 self.session("commit")
         except _MOVED as error:
-            self.session("rollback")
+            self.close()
             raise HeadMovedError from error
+        except errors.LockNotAvailable as error:
+            self.close()
+            raise contended() from error
         except psycopg.Error as error:
-            self.session("rollback")
+            self.close()
             raise refused(error) from error
         self._turn = None
 
-    def _advance(self, head: Head, seq: int, entry: str, tail: int, embedder: EmbedderRecord | None) -> None:
+    def _append(
+        self,
+        head: Head,
+        entry: str,
+        operations: Sequence[Operation],
+        left: Folded,
+        tail: int,
+        embedder: EmbedderRecord | None,
+    ) -> None:
+        channel = None if self._turns is None else self._turns.channel
         self.run(
-            "advance", seq=head.seq, entry=head.entry, fence=head.fence, new_seq=seq, new_entry=entry, tail=tail,
+            "append" if channel is None else "append_and_announce", channel=channel,
+            seq=head.seq, entry=head.entry, fence=head.fence, tail=tail,
+            new_seq=head.seq + len(operations), new_entry=entry,
             embedder=None if embedder is None else _encoder.encode(embedder).decode(),
-        )  # fmt: skip
-
-    def _append(self, head: Head, entry: str, operations: Sequence[Operation]) -> None:
-        self.run(
-            "append", entry=entry, seqs=[head.seq + at for at in range(1, len(operations) + 1)],
+            seqs=[head.seq + at for at in range(1, len(operations) + 1)],
             op_ids=[each.op_id for each in operations], methods=[each.method for each in operations],
-            lines=[encode(each).decode() for each in operations],
+            lines=[encode(each).decode() for each in operations], **_rows_of(left), **_edges_of(left),
         )  # fmt: skip
 
-    def _fold(self, operations: Sequence[Operation], seq: int) -> None:
-        """Give `rows` and `links` what operations left."""
-        it = folded(operations)
-        if it.gone:
-            self.run("drop", kinds=[each[0] for each in it.gone], keys=[each[1] for each in it.gone])
-        if it.put:
-            values = list(it.put.values())
-            self.run(
-                "put", seq=seq, kinds=[each[0] for each in it.put], keys=[each[1] for each in it.put],
-                rows=[each.row for each in values], models=[each.model for each in values],
-                vectors=[each.vector for each in values],
-            )  # fmt: skip
-        if it.unlinked:
-            memories = [each[0] for each in it.unlinked]
-            self.run("unlink", seq=seq, memories=memories, names=[each[1] for each in it.unlinked])
+    def _remove(self, left: Folded, seq: int) -> None:
+        if left.gone:
+            self.run("drop", kinds=[each[0] for each in left.gone], keys=[each[1] for each in left.gone])
+        if left.unlinked:
+            memories = [each[0] for each in left.unlinked]
+            self.run("unlink", seq=seq, memories=memories, names=[each[1] for each in left.unlinked])
             self.run("prune", memories=memories)
-        if it.linked:
-            edges = [_encoder.encode(each).decode() for each in it.linked.values()]
-            self.run("link", seq=seq, memories=list(it.linked), edges=edges)
 
     def listener(self) -> Listener:
         with lost_or_refused():
@@ -565,6 +591,22 @@ def folded(operations: Sequence[Operation]) -> Folded:
         linked,
         [each for each, edge in edges.items() if edge is None],
     )
+
+
+def _rows_of(left: Folded) -> dict[str, list[Any]]:
+    """Return the values of `put`."""
+    rows = list(left.put.values())
+    return {
+        "kinds": [each[0] for each in left.put], "keys": [each[1] for each in left.put],
+        "rows": [each.row for each in rows], "models": [each.model for each in rows],
+        "vectors": [each.vector for each in rows],
+    }  # fmt: skip
+
+
+def _edges_of(left: Folded) -> dict[str, list[Any]]:
+    """Return the values of `link`."""
+    edges = [_encoder.encode(each).decode() for each in left.linked.values()]
+    return {"memories": list(left.linked), "edges": edges}
 
 
 def _place(source: Any, target: Any, kind: Any) -> tuple[int, str]:  # noqa: ANN401 - numbers of a line

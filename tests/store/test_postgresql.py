@@ -34,11 +34,13 @@ def test_every_statement_names_the_store(name: str) -> None:
     sql = postgresql.STATEMENTS[name]
     assert "%(store_id)s" in sql
     if sql.startswith("INSERT"):
-        assert re.search(r"INSERT INTO mnemond\.\w+\(store_id, ", sql)
+        assert "WHERE" not in sql
     elif "WHERE" in sql:
         assert "store_id = %(store_id)s" in sql
     else:
         assert "FROM" not in sql  # a lock, which is of no table
+    assert re.findall(r"INSERT INTO mnemond\.\w+\((\w+), ", sql) == ["store_id"] * sql.count("INSERT")
+    assert sql.count("%(store_id)s") >= sql.count("mnemond.")
     tables = re.findall(r"mnemond\.(\w+)", sql)
     assert set(tables) <= {"heads", "operations", "rows", "links"}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.pg_server import PgServer
-from mnemond.errors import BUSY, UNAVAILABLE, MnemonError
+from mnemond.errors import BUSY, NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
@@ -69,6 +69,97 @@ def test_a_write_that_gets_no_turn_is_refused_as_busy(
     assert_same(a, b)
     a.close()
     b.close()
+
+
+def count_turns(peer: Peer) -> list[int]:
+    log, taken = log_of(peer), list[int]()
+    take = log.take_turn
+
+    def counted() -> Head:
+        taken.append(1)
+        return take()
+
+    log.take_turn = counted  # type: ignore[method-assign]
+    return taken
+
+
+def test_turns_are_taken_while_others_write(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that wrote last decides without one, and finds out as it commits whether it was right."""
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, "silent") for each in "ab")
+    a.write(remember(1))
+    taken = count_turns(a)
+    a.write(remember(2))
+    assert refused(a.write(forget(9))[0]).kind is NOT_FOUND
+    assert taken == []
+    b.write(forget(1))
+    assert refused(a.write(forget(1))[0]).kind is NOT_FOUND  # which writes nothing, and is decided on the newest state
+    assert taken == [1]
+    a.write(remember(3))
+    assert taken == [1, 1]  # for a second
+    monkeypatch.setattr(a.shared, "_turns_until_s", 0.0)
+    a.write(remember(4))
+    b.write(remember(5, op_id="mine"))
+    assert refused(b.write(remember(5, op_id="mine", digest="other"))[0]).kind is OP_ID_REUSED
+    monkeypatch.setattr(a.shared, "_turns_until_s", 0.0)
+    a.write(remember(6))
+    assert taken == [1, 1, 1]
+    assert_same(a, b)
+    seqs = server.query("SELECT seq FROM mnemond.operations WHERE store_id = 'silent' ORDER BY seq")
+    assert seqs == [(each,) for each in range(1, 8)]
+    a.close()
+    b.close()
+
+
+def test_a_write_without_a_turn_waits_for_it_as_it_commits(
+    server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "TURN_S", 0.2)
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, "patient") for each in "ab")
+    b.catch_up()
+    a.write(remember(1))
+    taken = count_turns(a)
+    b.shared.take_turn()
+    assert refused(a.write(remember(2))[0]).kind is BUSY
+    b.shared.end_turn()
+    assert contents(a.engine) == {"memory number 1"}
+    assert taken == []
+    a.write(remember(3))
+    assert_same(a, b)
+    a.close()
+    b.close()
+
+
+def test_a_write_without_a_turn_is_refused_where_nothing_answers(server: PgServer, tmp_path: Path) -> None:
+    """It is not one of which the outcome is unknown."""
+    a = Peer(tmp_path / "a.db", server.dsn, "ended")
+    a.write(remember(1))
+    pid = log_of(a).session("ready").connection.info.backend_pid
+    server.query("SELECT pg_terminate_backend(%s, 5000)", pid)
+    assert not a.shared.goes_without_turn()
+    assert not isinstance(a.write(remember(2))[0], MnemonError)
+    log = log_of(a)
+    log.is_open = lambda: True  # type: ignore[method-assign]
+    log.head = lambda: (_ for _ in ()).throw(LOST)  # type: ignore[method-assign]
+    result = refused(a.write(forget(9))[0])
+    assert (result.kind, result.outcome) == (UNAVAILABLE, "rejected")
+    del log.head, log.is_open
+    a.close()
+
+
+def test_a_daemon_is_not_behind_its_own_write(peers: tuple[Peer, Peer]) -> None:
+    """It hears of it before the local file has it."""
+    a, _ = peers
+    heard = list[bool]()
+    append = log_of(a).append
+
+    def heard_of(head: Head, *rest: Any) -> None:
+        append(head, *rest)
+        heard.append(a.shared.note_news(head.seq + 1))
+
+    log_of(a).append = heard_of  # type: ignore[assignment,method-assign]
+    a.write(remember(1))
+    assert heard == [False]
+    assert a.shared.note_news(2)
 
 
 def test_a_lease_waits_for_a_row_no_longer_than_a_turn(
@@ -276,6 +367,9 @@ class Failing:
 
     def end_turn(self) -> None:
         self._call("end_turn")
+
+    def is_open(self) -> bool:
+        return False
 
     def append(self, *_: Any) -> None:
         self._call("append")
