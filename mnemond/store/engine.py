@@ -9,7 +9,7 @@ are refused, recall goes on from memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,18 @@ from mnemond.store.gc_tuning import gc_paused
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
-from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, load, snapshot
+from mnemond.store.operation_log import (
+    LINKS,
+    Operation,
+    Recorder,
+    StoredRows,
+    apply,
+    clear,
+    decode,
+    index_changes,
+    load,
+    snapshot,
+)
 from mnemond.store.operations import View, Write
 from mnemond.store.shared_log import (
     Head,
@@ -113,6 +124,8 @@ class Engine:
         SqliteError, the transaction is rolled back."""
         self.shared: SharedLog | None = None
         """The log of a store that other daemons write to as well; see `follow`."""
+        self._rest: tuple[Head, Generator[StoredRows]] | None = None
+        """Rows of the shared log that are not loaded yet: the links, when everything else is."""
         self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
         """Called on the writer's thread with operations of other daemons that were applied; empty after everything was
         loaded anew."""
@@ -345,6 +358,8 @@ class Engine:
 
     def read(self, query: Callable[[Connection], object]) -> object:
         """Run a query between two batches. Raises SqliteError."""
+        with suppress(MnemonError):  # what is there has a reason why it is not all
+            self._load_rest()
         try:
             return query(self._healthy())
         except SqliteError as error:
@@ -446,6 +461,7 @@ class Engine:
 
     def _take_turn(self, shared: SharedLog) -> None:
         """Wait for the turn, and apply what is missing. Raises MnemonError, SqliteError; then there is no turn."""
+        self._load_rest()
         while True:
             head = shared.take_turn()
             try:
@@ -457,14 +473,20 @@ class Engine:
                 raise
             shared.end_turn()
             self._load_shared(shared)
+            self._load_rest()
 
-    def catch_up(self) -> None:
-        """Apply what others wrote to the shared log. Raises MnemonError, SqliteError."""
+    def catch_up(self, *, with_links: bool = True) -> None:
+        """Apply what others wrote to the shared log. Without `with_links`, if everything has to be loaded, leave links
+        to the next call: all else can be searched then. Raises MnemonError, SqliteError."""
         shared = self.shared
         assert shared is not None, "it is shared"  # noqa: S101
+        self._load_rest()
         head = shared.look()
         if shared.must_reload(head, self.index.snapshot.live):
             self._load_shared(shared)
+            if not with_links:
+                return
+            self._load_rest()
         self._apply_missing(shared, head)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
@@ -501,7 +523,7 @@ class Engine:
         self.on_replayed(found)
 
     def _load_shared(self, shared: SharedLog) -> None:
-        """Replace all rows by those of the shared log."""
+        """Replace all rows by those of the shared log, but for links, which `_load_rest` loads."""
         connection = self._healthy()
         had_rows = connection.row("SELECT 1 FROM insights LIMIT 1") is not None
         try:
@@ -511,9 +533,35 @@ class Engine:
             if head.embedder is not None and head.embedder != self.embedder:
                 write_embedder(connection, head.embedder)
             embedder = read_embedder(connection)
-            with closing(rows), gc_paused():
-                for each in rows:
-                    load(connection, each, embedder)
+            self._load_rows(connection, rows, embedder, until_links=True)
+            shared.note_loading(connection)
+        except LostConnectionError as error:
+            self._roll_back(connection)
+            raise shared.failed(error) from error
+        except (MnemonError, SqliteError):
+            self._roll_back(connection)
+            raise
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        self._rest = head, rows
+        self.embedder = embedder
+        self._load(connection)
+        self._read_derived(connection)
+        if had_rows:
+            self._wipe_purged(connection)
+
+    def _load_rest(self) -> None:
+        """Load the links. Raises MnemonError, SqliteError; everything is loaded anew then."""
+        if self._rest is None:
+            return
+        (head, rows), shared = self._rest, self.shared
+        assert shared is not None, "it was loaded from there"  # noqa: S101
+        self._rest = None
+        connection = self._healthy()
+        try:
+            connection.run("BEGIN IMMEDIATE")
+            with closing(rows):
+                self._load_rows(connection, rows, self.embedder, until_links=False)
             shared.note(connection, head.seq, head.entry)
         except LostConnectionError as error:
             self._roll_back(connection)
@@ -523,12 +571,19 @@ class Engine:
             raise
         if (failure := self._end_transaction(connection)) is not None:
             raise failure
-        self.embedder = embedder
         self._load(connection)
-        self._read_derived(connection)
-        if had_rows:
-            self._wipe_purged(connection)
         self.on_replayed(())
+
+    @staticmethod
+    def _load_rows(
+        connection: Connection, rows: Generator[StoredRows], embedder: EmbedderRecord | None, *, until_links: bool
+    ) -> None:
+        """Insert the rows of a shared log. `until_links`: up to an empty part, which links follow."""
+        with gc_paused():
+            for each in rows:
+                if until_links and each.kind == LINKS:
+                    return
+                load(connection, each, embedder)
 
     def checkpoint_if_due(self) -> None:
         """Copy the write-ahead log into the database when it has grown. A failure shows as degraded, loses nothing."""
@@ -557,6 +612,7 @@ class Engine:
         self.index.accelerators.end()
         if self._high_water is not None:
             self._high_water.close()
+        self._rest = None
         if self.shared is not None:
             self.shared.close()
         connection, self._connection = self._connection, None

@@ -367,6 +367,9 @@ class StoredRows(NamedTuple):
     vectors: Mapping[str, tuple[str, bytes]] = {}
 
 
+LINKS: Final = "links"
+"""Kind of the empty part between all other rows and edges, which are most of them."""
+
 EDGE_COLUMNS: Final = (
     "source", "target", "kind", "weight", "metadata", "created_at", "boost_days", "last_boosted_at", "created_by",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from psycopg import conninfo, errors, waiting
 from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operation_log import EDGE_COLUMNS, ROWS_AT_ONCE, TABLES, Operation, StoredRows, encode
+from mnemond.store.operation_log import EDGE_COLUMNS, LINKS, ROWS_AT_ONCE, TABLES, Operation, StoredRows, encode
 from mnemond.store.shared_log import Head, HeadMovedError, Line, Listener, LostConnectionError, contended
 
 FORMAT: Final = 1
@@ -39,6 +39,9 @@ TURN_S: Final = 5.0
 
 IDLE_S: Final = 10
 """Seconds after which the server ends the transaction, and the turn, of a daemon that stopped within it."""
+
+LOAD_S: Final = 600
+"""The same while it loads all rows, in a transaction that holds up no other: an index is built meanwhile."""
 
 LEASE_S: Final = 10
 """Seconds for which a turn is leased; longer than any write takes."""
@@ -203,6 +206,7 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
 SESSION: Final[Mapping[str, LiteralString]] = {
     "begin": "BEGIN",
     "begin_copy": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "patience": "SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s, true)",
     "commit": "COMMIT",
     "rollback": "ROLLBACK",
     "ready": "SELECT to_regclass('mnemond.heads') IS NOT NULL AND to_regclass('mnemond.rows') IS NOT NULL",
@@ -317,12 +321,15 @@ class PostgresqlLog:
         self._turns = turns
         self._db: _Connection | None = None
         self._turn: Head | None = None
+        self._loading: object | None = None
+        """What the open transaction loads."""
 
     # ------------------------------------------------------------ the connection
 
     def connect(self) -> None:
         if self._db is not None and not self._db.closed:
             if self.in_transaction:  # what began it was interrupted
+                self._loading = None
                 self.session("rollback")
             return
         with lost_or_refused():
@@ -409,20 +416,26 @@ class PostgresqlLog:
 
     def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self.session("begin_copy")
-        return self.head(), self._rows()
+        self.session("patience", idle_ms=str(LOAD_S * 1000))
+        self._loading = loading = object()
+        return self.head(), self._rows(loading)
 
-    def _rows(self) -> Generator[StoredRows]:
+    def _rows(self, loading: object) -> Generator[StoredRows]:
         try:
             for table in TABLES:  # a row comes after those that it refers to
+                if table.kind == EDGE:
+                    continue
                 values = {"store_id": self._store, "kind": table.kind}
-                copying = "copy_links" if table.kind == EDGE else "copy"
-                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS[copying], values) as copy:
-                    if table.kind == EDGE:
-                        copy.set_types(["text"])
-                        yield from _stored_edges(copy.rows())
-                    else:
-                        copy.set_types(["text", "text", "bytea"])
-                        yield from _stored_rows(table.kind, copy.rows())
+                with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy"], values) as copy:
+                    copy.set_types(["text", "text", "bytea"])
+                    yield from _stored_rows(table.kind, copy.rows())
+            yield StoredRows(LINKS)
+            if self._loading is not loading:
+                raise LostConnectionError("another use of the connection ended the transaction that loads")
+            values = {"store_id": self._store}
+            with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy_links"], values) as copy:
+                copy.set_types(["text"])
+                yield from _stored_edges(copy.rows())
             self.session("commit")
         except GeneratorExit:
             self.close()

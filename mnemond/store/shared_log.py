@@ -28,6 +28,9 @@ KEY: Final = "shared"
 LINES_AT_ONCE: Final = 500
 """Lines that are read and applied in one transaction: with long texts about 5 MB."""
 
+LOADING: Final = "loading"
+"""`entry` of a cursor while links are not loaded."""
+
 MEMORIES_A_LINE: Final = 7
 """Memories, with their links, that are loaded in the time in which a line is applied: 0.7 against 5 ms, measured with
 34 links a memory."""
@@ -148,7 +151,8 @@ class Log(Protocol):
         ...
 
     def rows(self) -> tuple[Head, Generator[StoredRows]]:
-        """Return every row, in parts, each row behind those that it refers to, and the head that they belong to."""
+        """Return every row, in parts, each row behind those that it refers to, and the head that they belong to. A part
+        of the kind LINKS comes before edges, which come last."""
         ...
 
     def listener(self) -> Listener:
@@ -218,6 +222,8 @@ class SharedLog:
     @property
     def degraded_reason(self) -> str | None:
         """Why answers may not show what others wrote, or None."""
+        if self.cursor.entry == LOADING:
+            return "the links between memories are still being loaded from the shared log: answers do without them"
         now = self.standing
         if not now.connected:
             behind = f", {now.behind:,} known operations behind" if now.behind else ""
@@ -308,7 +314,11 @@ class SharedLog:
         many that loading a store of so many memories is faster, or the log does not have the last line that was
         applied. Raises MnemonError."""
         here = self.cursor
-        if here.seq < head.tail or head.seq - here.seq > LINES_AT_ONCE + memories / MEMORIES_A_LINE:
+        if (
+            here.entry == LOADING
+            or here.seq < head.tail
+            or head.seq - here.seq > LINES_AT_ONCE + memories / MEMORIES_A_LINE
+        ):
             return True
         if here.seq == 0 or (here.seq, here.entry) == (head.seq, head.entry):
             return False
@@ -429,6 +439,10 @@ class SharedLog:
         """Note in the caller's transaction how much of the log the rows have."""
         self._noted = msgspec.structs.replace(self.cursor, seq=seq, entry=entry)
         write_cursor(connection, self._noted)
+
+    def note_loading(self, connection: Connection) -> None:
+        """Note in the caller's transaction that the rows are not all there: if it stays so, all are loaded anew."""
+        self.note(connection, 0, LOADING)
 
     def note_committed(self) -> None:
         """A local transaction was committed."""

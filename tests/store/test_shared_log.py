@@ -21,8 +21,8 @@ from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RecallLine, RemoveEdge
 from mnemond.model.memory import Edge
-from mnemond.store import postgresql, shared_log
-from mnemond.store.connection import Connection
+from mnemond.store import engine, postgresql, shared_log
+from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import LostConnectionError
@@ -30,7 +30,7 @@ from tests.faults.failing_vfs import FailingVfs, Fault
 from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
 from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
-from tests.store.mirror import mirrored
+from tests.store.mirror import mirrored, portrait
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
@@ -184,6 +184,90 @@ def test_a_new_daemon_loads_the_rows(
     assert c.shared.cursor.seq == 442
     assert_same(a, b, c)
     c.close()
+
+
+@pytest.fixture
+def linked(peers: tuple[Peer, Peer]) -> Peer:
+    """A store with links, of which the other daemon has nothing."""
+    a, _ = peers
+    one, two = insight_id(1), insight_id(2)
+    a.write(remember(1), remember(2), remember(3))
+    a.write(link(1, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(two, one, "semantic", 0.5))))
+    a.write(purge(3))  # lines before it are not kept
+    return a
+
+
+def links_of(peer: Peer) -> tuple[int, int]:
+    """Return how many links the index has, and the file."""
+    connection = peer.engine._connection
+    assert connection is not None
+    found = sum(len(it["links"]) for it in portrait(peer.engine.index.snapshot).values())
+    return found, connection.count("SELECT count(*) FROM edge_rows")
+
+
+def test_links_are_loaded_when_all_else_can_be_searched(linked: Peer, peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    heard = list[int]()
+    b.engine.on_replayed = lambda operations: heard.append(len(operations))
+    b.engine.catch_up(with_links=False)
+    assert contents(b.engine) == contents(a.engine) == {"memory number 1", "memory number 2"}
+    assert links_of(b) == (0, 0)
+    assert "links between memories are still being loaded" in str(b.engine.degraded_reason)
+    assert (b.shared.standing.seq, b.shared.standing.behind) == (0, 5)
+    assert heard == []
+    b.catch_up()
+    assert links_of(b) == links_of(a)
+    assert links_of(b)[1] == 2
+    assert b.engine.degraded_reason is None
+    assert heard == [0]
+    assert_same(a, b)
+
+
+@pytest.mark.parametrize("use", ["write", "refused", "read"])
+def test_what_needs_links_waits_for_them(linked: Peer, peers: tuple[Peer, Peer], use: str) -> None:
+    a, b = peers
+    b.engine.catch_up(with_links=False)
+    if use == "read":
+        assert b.rows("SELECT count(*) FROM edge_rows") == [(2,)]
+    else:
+        result = b.write(remember(4) if use == "write" else forget(9))[0]
+        assert isinstance(result, MnemonError) == (use == "refused")
+    assert b.engine.degraded_reason is None
+    assert_same(a, b)
+
+
+@pytest.mark.parametrize("end", ["new start", "lost connection", "other use", "failing disk"])
+def test_links_that_were_not_loaded_are_loaded_with_all_else(
+    linked: Peer, peers: tuple[Peer, Peer], server: PgServer, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    a, b = peers
+    b.engine.catch_up(with_links=False)
+    a.write(remember(5), forget(2))
+    if end == "new start":
+        b.again()
+        assert "links between memories" in str(b.engine.degraded_reason)
+        assert contents(b.engine) == {"memory number 1", "memory number 2"}
+    elif end == "lost connection":
+        server.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE state = 'idle in transaction'")
+        with pytest.raises(MnemonError, match="cannot be reached"):
+            b.catch_up()
+    elif end == "other use":
+        b.shared.look()
+        with pytest.raises(MnemonError, match="another use of the connection"):
+            b.catch_up()
+    else:
+
+        def fail(*_: Any) -> None:
+            raise SqliteError("the disk is gone")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(engine, "load", fail)
+            with pytest.raises(SqliteError, match="disk is gone"):
+                b.catch_up()
+    assert links_of(b) == (0, 0)
+    assert_same(a, b)
+    assert b.engine.degraded_reason is None
+    assert contents(b.engine) == {"memory number 1", "memory number 5"}
 
 
 def link(number: int, *changes: Change) -> ChangeSet:
