@@ -153,9 +153,16 @@ class RowRecorder:
 
     def _begun(self) -> apsw.Session:
         session = apsw.Session(self._db, "main")
+        session.config(apsw.SQLITE_SESSION_OBJCONFIG_SIZE, True)
         for table in self._columns:
             session.attach(table)
         return session
+
+    @property
+    def size(self) -> int:
+        """Bytes of the rows that differ, at most."""
+        self._connection.flush()
+        return self._session.changeset_size
 
     def take(self) -> list[ChangedRow]:
         """Return the rows that differ, and begin anew. Raises SqliteError, and NoSavepointError like `rows`."""

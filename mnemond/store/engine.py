@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -33,7 +34,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
+from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews, shared_log
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import (
     NORMAL,
@@ -58,6 +59,7 @@ from mnemond.store.operation_log import (
     decode,
     index_changes,
     load,
+    parts,
     snapshot,
 )
 from mnemond.store.operations import View, Write
@@ -229,7 +231,7 @@ class Engine:
             if self.log is not None:
                 self.log(operations)
             if self.shared is not None:
-                self._share(self.shared, connection, operations)
+                self._share(self.shared, connection, operations, whole=recorder.size > shared_log.LOGGED_BYTES)
         finally:
             recorder.close()
 
@@ -256,7 +258,7 @@ class Engine:
                 results.append(error if isinstance(error, MnemonError) else self._defect(error))
                 continue
             savepoint.release()
-            if recorder is not None:
+            if recorder is not None and (self.shared is None or recorder.size <= shared_log.LOGGED_BYTES):
                 recorder.take(written.change_set)
             results.append(written.outcome)
             purged |= written.purged
@@ -393,7 +395,7 @@ class Engine:
             connection.run("BEGIN IMMEDIATE")
             with self._recording(connection) as recorder:
                 value, embedder = work(connection), read_embedder(connection)
-                if recorder is not None:
+                if recorder is not None and (self.shared is None or recorder.size <= shared_log.LOGGED_BYTES):
                     recorder.take()
         except (MnemonError, HeadMovedError):
             self._roll_back(connection)
@@ -447,13 +449,16 @@ class Engine:
         written = iter(self._commit_here(connection, here) if here else ())
         return [next(written) if is_local(write) else refusal for write in batch]
 
-    def _share(self, shared: SharedLog, connection: Connection, operations: list[Operation]) -> None:
-        """Commit to the shared log what the open transaction did. Raises LogError, HeadMovedError."""
+    def _share(
+        self, shared: SharedLog, connection: Connection, operations: list[Operation], *, whole: bool = False
+    ) -> None:
+        """Commit to the shared log what the open transaction did. `whole`: operations are not all of it. Raises
+        LogError, HeadMovedError."""
         embedder = read_embedder(connection)
-        if made_by(embedder) == made_by(self.embedder):
-            shared.append(connection, operations, embedder)
+        if made_by(embedder) == made_by(self.embedder) and not whole:
+            shared.append(connection, [part for each in operations for part in parts(each)], embedder)
             return
-        # Lines have vectors of the earlier embedder: others load all rows.
+        # Lines do not have everything, or vectors of the earlier embedder: others load all rows.
         shared.append(
             connection, operations or [Operation(op_id="", method="", at="")], embedder,
             lambda: snapshot(connection, embedder, ""),
@@ -490,26 +495,31 @@ class Engine:
         self._apply_missing(shared, head)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
+        lines: Sequence[Line] = ()
         while shared.cursor.seq < head.seq:
-            lines = shared.missing()
-            if not lines:
+            if not (lines := lines or shared.missing(shared.cursor.seq)):
                 return  # they were removed meanwhile; the next look loads everything
             try:
-                self._replay(shared, lines)
+                lines = self._replay(shared, lines, head)
             except MnemonError as error:
                 shared.note_failure(error)
                 raise
 
-    def _replay(self, shared: SharedLog, lines: Sequence[Line]) -> None:
-        """Apply lines in one transaction, with the index beside the rows."""
-        found = [decode(each.text) for each in lines]
-        connection = self._healthy()
+    def _replay(self, shared: SharedLog, lines: Sequence[Line], head: Head) -> Sequence[Line]:
+        """Apply lines in one transaction, with the index beside the rows, and as many more as belong to the entry of
+        the last one: an operation may be several lines. Return lines behind these that were read."""
+        connection, found = self._healthy(), list[Operation]()
         try:
             connection.run("BEGIN IMMEDIATE")
-            for each in found:
-                apply(connection, each, self.embedder)
-                self.index.stage(index_changes(connection, each, self.index, self.embedder))
-            shared.note(connection, lines[-1].seq, lines[-1].entry)
+            while lines:
+                for each in map(decode, [line.text for line in lines]):
+                    apply(connection, each, self.embedder)
+                    self.index.stage(index_changes(connection, each, self.index, self.embedder))
+                    found.append(each)
+                last = lines[-1]
+                rest = shared.missing(last.seq) if last.seq < head.seq else []
+                lines = list(takewhile(partial(_is_of, last.entry), rest))
+            shared.note(connection, last.seq, last.entry)
         except (MnemonError, SqliteError):
             self._roll_back(connection)
             raise
@@ -521,6 +531,7 @@ class Engine:
         if any(each.purged for each in found):
             self._wipe_purged(connection)
         self.on_replayed(found)
+        return rest
 
     def _load_shared(self, shared: SharedLog) -> None:
         """Replace all rows by those of the shared log, but for links, which `_load_rest` loads."""
@@ -720,6 +731,10 @@ class Engine:
             self.health.note_unwritable(error)
         except SqliteError as error:
             self.health.note_failure(error)
+
+
+def _is_of(entry: str, line: Line) -> bool:
+    return line.entry == entry
 
 
 def _storage(sentence: str, outcome: Certainty, error: Exception) -> MnemonError:

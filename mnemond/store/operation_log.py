@@ -38,6 +38,10 @@ FORMAT: Final = 1
 ROWS_AT_ONCE: Final = 200
 """Rows of one operation of a `snapshot`: with texts of the greatest length about 2 MB."""
 
+ROWS_A_LINE: Final = 500
+"""Rows of one line: an operation with more is several, of which the others have no name. With texts of the greatest
+length about 5 MB."""
+
 SNAPSHOT: Final = "snapshot"
 """`method` of the operations that a log begins with if the store was not empty then."""
 
@@ -143,6 +147,47 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return not (self.drop or self.change or self.add)
 
 
+def parts(operation: Operation) -> Iterator[Operation]:
+    """Yield operations of ROWS_A_LINE rows at most that do the same together, one behind the other in one transaction:
+    a foreign key may be broken in between. All but the first have no name."""
+    count = sum(len(rows) for part in (operation.drop, operation.change, operation.add) for rows in part.values())
+    if count <= ROWS_A_LINE:
+        yield operation
+        return
+    empty = msgspec.structs.replace(operation, drop={}, change={}, add={}, vectors={})
+    made, room = _Part(), ROWS_A_LINE
+    for name, whole in (("drop", operation.drop), ("change", operation.change), ("add", operation.add)):
+        for kind, rows in whole.items():
+            left = iter(rows)
+            while some := list(islice(left, room)):
+                getattr(made, name)[kind] = some
+                room -= len(some)
+                if not room:
+                    yield made.of(operation, empty)
+                    empty = _NAMELESS
+                    made, room = _Part(), ROWS_A_LINE
+    if room < ROWS_A_LINE:
+        yield made.of(operation, empty)
+
+
+class _Part:
+    def __init__(self) -> None:
+        self.drop: dict[str, list[Key]] = {}
+        self.change: dict[str, list[Row]] = {}
+        self.add: dict[str, list[Row]] = {}
+
+    def of(self, whole: Operation, header: Operation) -> Operation:
+        """Return the part with its vectors."""
+        ids = {str(row.get("id")) for part in (self.change, self.add) for row in part.get("memory", ())}
+        return msgspec.structs.replace(
+            header, drop=self.drop, change=self.change, add=self.add, model=whole.model,
+            vectors={each: vector for each, vector in whole.vectors.items() if each in ids},
+        )  # fmt: skip
+
+
+_NAMELESS: Final = Operation(op_id="", method="", at="", by="system:store")
+
+
 class _Version(msgspec.Struct):
     mnemond_log: int
 
@@ -204,6 +249,11 @@ class Recorder:
         self._rows = connection.record_rows(tuple(_BY_TABLE))
         self._queries: dict[str, str] = {}
         self.taken: list[Operation] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes of what changed since the last `take`, at most."""
+        return self._rows.size
 
     def take(self, change_set: ChangeSet | None = None) -> None:
         """Append what changed since the last call to `taken`: by a write, or (None) in another way, for instance by an

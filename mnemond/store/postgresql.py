@@ -194,8 +194,10 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "old": "SELECT max(seq) FROM mnemond.operations WHERE store_id = %(store_id)s AND seq < %(seq)s"
     " AND written_at < now() - %(days)s * interval '1 day'",
     "holds": "SELECT entry FROM mnemond.operations WHERE store_id = %(store_id)s AND seq = %(seq)s",
-    "lines": "SELECT seq, entry, line::text FROM mnemond.operations WHERE store_id = %(store_id)s AND seq > %(seq)s"
-    " ORDER BY seq LIMIT %(limit)s",
+    "lines": "SELECT seq, entry, line FROM (SELECT seq, entry, line::text AS line,"
+    " sum(octet_length(line::text)) OVER (ORDER BY seq) AS size FROM mnemond.operations"
+    " WHERE store_id = %(store_id)s AND seq > %(seq)s ORDER BY seq LIMIT %(limit)s) AS found"
+    " WHERE size <= %(size)s OR seq = %(seq)s + 1 ORDER BY seq",
     "copy": "COPY (SELECT row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
     " AND kind = %(kind)s) TO STDOUT (FORMAT BINARY)",
     "copy_links": "COPY (SELECT edges::text FROM mnemond.links WHERE store_id = %(store_id)s)"
@@ -410,8 +412,8 @@ class PostgresqlLog:
         row = self.run("holds", seq=seq).fetchone()
         return row is not None and row[0] == entry
 
-    def lines(self, after: int, limit: int) -> list[Line]:
-        found = self.run("lines", seq=after, limit=limit).fetchall()
+    def lines(self, after: int, limit: int, size: int) -> list[Line]:
+        found = self.run("lines", seq=after, limit=limit, size=size).fetchall()
         return [Line(seq, entry, text.encode()) for seq, entry, text in found]
 
     def rows(self) -> tuple[Head, Generator[StoredRows]]:

@@ -26,7 +26,15 @@ KEY: Final = "shared"
 """Row of `meta` with the Cursor of a shared store."""
 
 LINES_AT_ONCE: Final = 500
-"""Lines that are read and applied in one transaction: with long texts about 5 MB."""
+"""Lines that are read at once, and after which a transaction of applied lines ends."""
+
+BYTES_AT_ONCE: Final = 16_000_000
+"""The same, of lines that are that long together."""
+
+LOGGED_BYTES: Final = 32_000_000
+"""Changes of one transaction that become lines, as they are in SQLite: those of about 4,000 memories. If there are
+more, for instance by an import, all rows are replaced, and every daemon loads them anew: applying a line takes as long
+as loading seven memories, and what a line is made of is in memory."""
 
 LOADING: Final = "loading"
 """`entry` of a cursor while links are not loaded."""
@@ -146,8 +154,8 @@ class Log(Protocol):
         """Return True if that line is in the log."""
         ...
 
-    def lines(self, after: int, limit: int) -> list[Line]:
-        """Return lines in order, from the first behind `after` on."""
+    def lines(self, after: int, limit: int, size: int) -> list[Line]:
+        """Return lines in order, from the first behind `after` on, and not more than `size` bytes of them, or one."""
         ...
 
     def rows(self) -> tuple[Head, Generator[StoredRows]]:
@@ -301,11 +309,11 @@ class SharedLog:
         self._reached(head)
         return head
 
-    def missing(self) -> list[Line]:
-        """Return the next lines that are not applied here. Raises MnemonError."""
+    def missing(self, after: int) -> list[Line]:
+        """Return the next lines behind one. Raises MnemonError."""
         try:
             self._moved()
-            return self._log.lines(self.cursor.seq, LINES_AT_ONCE)
+            return self._log.lines(after, LINES_AT_ONCE, BYTES_AT_ONCE)
         except LostConnectionError as error:
             raise self.failed(error) from error
 

@@ -21,7 +21,7 @@ from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RecallLine, RemoveEdge
 from mnemond.model.memory import Edge
-from mnemond.store import engine, postgresql, shared_log
+from mnemond.store import engine, operation_log, postgresql, shared_log
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
@@ -297,6 +297,71 @@ def test_links_on_the_server_are_those_of_the_store(peers: tuple[Peer, Peer], se
     c.catch_up()
     assert_same(a, c)
     c.close()
+
+
+def test_an_operation_of_many_rows_is_several_lines(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which are applied in one transaction, however few are read at once."""
+    a, b = peers
+    heard, committed = list[str](), list[int]()
+    b.engine.on_replayed = lambda operations: heard.extend(each.op_id for each in operations)
+    note_committed = b.shared.note_committed
+
+    def commit() -> None:
+        note_committed()
+        committed.append(b.shared.cursor.seq)
+
+    b.shared.note_committed = commit  # type: ignore[method-assign]
+    monkeypatch.setattr(operation_log, "ROWS_A_LINE", 2)
+    one, two = insight_id(1), insight_id(2)
+    a.write(remember(1, op_id="one"), remember(2, op_id="two"))
+    ends = [a.shared.cursor.seq]
+    a.write(link(1, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(two, one, "semantic", 0.5))))
+    ends.append(a.shared.cursor.seq)
+    assert ends[0] > 2
+    assert ends[1] > ends[0] + 1
+    monkeypatch.setattr(shared_log, "BYTES_AT_ONCE", 1)
+    b.catch_up()
+    assert committed == ends
+    assert [each for each in heard if each] == ["one", "two", "link-1"]
+    assert_same(a, b)
+    a.write(purge(1))
+    monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 3)
+    assert_same(a, b)
+    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    assert_same(a, c)
+    c.close()
+
+
+@pytest.mark.parametrize("way", ["import", "writes", "purge"])
+def test_a_change_that_is_too_large_for_lines_replaces_all_rows(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    a, b = peers
+    a.write(remember(1), remember(2, "the vault opens with marmalade"))
+    b.catch_up()
+    monkeypatch.setattr(shared_log, "LOGGED_BYTES", 10)
+    if way == "import":
+        source = engine_at(tmp_path / "source.db")
+        source.commit([remember(3), remember(4), forget(4)])
+        lines = lines_of(source)
+        source.close()
+        a.engine.rewrite(lambda connection: restore(connection, lines, record()), rows=True)
+    elif way == "writes":
+        assert not any(isinstance(each, MnemonError) for each in a.write(remember(3, op_id="mine"), remember(4)))
+        assert b.write(remember(3, op_id="mine"))[0].replayed
+    else:
+        a.write(purge(2))
+        b.catch_up()
+        assert b"marmalade" not in bytes_of(tmp_path)
+        found = server.query("SELECT row::text FROM mnemond.rows WHERE store_id = %s", a.store)
+        assert not any("marmalade" in text for (text,) in found)
+    assert server.query("SELECT seq, tail FROM mnemond.heads WHERE store_id = %s", a.store) == [(3, 3)]
+    assert server.query("SELECT count(*) FROM mnemond.operations WHERE store_id = %s", a.store) == [(0,)]
+    monkeypatch.undo()
+    b.write(remember(5))
+    assert_same(a, b)
 
 
 def test_an_import_is_one_line(peers: tuple[Peer, Peer], tmp_path: Path) -> None:

@@ -378,7 +378,7 @@ class Failing:
         self._call("holds")
         return self.held
 
-    def lines(self, _after: int, _limit: int) -> list[Line]:
+    def lines(self, _after: int, _limit: int, _size: int) -> list[Line]:
         self._call("lines")
         return []
 
