@@ -11,13 +11,13 @@ import hashlib
 import select
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Final, LiteralString, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import psycopg
-from psycopg import conninfo, errors, waiting
+from psycopg import conninfo, errors, sql, waiting
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
@@ -139,6 +139,34 @@ CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id 
 there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
 with its name (project), or by the role that made it (private); nothing can be written in another's name."""
 
+EXTRAS: Final[Mapping[str, LiteralString]] = {
+    "compression": """
+ALTER TABLE mnemond.operations ALTER COLUMN line SET COMPRESSION lz4;
+ALTER TABLE mnemond.links ALTER COLUMN edges SET COMPRESSION lz4;
+""",
+    "vectors": """
+DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS vector; EXCEPTION WHEN OTHERS THEN NULL; END $$;
+CREATE OR REPLACE FUNCTION mnemond.floats(vector bytea) RETURNS real[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT array_agg(
+    (1 - 2 * sign) * CASE exponent WHEN 0 THEN mantissa * 2.0::double precision ^ -149
+      ELSE (mantissa + 8388608) * 2.0::double precision ^ (exponent - 150) END ORDER BY at)
+  FROM (SELECT at, get_byte(vector, at + 3) >> 7 AS sign,
+      ((get_byte(vector, at + 3) & 127) << 1) | (get_byte(vector, at + 2) >> 7) AS exponent,
+      ((get_byte(vector, at + 2) & 127) << 16) | (get_byte(vector, at + 1) << 8) | get_byte(vector, at) AS mantissa
+    FROM generate_series(0, length(vector) - 4, 4) AS at) AS bits
+$$;
+CREATE OR REPLACE VIEW {view} AS
+  SELECT store_id, (row->>'number')::bigint AS number, row->>'id' AS id, row->>'content' AS content,
+    row->>'status' AS status, model, mnemond.floats(substring(vector FOR 4 * {dimension}))::vector({dimension})
+    AS embedding
+  FROM mnemond.rows WHERE kind = 'memory' AND length(vector) IN (4 * {dimension}, 8 * {dimension});
+ALTER VIEW {view} SET (security_invoker = true);
+""",
+}
+"""What not every server and role can have, and nothing here needs: faster compression, tried as the tables are made,
+and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are read from
+their bits (IEEE 754)."""
+
 _PUT: Final[LiteralString] = (
     "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
     " SELECT %(store_id)s, kind, key, line::json, %(new_seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
@@ -212,6 +240,7 @@ SESSION: Final[Mapping[str, LiteralString]] = {
     "commit": "COMMIT",
     "rollback": "ROLLBACK",
     "ready": "SELECT to_regclass('mnemond.heads') IS NOT NULL AND to_regclass('mnemond.rows') IS NOT NULL",
+    "has": "SELECT to_regclass(%(name)s) IS NOT NULL",
     "only_one": "SELECT pg_advisory_xact_lock(7167416)",
     "settings": "SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s, false),"
     " set_config('lock_timeout', %(turn_ms)s, false), set_config('client_encoding', 'UTF8', false),"
@@ -347,8 +376,20 @@ class PostgresqlLog:
                 with db.transaction():
                     self.session("only_one")
                     db.execute(SCHEMA)
+                self._try("compression")
             self.run("make", format=FORMAT, embedder=None if embedder is None else _encoder.encode(embedder).decode())
-        return self.head()
+        head = self.head()
+        if head.embedder is not None:
+            view = f"vectors_{head.embedder.dimension}"
+            if self.session("has", name=f"mnemond.{view}").fetchone() != (True,):
+                self._try("vectors", sql.Identifier("mnemond", view), head.embedder.dimension)
+        return head
+
+    def _try(self, extra: str, view: sql.Composable = sql.NULL, dimension: int = 0) -> None:
+        """Make one of EXTRAS, if that is possible. Raises LostConnectionError."""
+        missing = (psycopg.ProgrammingError, psycopg.NotSupportedError)
+        with lost_or_refused(), suppress(*missing), self.answers() as db, db.transaction():
+            db.execute(sql.SQL(EXTRAS[extra]).format(view=view, dimension=sql.Literal(dimension)))
 
     @property
     def in_transaction(self) -> bool:
