@@ -1,10 +1,11 @@
 """A shared store beside a local one, and beside the server alone: python -m benchmarks.shared_store [--memories N]
-[--start N …]
+[--start N …] [--growth N …]
 
 One PostgreSQL server that flushes every commit, and two daemons. The same memories in a local and in the shared store:
 recalls in turns; remembers, each followed by a bare commit of a row of the same size with psycopg; the time until the
 other daemon has a memory; a daemon that has none of it, beside one that starts with its file; writers at once.
-`--start`: that daemon alone, for stores of these sizes.
+`--start`: that daemon alone, for stores of these sizes. `--growth`: writes a second by writers, daemons and memories,
+and by a process that only appends lines, without a daemon.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from benchmarks.report import Cell, median, percentile, say, table, write_json
 from benchmarks.wire import Json, RpcError, Wire
 from mnemond.store.connection import Connection
 from mnemond.store.meta import read_embedder
-from mnemond.store.operation_log import Operation, snapshot
+from mnemond.store.operation_log import Operation, decode, snapshot
 from mnemond.store.postgresql import PostgresqlLog
 
 SEED = 26
@@ -47,6 +48,7 @@ START_ROUNDS = 3
 WRITERS = (1, 4, 16, 64)
 WRITING_S = 4.0
 WAIT_S = 10.0
+DAEMONS = (1, 2, 4)
 
 
 class Sharing(DaemonProcess):
@@ -205,6 +207,55 @@ def starts(memories: int, rounds: int, filled: Path | None = None) -> Json:
     return {"memories": memories, "new_s": median(fresh), "local_s": median(local), "rounds": rounds}
 
 
+def growth(memories: int, filled: Path | None = None) -> Json:
+    """Remembers a second of a store of this size, by daemons and writers; and lines that one process appends."""
+    diary = Diary(SEED + 1)
+    with ExitStack() as held:
+        server = held.enter_context(pg_running())
+        home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="mnemond-bench-")))
+        say(f"  {memories:,} memories")
+        if filled is None:
+            with Sharing(home / "base", server.dsn) as base:
+                pour(base, Diary(SEED).take(memories), 4)
+            filled = base.data_dir
+        publish(filled / "data" / "default" / "mnemon.db", server.dsn)
+        running, found = list[DaemonProcess](), list[Json]()
+        for daemons in DAEMONS:
+            while len(running) < daemons:
+                it = held.enter_context(Sharing(home / str(len(running)), server.dsn))
+                it.share()
+                wait_for_links(it)
+                running.append(it)
+            for many in WRITERS:
+                if many >= daemons:
+                    found.append({"daemons": daemons, **writers(running, many, diary)})
+        return {"memories": memories, "writers": found, "lines_a_second": lines_a_second(server.dsn)}
+
+
+def wait_for_links(daemon: DaemonProcess) -> None:
+    """Wait until it has everything."""
+    with daemon.connect() as wire:
+        while wire.call("recall", store=STORE, query="database").get("degraded_reason"):
+            time.sleep(0.05)
+
+
+def lines_a_second(dsn: str) -> float:
+    """Lines of the last remember that are appended to another store in turns, one after the other."""
+    log = PostgresqlLog(dsn, STORE)
+    log.connect()
+    (line,) = log.lines(log.head().seq - 1, 1, 1)
+    log.close()
+    operation = decode(line.text)
+    alone = PostgresqlLog(dsn, "alone")
+    alone.make(None)
+    begin, count = time.perf_counter(), 0
+    while time.perf_counter() - begin < WRITING_S:
+        alone.append(alone.take_turn(), f"{count}", [operation], None, None)
+        count += 1
+    alone.close()
+    return count / WRITING_S
+
+
 def publish(path: Path, dsn: str) -> None:
     """Give the server all rows of a store's file, as after another embedder was chosen."""
     connection = Connection(path, read_only=True)
@@ -269,6 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--start", type=int, nargs="+", default=[], help="memories of stores that are only started")
+    parser.add_argument("--growth", type=int, nargs="+", default=[], help="memories of stores that are written to")
     parser.add_argument("--filled", type=Path, help="data directory of a daemon that has them in its default store")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
@@ -280,6 +332,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ]
             say(table(f"first recall, s (<= {MOST_START_RATIO} times)", ["memories", "new", "local", "times"], cells))
             figures: Json = {"starts": found}
+        elif given.growth:
+            found = [growth(each, given.filled) for each in given.growth]
+            grown: list[list[Cell]] = [
+                [f"{it['memories']:,}", each["daemons"], each["writers"], each["a_second"], each["p50_ms"]]
+                for it in found for each in it["writers"]
+            ]  # fmt: skip
+            say(table("remembers", ["memories", "daemons", "writers", "a second", "p50 ms"], grown))
+            alone: list[list[Cell]] = [[f"{it['memories']:,}", it["lines_a_second"]] for it in found]
+            say(table("lines appended without a daemon", ["memories", "a second"], alone))
+            figures = {"growth": found}
         else:
             figures = measure(given.memories, given.rounds)
             report(figures)
