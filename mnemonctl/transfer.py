@@ -305,7 +305,9 @@ def _imported(
 ) -> ImportFinishResult:
     if content.conversations:
         deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part
-    opening = {**params, "kind": content.kind, "digest": content.digest, "memories": content.memories}
+    opening = {
+        **params, "kind": content.kind, "digest": content.digest, "memories": content.memories, "tty": output.tty
+    }  # fmt: skip
     begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
     progress = Progress(
         content.size, shown=content.size >= _MANY_BYTES and output.tty_err and not output.style.quiet, noun="bytes"

@@ -16,7 +16,7 @@ import trio
 
 from mnemond.api.import_conversations import SAMPLES, ConversationReader, Progress
 from mnemond.api.remember import prepared_draft, similarity_with
-from mnemond.api.requests import Identities, submit
+from mnemond.api.requests import Identities, from_client, submit
 from mnemond.api.settings import StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.transfers import Transfer, Transfers
@@ -216,7 +216,8 @@ class ImportHandlers:
         self._imports.end_left()
         if len(self._imports) >= MAX_IMPORTS:
             raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
-        context, continued, raised = self._identities.of(warm, params, call=call), False, None
+        context = self._identities.of(warm, params, call=from_client(call, tty=params.tty))
+        continued, raised = False, None
         if params.kind != imports.OWN:
             raised = await self._make_room(warm, params)
             before = await warm.store.read(partial(imports.interrupted, kind=params.kind, digest=params.digest))

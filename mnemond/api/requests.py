@@ -73,6 +73,11 @@ def is_person(call: Call) -> bool:
     return str(output).startswith(_TERMINALS) and not any(each.startswith(AGENT_MARKS) for each in variables)
 
 
+def from_client(call: Call, *, tty: bool) -> Call:
+    """Return the call of a client that sends its requests itself, with what it says of its output."""
+    return msgspec.structs.replace(call, at_terminal=True) if tty else call
+
+
 def only_by_person(call: Call, field: str, run: str = "mnemonctl rules enforce ID deny") -> None:
     """Raise MnemonError(INVALID_PARAMS) unless a person at a terminal asks for it: tools, extraction and commands that
     an agent runs have none. `run`: the command for the user."""

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 import trio
 
-from mnemond.api.requests import Identities, only_by_person, submit
+from mnemond.api.requests import Identities, from_client, only_by_person, submit
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.sync_spool import Part, SyncSpool
 from mnemond.api.sync_status import note_devices, note_failure, targets_of
@@ -132,7 +132,7 @@ class SyncHandlers:
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
         NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for."""
-        call = msgspec.structs.replace(call, at_terminal=True) if params.tty else call
+        call = from_client(call, tty=params.tty)
         for name in ("allow_purges", "join", "show_code"):
             if getattr(params, name):
                 only_by_person(call, name, f"mnemonctl sync DIR --{name.replace('_', '-')}")

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from mnemond.api.types_memories import FilterParams
 from mnemond.model.outcomes import Result, WriteResult
-from mnemond.wire.params import MAX_EXACT, Access, Name, Params, StoreParams, about, method
+from mnemond.wire.params import MAX_EXACT, Access, Name, Params, StoreParams, Tty, about, method
 
 
 class ExportOpenParams(FilterParams, frozen=True, kw_only=True):
@@ -87,6 +87,7 @@ class ImportOpenParams(StoreParams, frozen=True, kw_only=True):
     no_diff: Annotated[
         bool, about("import what a memory here says already, too; not for lines of an export, which are restored")
     ] = False
+    tty: Tty = False
 
 
 class ImportOpenResult(Result, frozen=True, kw_only=True):

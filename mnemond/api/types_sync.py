@@ -11,7 +11,7 @@ from msgspec import Meta
 from mnemond.api.types_admin import Recipient
 from mnemond.api.types_interchange import MAX_PORTION, Digest
 from mnemond.model.outcomes import Result
-from mnemond.wire.params import Access, Name, Params, StoreParams, about, method
+from mnemond.wire.params import Access, Name, Params, StoreParams, Tty, about, method
 
 MAX_FILES: Final = 5_000
 """Files of all devices in one directory."""
@@ -59,7 +59,7 @@ class SyncOpenParams(StoreParams, frozen=True, kw_only=True):
     target: Annotated[Digest, about("SHA-256 of the name of the directory or remote")]
     label: Annotated[str, Meta(min_length=1, max_length=1_000), about("what to call it")]
     files: Annotated[tuple[SyncFile, ...], Meta(max_length=MAX_FILES)] = ()
-    tty: Annotated[bool, about("the output of the client is a terminal", by_client=True)] = False
+    tty: Tty = False
     allow_purges: Annotated[bool, about("purge what other devices purged, however much it is")] = False
     join: Annotated[Code | None, about("the code of another device, whose files are read from then on")] = None
     show_code: Annotated[bool, about("show the code that other devices need to read and write files with this one")] = (

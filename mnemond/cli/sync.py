@@ -55,7 +55,7 @@ def _request(arguments: Arguments) -> Request:
         return Request(SYNC_OPEN.name, {name: options[name] for name in OF_DAEMON if options.get(name)})
     if len(words) > 2:
         raise UsageError("sync status takes one directory or git remote", "See: mnemonctl sync --help")
-    given = {name for name, value in options.items() if value}
+    given = {name for name in SyncOptions.__struct_fields__ if options.get(name)}
     if more := sorted(given - {"store", *(("identity",) if len(words) == 2 else ())}):
         option = f"--{more[0].replace('_', '-')}"
         raise UsageError(f"{option} is for a sync, not for its status", "See: mnemonctl sync --help")

@@ -5,6 +5,7 @@ Lines are read from one read transaction, in portions; nothing here knows the ti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -164,9 +165,27 @@ def field_of(table: Exported, column: str) -> str:
     return f"{table.kind}_kind" if column == "kind" else column
 
 
+MAX_NESTING: Final = 100
+"""Brackets within brackets of JSON in a line. How many a reader can decode depends on its version of Python."""
+
+
+def _nesting(text: str) -> int:
+    """Return how many brackets are open at once, those in strings included."""
+    opened = deepest = 0
+    for each in _BRACKETS.findall(text):
+        opened += 1 if each in "[{" else -1
+        deepest = max(deepest, opened)
+    return deepest
+
+
+_BRACKETS: Final = re.compile(r"[][{}]")
+
+
 def embedded(value: Value) -> object:
     """Return the JSON in a text as a part of a line, if encoding it again gives this text; else the text."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    if _nesting(value) > MAX_NESTING:
         return value
     encoded = value.encode()
     try:

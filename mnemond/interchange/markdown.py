@@ -101,7 +101,11 @@ def sealed(text: str) -> str:
 
 
 def _seal_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(LINE_END.sub("\n", text).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+LINE_END: Final = re.compile(r"\r+\n")
+"""A line end of another system, which git may write; replaced before pages are compared."""
 
 
 _SEALED_AFTER: Final = "\nmnemond: 1\n"
@@ -111,7 +115,7 @@ _SEAL: Final = re.compile(r'\nsha256: "([0-9a-f]{64})"(?=\n)')
 def shared_page(content: bytes) -> SharedPage | None:
     """Read a page that a store shares, None for another file. Line ends of other systems, which git may write, are no
     change."""
-    text = content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    text = LINE_END.sub("\n", content.decode("utf-8", "surrogateescape"))
     head, _, _ = text.partition("\n---\n")
     if not head.startswith("---\ntitle: ") or _SEALED_AFTER not in head:
         return None

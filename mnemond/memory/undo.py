@@ -42,6 +42,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord, read_embedder
 from mnemond.store.operations import Proposal, View
+from mnemond.store.sync_state import BY
 from mnemond.text.entities import extract
 from mnemond.text.hypothetical import hypothetical_queries
 
@@ -444,7 +445,7 @@ def _of_text(connection: Connection, named: str | None) -> str | None:
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
     """Raise MnemonError when the operation cannot be undone."""
-    records = history.of_operation(connection, op_id)
+    records = _undoable(connection, history.of_operation(connection, op_id))
     effect = effect_of(records)
     current: dict[str, Insight] = {}
     for insight_id in (*effect.purged, *effect.memories):
@@ -471,6 +472,14 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     if effect.of_links_alone:
         _check_links(connection, plan)
     return plan
+
+
+def _undoable(connection: Connection, records: list[Record]) -> list[Record]:
+    """Return the rows of an operation without those of memories that were purged since, if it is what other devices
+    did: one of them could else keep all that it changed from being undone by a purge of one memory."""
+    if not records or records[0].triggered_by != BY:
+        return records
+    return [each for each in records if insights.read(connection, each.memory_id) is not None] or records
 
 
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:

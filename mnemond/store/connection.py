@@ -127,13 +127,15 @@ class PendingRows:
 
 class ChangedRow(NamedTuple):
     """A row that differs from what it was. `key`: the values of its primary key. `old`: what the row was before it was
-    deleted, by column. `columns`: those that differ, of a row that was there before and is there now."""
+    deleted, by column. `columns`: those that differ, of a row that was there before and is there now. `new`: the values
+    of an added row, in the order of its columns."""
 
     table: str
     change: RowChange
     key: tuple[Value, ...]
     old: Mapping[str, Value]
     columns: frozenset[str]
+    new: tuple[Value, ...] = ()
 
 
 RowChange = Literal["add", "change", "drop"]
@@ -151,9 +153,16 @@ class RowRecorder:
 
     def _begun(self) -> apsw.Session:
         session = apsw.Session(self._db, "main")
+        session.config(apsw.SQLITE_SESSION_OBJCONFIG_SIZE, True)
         for table in self._columns:
             session.attach(table)
         return session
+
+    @property
+    def size(self) -> int:
+        """Bytes of the rows that differ, at most."""
+        self._connection.flush()
+        return self._session.changeset_size
 
     def take(self) -> list[ChangedRow]:
         """Return the rows that differ, and begin anew. Raises SqliteError, and NoSavepointError like `rows`."""
@@ -170,7 +179,7 @@ class RowRecorder:
         if it.op == "DELETE":
             return ChangedRow(it.name, "drop", key, dict(zip(columns, values, strict=True)), frozenset())
         if it.op == "INSERT":
-            return ChangedRow(it.name, "add", key, {}, frozenset())
+            return ChangedRow(it.name, "add", key, {}, frozenset(), values)
         pairs = zip(columns, it.new or (), strict=True)
         changed = frozenset(name for name, value in pairs if value is not apsw.no_change)
         return ChangedRow(it.name, "change", key, {}, changed)
@@ -350,6 +359,12 @@ class Connection:
         if self._pending:
             self._insert_pending()
         return self._db.execute(sql, values).fetchall()
+
+    def iterate(self, sql: str, values: Sequence[Value] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query one by one, without all of them in memory. Raises SqliteError."""
+        if self._pending:
+            self._insert_pending()
+        yield from self._db.execute(sql, values)
 
     def row(self, sql: str, values: Sequence[Value] = ()) -> tuple[Any, ...] | None:
         if self._pending:

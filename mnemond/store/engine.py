@@ -9,9 +9,10 @@ are refused, recall goes on from memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -33,7 +34,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
+from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews, shared_log
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import (
     NORMAL,
@@ -44,10 +45,23 @@ from mnemond.store.connection import (
     SqliteError,
 )
 from mnemond.store.database import Opened, load_index
+from mnemond.store.gc_tuning import gc_paused
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
-from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, snapshot
+from mnemond.store.operation_log import (
+    LINKS,
+    Operation,
+    Recorder,
+    StoredRows,
+    apply,
+    clear,
+    decode,
+    index_changes,
+    load,
+    parts,
+    snapshot,
+)
 from mnemond.store.operations import View, Write
 from mnemond.store.shared_log import (
     Head,
@@ -112,6 +126,8 @@ class Engine:
         SqliteError, the transaction is rolled back."""
         self.shared: SharedLog | None = None
         """The log of a store that other daemons write to as well; see `follow`."""
+        self._rest: tuple[Head, Generator[StoredRows]] | None = None
+        """Rows of the shared log that are not loaded yet: the links, when everything else is."""
         self.on_replayed: Callable[[Sequence[Operation]], None] = lambda _: None
         """Called on the writer's thread with operations of other daemons that were applied; empty after everything was
         loaded anew."""
@@ -215,7 +231,7 @@ class Engine:
             if self.log is not None:
                 self.log(operations)
             if self.shared is not None:
-                self._share(self.shared, connection, operations)
+                self._share(self.shared, connection, operations, whole=recorder.size > shared_log.LOGGED_BYTES)
         finally:
             recorder.close()
 
@@ -242,7 +258,7 @@ class Engine:
                 results.append(error if isinstance(error, MnemonError) else self._defect(error))
                 continue
             savepoint.release()
-            if recorder is not None:
+            if recorder is not None and (self.shared is None or recorder.size <= shared_log.LOGGED_BYTES):
                 recorder.take(written.change_set)
             results.append(written.outcome)
             purged |= written.purged
@@ -344,6 +360,8 @@ class Engine:
 
     def read(self, query: Callable[[Connection], object]) -> object:
         """Run a query between two batches. Raises SqliteError."""
+        with suppress(MnemonError):  # what is there has a reason why it is not all
+            self._load_rest()
         try:
             return query(self._healthy())
         except SqliteError as error:
@@ -377,7 +395,7 @@ class Engine:
             connection.run("BEGIN IMMEDIATE")
             with self._recording(connection) as recorder:
                 value, embedder = work(connection), read_embedder(connection)
-                if recorder is not None:
+                if recorder is not None and (self.shared is None or recorder.size <= shared_log.LOGGED_BYTES):
                     recorder.take()
         except (MnemonError, HeadMovedError):
             self._roll_back(connection)
@@ -414,8 +432,9 @@ class Engine:
     def _commit_shared(self, shared: SharedLog, connection: Connection, batch: Sequence[Write]) -> list[Result]:
         """Write a batch on the newest state of a shared log."""
         try:
-            for _ in range(MAX_DECISIONS):
-                self._take_turn(shared)
+            for attempt in range(MAX_DECISIONS):
+                if attempt or not shared.goes_without_turn():
+                    self._take_turn(shared)
                 try:
                     return self._commit_here(self._healthy(), batch)
                 except HeadMovedError:
@@ -430,13 +449,16 @@ class Engine:
         written = iter(self._commit_here(connection, here) if here else ())
         return [next(written) if is_local(write) else refusal for write in batch]
 
-    def _share(self, shared: SharedLog, connection: Connection, operations: list[Operation]) -> None:
-        """Commit to the shared log what the open transaction did. Raises LogError, HeadMovedError."""
+    def _share(
+        self, shared: SharedLog, connection: Connection, operations: list[Operation], *, whole: bool = False
+    ) -> None:
+        """Commit to the shared log what the open transaction did. `whole`: operations are not all of it. Raises
+        LogError, HeadMovedError."""
         embedder = read_embedder(connection)
-        if made_by(embedder) == made_by(self.embedder):
-            shared.append(connection, operations, embedder)
+        if made_by(embedder) == made_by(self.embedder) and not whole:
+            shared.append(connection, [part for each in operations for part in parts(each)], embedder)
             return
-        # Lines have vectors of the earlier embedder: others load all rows.
+        # Lines do not have everything, or vectors of the earlier embedder: others load all rows.
         shared.append(
             connection, operations or [Operation(op_id="", method="", at="")], embedder,
             lambda: snapshot(connection, embedder, ""),
@@ -444,6 +466,7 @@ class Engine:
 
     def _take_turn(self, shared: SharedLog) -> None:
         """Wait for the turn, and apply what is missing. Raises MnemonError, SqliteError; then there is no turn."""
+        self._load_rest()
         while True:
             head = shared.take_turn()
             try:
@@ -455,37 +478,48 @@ class Engine:
                 raise
             shared.end_turn()
             self._load_shared(shared)
+            self._load_rest()
 
-    def catch_up(self) -> None:
-        """Apply what others wrote to the shared log. Raises MnemonError, SqliteError."""
+    def catch_up(self, *, with_links: bool = True) -> None:
+        """Apply what others wrote to the shared log. Without `with_links`, if everything has to be loaded, leave links
+        to the next call: all else can be searched then. Raises MnemonError, SqliteError."""
         shared = self.shared
         assert shared is not None, "it is shared"  # noqa: S101
+        self._load_rest()
         head = shared.look()
         if shared.must_reload(head, self.index.snapshot.live):
             self._load_shared(shared)
+            if not with_links:
+                return
+            self._load_rest()
         self._apply_missing(shared, head)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
+        lines: Sequence[Line] = ()
         while shared.cursor.seq < head.seq:
-            lines = shared.missing()
-            if not lines:
+            if not (lines := lines or shared.missing(shared.cursor.seq)):
                 return  # they were removed meanwhile; the next look loads everything
             try:
-                self._replay(shared, lines)
+                lines = self._replay(shared, lines, head)
             except MnemonError as error:
                 shared.note_failure(error)
                 raise
 
-    def _replay(self, shared: SharedLog, lines: Sequence[Line]) -> None:
-        """Apply lines in one transaction, with the index beside the rows."""
-        found = [decode(each.text) for each in lines]
-        connection = self._healthy()
+    def _replay(self, shared: SharedLog, lines: Sequence[Line], head: Head) -> Sequence[Line]:
+        """Apply lines in one transaction, with the index beside the rows, and as many more as belong to the entry of
+        the last one: an operation may be several lines. Return lines behind these that were read."""
+        connection, found = self._healthy(), list[Operation]()
         try:
             connection.run("BEGIN IMMEDIATE")
-            for each in found:
-                apply(connection, each, self.embedder)
-                self.index.stage(index_changes(connection, each, self.index, self.embedder))
-            shared.note(connection, lines[-1].seq, lines[-1].entry)
+            while lines:
+                for each in map(decode, [line.text for line in lines]):
+                    apply(connection, each, self.embedder)
+                    self.index.stage(index_changes(connection, each, self.index, self.embedder))
+                    found.append(each)
+                last = lines[-1]
+                rest = shared.missing(last.seq) if last.seq < head.seq else []
+                lines = list(takewhile(partial(_is_of, last.entry), rest))
+            shared.note(connection, last.seq, last.entry)
         except (MnemonError, SqliteError):
             self._roll_back(connection)
             raise
@@ -497,9 +531,10 @@ class Engine:
         if any(each.purged for each in found):
             self._wipe_purged(connection)
         self.on_replayed(found)
+        return rest
 
     def _load_shared(self, shared: SharedLog) -> None:
-        """Replace all rows by those of the shared log."""
+        """Replace all rows by those of the shared log, but for links, which `_load_rest` loads."""
         connection = self._healthy()
         had_rows = connection.row("SELECT 1 FROM insights LIMIT 1") is not None
         try:
@@ -509,9 +544,35 @@ class Engine:
             if head.embedder is not None and head.embedder != self.embedder:
                 write_embedder(connection, head.embedder)
             embedder = read_embedder(connection)
+            self._load_rows(connection, rows, embedder, until_links=True)
+            shared.note_loading(connection)
+        except LostConnectionError as error:
+            self._roll_back(connection)
+            raise shared.failed(error) from error
+        except (MnemonError, SqliteError):
+            self._roll_back(connection)
+            raise
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        self._rest = head, rows
+        self.embedder = embedder
+        self._load(connection)
+        self._read_derived(connection)
+        if had_rows:
+            self._wipe_purged(connection)
+
+    def _load_rest(self) -> None:
+        """Load the links. Raises MnemonError, SqliteError; everything is loaded anew then."""
+        if self._rest is None:
+            return
+        (head, rows), shared = self._rest, self.shared
+        assert shared is not None, "it was loaded from there"  # noqa: S101
+        self._rest = None
+        connection = self._healthy()
+        try:
+            connection.run("BEGIN IMMEDIATE")
             with closing(rows):
-                for each in rows:
-                    apply(connection, each, embedder)
+                self._load_rows(connection, rows, self.embedder, until_links=False)
             shared.note(connection, head.seq, head.entry)
         except LostConnectionError as error:
             self._roll_back(connection)
@@ -521,12 +582,19 @@ class Engine:
             raise
         if (failure := self._end_transaction(connection)) is not None:
             raise failure
-        self.embedder = embedder
         self._load(connection)
-        self._read_derived(connection)
-        if had_rows:
-            self._wipe_purged(connection)
         self.on_replayed(())
+
+    @staticmethod
+    def _load_rows(
+        connection: Connection, rows: Generator[StoredRows], embedder: EmbedderRecord | None, *, until_links: bool
+    ) -> None:
+        """Insert the rows of a shared log. `until_links`: up to an empty part, which links follow."""
+        with gc_paused():
+            for each in rows:
+                if until_links and each.kind == LINKS:
+                    return
+                load(connection, each, embedder)
 
     def checkpoint_if_due(self) -> None:
         """Copy the write-ahead log into the database when it has grown. A failure shows as degraded, loses nothing."""
@@ -555,6 +623,7 @@ class Engine:
         self.index.accelerators.end()
         if self._high_water is not None:
             self._high_water.close()
+        self._rest = None
         if self.shared is not None:
             self.shared.close()
         connection, self._connection = self._connection, None
@@ -662,6 +731,10 @@ class Engine:
             self.health.note_unwritable(error)
         except SqliteError as error:
             self.health.note_failure(error)
+
+
+def _is_of(entry: str, line: Line) -> bool:
+    return line.entry == entry
 
 
 def _storage(sentence: str, outcome: Certainty, error: Exception) -> MnemonError:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -37,6 +38,10 @@ FORMAT: Final = 1
 ROWS_AT_ONCE: Final = 200
 """Rows of one operation of a `snapshot`: with texts of the greatest length about 2 MB."""
 
+ROWS_A_LINE: Final = 500
+"""Rows of one line: an operation with more is several, of which the others have no name. With texts of the greatest
+length about 5 MB."""
+
 SNAPSHOT: Final = "snapshot"
 """`method` of the operations that a log begins with if the store was not empty then."""
 
@@ -48,13 +53,15 @@ VECTOR: Final = ("embedding", "embedding_model", "embedding_dim")
 
 class LoggedTable(NamedTuple):
     """A table whose rows are in the log, as objects of a `kind`. `key`: its primary key. `derived`: columns that may
-    change without a line. `left_out`: columns with vectors, which are not part of a row in the log."""
+    change without a line. `left_out`: columns with vectors, which are not part of a row in the log. `order`: of the
+    rows of a snapshot, that of the key if empty."""
 
     table: str
     kind: str
     key: tuple[str, ...]
     derived: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    order: str = ""
 
 
 TABLES: Final = (
@@ -69,7 +76,7 @@ TABLES: Final = (
     LoggedTable("cues", "cue", ("memory", "ord")),
     LoggedTable("triggers", "trigger", ("memory", "ord")),
     LoggedTable("trigger_counts", "trigger_count", ("memory", "pattern")),
-    LoggedTable("edge_rows", "edge", ("source", "target", "kind")),
+    LoggedTable("edge_rows", "edge", ("source", "target", "kind"), order="max(source, target), source, target, kind"),
     LoggedTable("relationships", "relationship", ("id",)),
     LoggedTable("relationship_evidence", "evidence", ("id",)),
     LoggedTable("entity_links", "name", ("id",)),
@@ -140,6 +147,47 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return not (self.drop or self.change or self.add)
 
 
+def parts(operation: Operation) -> Iterator[Operation]:
+    """Yield operations of ROWS_A_LINE rows at most that do the same together, one behind the other in one transaction:
+    a foreign key may be broken in between. All but the first have no name."""
+    count = sum(len(rows) for part in (operation.drop, operation.change, operation.add) for rows in part.values())
+    if count <= ROWS_A_LINE:
+        yield operation
+        return
+    empty = msgspec.structs.replace(operation, drop={}, change={}, add={}, vectors={})
+    made, room = _Part(), ROWS_A_LINE
+    for name, whole in (("drop", operation.drop), ("change", operation.change), ("add", operation.add)):
+        for kind, rows in whole.items():
+            left = iter(rows)
+            while some := list(islice(left, room)):
+                getattr(made, name)[kind] = some
+                room -= len(some)
+                if not room:
+                    yield made.of(operation, empty)
+                    empty = _NAMELESS
+                    made, room = _Part(), ROWS_A_LINE
+    if room < ROWS_A_LINE:
+        yield made.of(operation, empty)
+
+
+class _Part:
+    def __init__(self) -> None:
+        self.drop: dict[str, list[Key]] = {}
+        self.change: dict[str, list[Row]] = {}
+        self.add: dict[str, list[Row]] = {}
+
+    def of(self, whole: Operation, header: Operation) -> Operation:
+        """Return the part with its vectors."""
+        ids = {str(row.get("id")) for part in (self.change, self.add) for row in part.get("memory", ())}
+        return msgspec.structs.replace(
+            header, drop=self.drop, change=self.change, add=self.add, model=whole.model,
+            vectors={each: vector for each, vector in whole.vectors.items() if each in ids},
+        )  # fmt: skip
+
+
+_NAMELESS: Final = Operation(op_id="", method="", at="", by="system:store")
+
+
 class _Version(msgspec.Struct):
     mnemond_log: int
 
@@ -199,7 +247,13 @@ class Recorder:
         self._connection = connection
         self._embedder = embedder if vectors else None
         self._rows = connection.record_rows(tuple(_BY_TABLE))
+        self._queries: dict[str, str] = {}
         self.taken: list[Operation] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes of what changed since the last `take`, at most."""
+        return self._rows.size
 
     def take(self, change_set: ChangeSet | None = None) -> None:
         """Append what changed since the last call to `taken`: by a write, or (None) in another way, for instance by an
@@ -217,7 +271,7 @@ class Recorder:
                 if table is _MEMORY:
                     purged.append(str(each.old["id"]))
                 continue
-            row, vector = self._row(table, each.key)
+            row, vector = self._row(table, each)
             written[each.change].setdefault(table.kind, []).append(row)
             if vector is not None:
                 vectors[str(row["id"])] = vector
@@ -228,15 +282,23 @@ class Recorder:
         )  # fmt: skip
         self.taken.append(operation)
 
-    def _row(self, table: LoggedTable, key: Sequence[Value]) -> tuple[Row, str | None]:
-        columns = columns_of(self._connection, table)
-        extra = VECTOR if table is _MEMORY else ()
-        same = " AND ".join(f"{each} = ?" for each in table.key)
-        sql = f"SELECT {', '.join((*columns, *extra))} FROM {table.table} WHERE {same}"  # noqa: S608 - from the schema
-        found = self._connection.row(sql, key)
-        assert found is not None, "it was written"  # noqa: S101
-        vector = _vector(found[len(columns) :], self._embedder) if extra else None
-        return _without_nulls(columns, found), vector
+    def _row(self, table: LoggedTable, it: ChangedRow) -> tuple[Row, str | None]:
+        values: Sequence[Value] | None = it.new
+        if not values:
+            if table.table not in self._queries:
+                same = " AND ".join(f"{each} = ?" for each in table.key)
+                self._queries[table.table] = f"SELECT * FROM {table.table} WHERE {same}"  # noqa: S608 - from the schema
+            values = self._connection.row(self._queries[table.table], it.key)
+            assert values is not None, "it was written"  # noqa: S101
+        columns = self._connection.columns(table.table)
+        row = {
+            name: value
+            for name, value in zip(columns, values, strict=True)
+            if value is not None and name not in table.left_out
+        }
+        if table is not _MEMORY:
+            return row, None
+        return row, _vector([values[columns.index(each)] for each in VECTOR], self._embedder)
 
     def close(self) -> None:
         self._rows.close()
@@ -275,27 +337,20 @@ def snapshot(connection: Connection, embedder: EmbedderRecord | None, at: str) -
     for table in TABLES:
         columns = columns_of(connection, table)
         extra = VECTOR if table is _MEMORY else ()
-        names, order = ", ".join((*columns, *extra)), ", ".join(table.key)
-        after = f" WHERE ({order}) > ({', '.join('?' * len(table.key))})"
-        places = [columns.index(each) for each in table.key]
-        last: tuple[Value, ...] = ()
-        while True:
-            sql = f"SELECT {names} FROM {table.table}{after if last else ''} ORDER BY {order} LIMIT ?"  # noqa: S608
-            rows = connection.rows(sql, (*last, ROWS_AT_ONCE))
-            if not rows:
-                break
-            last = tuple(rows[-1][each] for each in places)
-            wanted = [row for row in rows if table.table != "meta" or row[0] in FACTS]
+        names, order = ", ".join((*columns, *extra)), table.order or ", ".join(table.key)
+        found = connection.iterate(f"SELECT {names} FROM {table.table} ORDER BY {order}")  # noqa: S608 - from the schema
+        if table.table == "meta":
+            found = (row for row in found if row[0] in FACTS)
+        while rows := list(islice(found, ROWS_AT_ONCE)):
             vectors = {}
-            for row in wanted if extra else ():
+            for row in rows if extra else ():
                 if (vector := _vector(row[len(columns) :], embedder)) is not None:
                     vectors[str(row[columns.index("id")])] = vector
-            if wanted:
-                number += 1
-                yield Operation(
-                    op_id=f"{SNAPSHOT}-{number}", method=SNAPSHOT, at=at, by="system:log", model=model,
-                    vectors=vectors, add={table.kind: [_without_nulls(columns, row) for row in wanted]},
-                )  # fmt: skip
+            number += 1
+            yield Operation(
+                op_id=f"{SNAPSHOT}-{number}", method=SNAPSHOT, at=at, by="system:log", model=model,
+                vectors=vectors, add={table.kind: [_without_nulls(columns, row) for row in rows]},
+            )  # fmt: skip
 
 
 # Applying.
@@ -351,11 +406,53 @@ def _embedded_texts(connection: Connection, operation: Operation) -> dict[str, s
     return found
 
 
+class StoredRows(NamedTuple):
+    """Some rows of a kind, as a server has them. `edges`: those of the kind "edge", with values in the order of
+    EDGE_COLUMNS; `rows`: of every other kind. `vectors` of memories by id: the fingerprint of the embedder, and
+    little-endian float32, empty for a text of which it knows no word."""
+
+    kind: str
+    rows: Sequence[Row] = ()
+    edges: Sequence[Sequence[Value]] = ()
+    vectors: Mapping[str, tuple[str, bytes]] = {}
+
+
+LINKS: Final = "links"
+"""Kind of the empty part between all other rows and edges, which are most of them."""
+
+EDGE_COLUMNS: Final = (
+    "source", "target", "kind", "weight", "metadata", "created_at", "boost_days", "last_boosted_at", "created_by",
+)  # fmt: skip
+"""Columns of `edge_rows`, in its order."""
+
+
+def load(connection: Connection, stored: StoredRows, embedder: EmbedderRecord | None) -> None:
+    """Insert rows of which there are none with the same key, inside the caller's transaction, behind `clear` and rows
+    that they refer to. Vectors as in `apply`; raises as it does."""
+    if stored.edges:
+        places = ", ".join("?" * len(EDGE_COLUMNS))
+        connection.run_many(f"INSERT INTO edge_rows({', '.join(EDGE_COLUMNS)}) VALUES({places})", stored.edges)
+        return
+    table = _BY_KIND[stored.kind]
+    columns = columns_of(connection, table)
+    _refuse_unknown(table, columns, stored.rows)
+    rows: list[Sequence[Value]] = [tuple(map(row.get, columns)) for row in stored.rows]
+    if table is _MEMORY:
+        rows = [(*row, *_stored_vector(it, stored, embedder)) for row, it in zip(rows, stored.rows, strict=True)]
+        columns += VECTOR
+    sql = f"INSERT INTO {table.table}({', '.join(columns)}) VALUES({', '.join('?' * len(columns))})"
+    connection.run_many(sql, rows)
+
+
+def _stored_vector(row: Row, stored: StoredRows, embedder: EmbedderRecord | None) -> tuple[Value, ...]:
+    insight_id = str(row.get("id"))
+    model, blob = stored.vectors.get(insight_id, ("", b""))
+    return _vector_values(insight_id, blob if model else None, embedder if model == made_by(embedder) else None)
+
+
 def _put(connection: Connection, table: LoggedTable, rows: Sequence[Row]) -> None:
     columns = columns_of(connection, table)
-    for row in rows:
-        if unknown := row.keys() - set(columns):
-            raise _unusable(f"{table.kind} has no column {min(unknown)[:40]!a}")
+    _refuse_unknown(table, columns, rows)
     others = [each for each in columns if each not in table.key]
     update = f"UPDATE SET {', '.join(f'{each} = excluded.{each}' for each in others)}" if others else "NOTHING"
     sql = (
@@ -365,20 +462,32 @@ def _put(connection: Connection, table: LoggedTable, rows: Sequence[Row]) -> Non
     connection.run_many(sql, [tuple(row.get(each) for each in columns) for row in rows])
 
 
+def _refuse_unknown(table: LoggedTable, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    known = set(columns)
+    for row in rows:
+        if unknown := row.keys() - known:
+            raise _unusable(f"{table.kind} has no column {min(unknown)[:40]!a}")
+
+
 def _embed(connection: Connection, insight_id: str, text: str | None, embedder: EmbedderRecord | None) -> None:
     """Give a memory a vector, or (None) take it away. Raises MnemonError(INVALID_PARAMS)."""
-    values: tuple[Value, ...] = (None, None, None)
-    if text is not None and embedder is not None:
-        try:
-            blob = base64.b64decode(text, validate=True)
-        except binascii.Error:
-            raise _unusable(f"the vector of {insight_id[:64]!a} is no base64") from None
-        if len(blob) not in (0, 4 * embedder.dimension, 8 * embedder.dimension):
-            raise _unusable(f"the vector of {insight_id[:64]!a} has {len(blob):,} bytes")
-        values = (blob, embedder.name, embedder.dimension) if blob else (None, embedder.name, 0)
+    try:
+        blob = None if text is None else base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise _unusable(f"the vector of {insight_id[:64]!a} is no base64") from None
     connection.run(
-        "UPDATE insights SET embedding = ?, embedding_model = ?, embedding_dim = ? WHERE id = ?", (*values, insight_id)
+        "UPDATE insights SET embedding = ?, embedding_model = ?, embedding_dim = ? WHERE id = ?",
+        (*_vector_values(insight_id, blob, embedder), insight_id),
     )
+
+
+def _vector_values(insight_id: str, blob: bytes | None, embedder: EmbedderRecord | None) -> tuple[Value, ...]:
+    """Return what the columns VECTOR hold. Raises MnemonError(INVALID_PARAMS)."""
+    if blob is None or embedder is None:
+        return (None, None, None)
+    if len(blob) not in (0, 4 * embedder.dimension, 8 * embedder.dimension):
+        raise _unusable(f"the vector of {insight_id[:64]!a} has {len(blob):,} bytes")
+    return (blob, embedder.name, embedder.dimension) if blob else (None, embedder.name, 0)
 
 
 # The index beside the rows.

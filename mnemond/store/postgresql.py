@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import select
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, Final, LiteralString, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import psycopg
-from psycopg import conninfo, errors, waiting
+from psycopg import conninfo, errors, sql, waiting
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operation_log import ROWS_AT_ONCE, SNAPSHOT, TABLES, Operation, encode
+from mnemond.store.operation_log import EDGE_COLUMNS, LINKS, ROWS_AT_ONCE, TABLES, Operation, StoredRows, encode
 from mnemond.store.shared_log import Head, HeadMovedError, Line, Listener, LostConnectionError, contended
 
 FORMAT: Final = 1
@@ -38,6 +40,9 @@ TURN_S: Final = 5.0
 IDLE_S: Final = 10
 """Seconds after which the server ends the transaction, and the turn, of a daemon that stopped within it."""
 
+LOAD_S: Final = 600
+"""The same while it loads all rows, in a transaction that holds up no other: an index is built meanwhile."""
+
 LEASE_S: Final = 10
 """Seconds for which a turn is leased; longer than any write takes."""
 
@@ -52,6 +57,9 @@ TRIM_EVERY: Final = 1_000
 
 RV = TypeVar("RV")
 _encoder = msgspec.json.Encoder()
+_edges = msgspec.json.Decoder(dict[str, list[Any]])
+EDGE: Final = "edge"
+"""The kind of rows that are in `links`, where those of one memory are a row: a write adds one, not seventy."""
 _KEYS: Final = {each.kind: each.key for each in TABLES}
 
 SCHEMA: Final[LiteralString] = """
@@ -91,16 +99,31 @@ CREATE TABLE IF NOT EXISTS mnemond.rows(
   vector bytea,
   PRIMARY KEY(store_id, kind, key)
 );
+CREATE TABLE IF NOT EXISTS mnemond.links(
+  store_id text NOT NULL REFERENCES mnemond.heads ON DELETE CASCADE,
+  memory bigint NOT NULL,
+  edges json NOT NULL,
+  seq bigint NOT NULL,
+  PRIMARY KEY(store_id, memory)
+);
 CREATE OR REPLACE VIEW mnemond.memories AS
-  SELECT store_id, row->>'id' AS id, row->>'content' AS content, row->>'category' AS category,
-    (row->>'importance')::integer AS importance, row->>'status' AS status, row->>'user_id' AS user_id,
-    row->>'session_id' AS session_id, row->>'agent_id' AS agent_id, row->>'created_at' AS created_at,
-    row->>'updated_at' AS updated_at, seq, model, vector, row
+  SELECT store_id, (row->>'number')::bigint AS number, row->>'id' AS id, row->>'content' AS content,
+    row->>'category' AS category, (row->>'importance')::integer AS importance, row->>'status' AS status,
+    row->>'user_id' AS user_id, row->>'session_id' AS session_id, row->>'agent_id' AS agent_id,
+    row->>'created_at' AS created_at, row->>'updated_at' AS updated_at, seq, model, vector, row
   FROM mnemond.rows WHERE kind = 'memory';
 ALTER VIEW mnemond.memories SET (security_invoker = true);
+CREATE OR REPLACE VIEW mnemond.edges AS
+  SELECT store_id, (edge.value->>0)::bigint AS source, (edge.value->>1)::bigint AS target,
+    ('{temporal,semantic,causal,entity}'::text[])[(edge.value->>2)::integer + 1] AS kind,
+    (edge.value->>3)::double precision AS weight, edge.value->>4 AS metadata, edge.value->>5 AS created_at,
+    edge.value->>8 AS created_by, seq
+  FROM mnemond.links, json_each(links.edges) AS edge;
+ALTER VIEW mnemond.edges SET (security_invoker = true);
 ALTER TABLE mnemond.heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.operations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mnemond.links ENABLE ROW LEVEL SECURITY;
 CREATE POLICY visible ON mnemond.heads USING (
   visibility = 'team' OR created_by = session_user
   OR visibility = 'project' AND EXISTS (
@@ -108,12 +131,68 @@ CREATE POLICY visible ON mnemond.heads USING (
   )
 );
 CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.heads));
+CREATE POLICY visible ON mnemond.links USING (store_id IN (SELECT store_id FROM mnemond.heads));
 CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id FROM mnemond.heads))
   WITH CHECK (store_id IN (SELECT store_id FROM mnemond.heads) AND actor = session_user);
 """
 """Made by the first daemon that uses a database, in one transaction. A role without the right to make tables finds them
 there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
 with its name (project), or by the role that made it (private); nothing can be written in another's name."""
+
+EXTRAS: Final[Mapping[str, LiteralString]] = {
+    "compression": """
+ALTER TABLE mnemond.operations ALTER COLUMN line SET COMPRESSION lz4;
+ALTER TABLE mnemond.links ALTER COLUMN edges SET COMPRESSION lz4;
+""",
+    "vectors": """
+DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS vector; EXCEPTION WHEN OTHERS THEN NULL; END $$;
+CREATE OR REPLACE FUNCTION mnemond.floats(vector bytea) RETURNS real[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT array_agg(
+    (1 - 2 * sign) * CASE exponent WHEN 0 THEN mantissa * 2.0::double precision ^ -149
+      ELSE (mantissa + 8388608) * 2.0::double precision ^ (exponent - 150) END ORDER BY at)
+  FROM (SELECT at, get_byte(vector, at + 3) >> 7 AS sign,
+      ((get_byte(vector, at + 3) & 127) << 1) | (get_byte(vector, at + 2) >> 7) AS exponent,
+      ((get_byte(vector, at + 2) & 127) << 16) | (get_byte(vector, at + 1) << 8) | get_byte(vector, at) AS mantissa
+    FROM generate_series(0, length(vector) - 4, 4) AS at) AS bits
+$$;
+CREATE OR REPLACE VIEW {view} AS
+  SELECT store_id, (row->>'number')::bigint AS number, row->>'id' AS id, row->>'content' AS content,
+    row->>'status' AS status, model, mnemond.floats(substring(vector FOR 4 * {dimension}))::vector({dimension})
+    AS embedding
+  FROM mnemond.rows WHERE kind = 'memory' AND length(vector) IN (4 * {dimension}, 8 * {dimension});
+ALTER VIEW {view} SET (security_invoker = true);
+""",
+}
+"""What not every server and role can have, and nothing here needs: faster compression, tried as the tables are made,
+and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are read from
+their bits (IEEE 754)."""
+
+_PUT: Final[LiteralString] = (
+    "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
+    " SELECT %(store_id)s, kind, key, line::json, %(new_seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
+    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
+    " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
+    " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector"
+)
+_LINK: Final[LiteralString] = (
+    "INSERT INTO mnemond.links(store_id, memory, edges, seq)"
+    " SELECT %(store_id)s, memory, edges::json, %(new_seq)s FROM unnest(%(memories)b::bigint[], %(edges)b::text[])"
+    " AS new(memory, edges) ON CONFLICT (store_id, memory)"
+    " DO UPDATE SET edges = (links.edges::jsonb || excluded.edges::jsonb)::json, seq = excluded.seq"
+)
+# A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
+_APPEND: Final[LiteralString] = (
+    "WITH moved AS (UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="  # noqa: S608 - constants
+    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
+    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
+    " WHERE store_id = %(store_id)s RETURNING seq),"
+    " appended AS (INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
+    " SELECT %(store_id)s, seq, %(new_entry)s, op_id, method, line::json"
+    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
+    " AS new(seq, op_id, method, line)),"
+    f" put AS ({_PUT}), linked AS ({_LINK})"
+)
+"""A write, in one statement: each more takes as long to send as all its parts."""
 
 STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "make": "INSERT INTO mnemond.heads(store_id, format, embedder) VALUES(%(store_id)s, %(format)s, %(embedder)s::json)"
@@ -125,41 +204,43 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
     " RETURNING format, seq, entry, tail, fence, embedder::text",
     "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
-    # A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
-    "advance": "UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="
-    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
-    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
-    " WHERE store_id = %(store_id)s",
-    "append": "INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
-    " SELECT %(store_id)s, seq, %(entry)s, op_id, method, line::json"
-    " FROM unnest(%(seqs)s::bigint[], %(op_ids)b::text[], %(methods)b::text[], %(lines)b::text[])"
-    " AS new(seq, op_id, method, line)",
-    "put": "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
-    " SELECT %(store_id)s, kind, key, line::json, %(seq)s, nullif(model, ''), CASE WHEN model <> '' THEN vector END"
-    " FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(rows)b::text[], %(models)b::text[], %(vectors)b::bytea[])"
-    " AS new(kind, key, line, model, vector) ON CONFLICT (store_id, kind, key)"
-    " DO UPDATE SET row = excluded.row, seq = excluded.seq, model = excluded.model, vector = excluded.vector",
+    "append": f"{_APPEND} SELECT seq FROM moved",  # noqa: S608 - constants
+    "append_and_announce": f"{_APPEND} SELECT pg_notify(%(channel)s, seq::text) FROM moved",  # noqa: S608
+    "put": _PUT,
+    "link": _LINK,
     "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"
     " WHERE rows.store_id = %(store_id)s AND rows.kind = gone.kind AND rows.key = gone.key",
+    "unlink": "UPDATE mnemond.links SET edges = (links.edges::jsonb - gone.names)::json, seq = %(seq)s"
+    " FROM (SELECT memory, array_agg(name) AS names FROM unnest(%(memories)b::bigint[], %(names)b::text[])"
+    " AS each(memory, name) GROUP BY memory) AS gone"
+    " WHERE links.store_id = %(store_id)s AND links.memory = gone.memory",
+    "prune": "DELETE FROM mnemond.links WHERE store_id = %(store_id)s AND memory = ANY(%(memories)b::bigint[])"
+    " AND edges::text = '{}'",
     "clear": "DELETE FROM mnemond.rows WHERE store_id = %(store_id)s",
+    "clear_links": "DELETE FROM mnemond.links WHERE store_id = %(store_id)s",
     "trim": "DELETE FROM mnemond.operations WHERE store_id = %(store_id)s AND seq <= %(tail)s",
     "old": "SELECT max(seq) FROM mnemond.operations WHERE store_id = %(store_id)s AND seq < %(seq)s"
     " AND written_at < now() - %(days)s * interval '1 day'",
-    "announce": "SELECT pg_notify(%(channel)s, %(new_seq)s::text) FROM mnemond.heads WHERE store_id = %(store_id)s",
     "holds": "SELECT entry FROM mnemond.operations WHERE store_id = %(store_id)s AND seq = %(seq)s",
-    "lines": "SELECT seq, entry, line::text FROM mnemond.operations WHERE store_id = %(store_id)s AND seq > %(seq)s"
-    " ORDER BY seq LIMIT %(limit)s",
+    "lines": "SELECT seq, entry, line FROM (SELECT seq, entry, line::text AS line,"
+    " sum(octet_length(line::text)) OVER (ORDER BY seq) AS size FROM mnemond.operations"
+    " WHERE store_id = %(store_id)s AND seq > %(seq)s ORDER BY seq LIMIT %(limit)s) AS found"
+    " WHERE size <= %(size)s OR seq = %(seq)s + 1 ORDER BY seq",
     "copy": "COPY (SELECT row::text, model, vector FROM mnemond.rows WHERE store_id = %(store_id)s"
     " AND kind = %(kind)s) TO STDOUT (FORMAT BINARY)",
+    "copy_links": "COPY (SELECT edges::text FROM mnemond.links WHERE store_id = %(store_id)s)"
+    " TO STDOUT (FORMAT BINARY)",
 }
 """Every statement about a store. Arrays are sent in binary (%b): as text every quotation mark of a row is escaped."""
 
 SESSION: Final[Mapping[str, LiteralString]] = {
     "begin": "BEGIN",
     "begin_copy": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "patience": "SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s, true)",
     "commit": "COMMIT",
     "rollback": "ROLLBACK",
     "ready": "SELECT to_regclass('mnemond.heads') IS NOT NULL AND to_regclass('mnemond.rows') IS NOT NULL",
+    "has": "SELECT to_regclass(%(name)s) IS NOT NULL",
     "only_one": "SELECT pg_advisory_xact_lock(7167416)",
     "settings": "SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s, false),"
     " set_config('lock_timeout', %(turn_ms)s, false), set_config('client_encoding', 'UTF8', false),"
@@ -187,6 +268,9 @@ class Turns(Protocol):
     channel: str | None
     """Where new lines are announced; None: they have to be polled."""
 
+    lock: str | None
+    """A statement that waits for a turn of the open transaction, if there is one."""
+
     def take(self, log: PostgresqlLog) -> Head:
         """Wait for the turn; a transaction may be open then. Raises MnemonError(BUSY)."""
         ...
@@ -196,6 +280,8 @@ class Turns(Protocol):
 
 class LockTurns:
     """An advisory lock for the time of a transaction, and LISTEN."""
+
+    lock: str | None = "lock"
 
     def __init__(self, store: str) -> None:
         self.channel: str | None = channel_of(store)
@@ -208,7 +294,7 @@ class LockTurns:
                 found = log.run("head")
             return log.head_of(found.fetchone())
         except errors.LockNotAvailable as error:
-            log.session("rollback")
+            log.close()
             raise contended() from error
 
     def end(self, log: PostgresqlLog, head: Head) -> None:
@@ -220,6 +306,7 @@ class LeaseTurns:
     """A lease in the head's row, for engines without advisory locks or LISTEN, or behind a pool of connections."""
 
     channel: str | None = None
+    lock: str | None = None
 
     def __init__(self) -> None:
         self._own = -1
@@ -243,6 +330,7 @@ class LeaseTurns:
             tries += 1
 
     def end(self, log: PostgresqlLog, head: Head) -> None:
+        log.connect()
         log.run("release", fence=head.fence)
 
 
@@ -264,12 +352,15 @@ class PostgresqlLog:
         self._turns = turns
         self._db: _Connection | None = None
         self._turn: Head | None = None
+        self._loading: object | None = None
+        """What the open transaction loads."""
 
     # ------------------------------------------------------------ the connection
 
     def connect(self) -> None:
         if self._db is not None and not self._db.closed:
             if self.in_transaction:  # what began it was interrupted
+                self._loading = None
                 self.session("rollback")
             return
         with lost_or_refused():
@@ -285,8 +376,20 @@ class PostgresqlLog:
                 with db.transaction():
                     self.session("only_one")
                     db.execute(SCHEMA)
+                self._try("compression")
             self.run("make", format=FORMAT, embedder=None if embedder is None else _encoder.encode(embedder).decode())
-        return self.head()
+        head = self.head()
+        if head.embedder is not None:
+            view = f"vectors_{head.embedder.dimension}"
+            if self.session("has", name=f"mnemond.{view}").fetchone() != (True,):
+                self._try("vectors", sql.Identifier("mnemond", view), head.embedder.dimension)
+        return head
+
+    def _try(self, extra: str, view: sql.Composable = sql.NULL, dimension: int = 0) -> None:
+        """Make one of EXTRAS, if that is possible. Raises LostConnectionError."""
+        missing = (psycopg.ProgrammingError, psycopg.NotSupportedError)
+        with lost_or_refused(), suppress(*missing), self.answers() as db, db.transaction():
+            db.execute(sql.SQL(EXTRAS[extra]).format(view=view, dimension=sql.Literal(dimension)))
 
     @property
     def in_transaction(self) -> bool:
@@ -317,6 +420,8 @@ class PostgresqlLog:
             return db.execute(SESSION[statement], values or None)
 
     def close(self) -> None:
+        """End the connection; `connect` makes another. Also after a statement of a pipeline failed: the driver takes
+        those behind it, which the server passed over, for prepared."""
         if self._db is not None:
             self._db.close()
 
@@ -348,21 +453,32 @@ class PostgresqlLog:
         row = self.run("holds", seq=seq).fetchone()
         return row is not None and row[0] == entry
 
-    def lines(self, after: int, limit: int) -> list[Line]:
-        found = self.run("lines", seq=after, limit=limit).fetchall()
+    def lines(self, after: int, limit: int, size: int) -> list[Line]:
+        found = self.run("lines", seq=after, limit=limit, size=size).fetchall()
         return [Line(seq, entry, text.encode()) for seq, entry, text in found]
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self.session("begin_copy")
-        return self.head(), self._rows()
+        self.session("patience", idle_ms=str(LOAD_S * 1000))
+        self._loading = loading = object()
+        return self.head(), self._rows(loading)
 
-    def _rows(self) -> Generator[Operation]:
+    def _rows(self, loading: object) -> Generator[StoredRows]:
         try:
             for table in TABLES:  # a row comes after those that it refers to
+                if table.kind == EDGE:
+                    continue
                 values = {"store_id": self._store, "kind": table.kind}
                 with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy"], values) as copy:
                     copy.set_types(["text", "text", "bytea"])
-                    yield from _operations(table.kind, copy.rows())
+                    yield from _stored_rows(table.kind, copy.rows())
+            yield StoredRows(LINKS)
+            if self._loading is not loading:
+                raise LostConnectionError("another use of the connection ended the transaction that loads")
+            values = {"store_id": self._store}
+            with self.answers() as db, db.cursor() as cursor, cursor.copy(STATEMENTS["copy_links"], values) as copy:
+                copy.set_types(["text"])
+                yield from _stored_edges(copy.rows())
             self.session("commit")
         except GeneratorExit:
             self.close()
@@ -375,13 +491,18 @@ class PostgresqlLog:
         try:
             self._turn = self._turns.take(self)
         except errors.UndefinedTable:
-            self.session("rollback")
+            self.close()
             self._turn = self.head_of(None)
         except MnemonError:
             if self.in_transaction:
                 self.session("rollback")
             raise
         return self._turn
+
+    def is_open(self) -> bool:
+        if self._db is None or self._db.closed or self._turns is None or self._turns.lock is None:
+            return False
+        return not select.select([self._db.pgconn.socket], [], [], 0)[0]  # a server that ends it says so
 
     def end_turn(self) -> None:
         assert self._turn is not None, "it was taken"  # noqa: S101
@@ -397,6 +518,7 @@ class PostgresqlLog:
         rows: Iterator[Operation] | None,
         embedder: EmbedderRecord | None,
     ) -> None:
+        left = Folded({}, [], {}, []) if rows is not None else folded(operations)
         seq = head.seq + len(operations)
         purges = [head.seq + at for at, each in enumerate(operations, 1) if each.purged]
         tail = seq if rows is not None else purges[-1] - 1 if purges else 0
@@ -406,52 +528,58 @@ class PostgresqlLog:
             with self.answers() as db, db.pipeline():
                 if not self.in_transaction:
                     self.session("begin")
-                self._advance(head, seq, entry, tail, embedder)
-                self._append(head, entry, operations)
+                    if self._turns is not None and self._turns.lock is not None:
+                        self.run(self._turns.lock)
+                self._remove(left, seq)
+                self._append(head, entry, operations, left, tail, embedder)
                 if tail > head.tail:
                     self.run("trim", tail=tail)
-                if rows is None:
-                    self._fold([*operations], seq)
-                else:
+                if rows is not None:
                     self.run("clear")
+                    self.run("clear_links")
                     for each in rows:
-                        self._fold([each], seq)
-                if (channel := self._turns.channel if self._turns else None) is not None:
-                    self.run("announce", channel=channel, new_seq=seq)
+                        added = folded([each])
+                        self.run("put", new_seq=seq, **_rows_of(added))
+                        self.run("link", new_seq=seq, **_edges_of(added))
                 self.session("commit")
         except _MOVED as error:
-            self.session("rollback")
+            self.close()
             raise HeadMovedError from error
+        except errors.LockNotAvailable as error:
+            self.close()
+            raise contended() from error
         except psycopg.Error as error:
-            self.session("rollback")
+            self.close()
             raise refused(error) from error
         self._turn = None
 
-    def _advance(self, head: Head, seq: int, entry: str, tail: int, embedder: EmbedderRecord | None) -> None:
+    def _append(
+        self,
+        head: Head,
+        entry: str,
+        operations: Sequence[Operation],
+        left: Folded,
+        tail: int,
+        embedder: EmbedderRecord | None,
+    ) -> None:
+        channel = None if self._turns is None else self._turns.channel
         self.run(
-            "advance", seq=head.seq, entry=head.entry, fence=head.fence, new_seq=seq, new_entry=entry, tail=tail,
+            "append" if channel is None else "append_and_announce", channel=channel,
+            seq=head.seq, entry=head.entry, fence=head.fence, tail=tail,
+            new_seq=head.seq + len(operations), new_entry=entry,
             embedder=None if embedder is None else _encoder.encode(embedder).decode(),
-        )  # fmt: skip
-
-    def _append(self, head: Head, entry: str, operations: Sequence[Operation]) -> None:
-        self.run(
-            "append", entry=entry, seqs=[head.seq + at for at in range(1, len(operations) + 1)],
+            seqs=[head.seq + at for at in range(1, len(operations) + 1)],
             op_ids=[each.op_id for each in operations], methods=[each.method for each in operations],
-            lines=[encode(each).decode() for each in operations],
+            lines=[encode(each).decode() for each in operations], **_rows_of(left), **_edges_of(left),
         )  # fmt: skip
 
-    def _fold(self, operations: Sequence[Operation], seq: int) -> None:
-        """Give `rows` what operations left."""
-        put, gone = folded(operations)
-        if gone:
-            self.run("drop", kinds=[each[0] for each in gone], keys=[each[1] for each in gone])
-        if put:
-            values = list(put.values())
-            self.run(
-                "put", seq=seq, kinds=[each[0] for each in put], keys=[each[1] for each in put],
-                rows=[each.row for each in values], models=[each.model for each in values],
-                vectors=[each.vector for each in values],
-            )  # fmt: skip
+    def _remove(self, left: Folded, seq: int) -> None:
+        if left.gone:
+            self.run("drop", kinds=[each[0] for each in left.gone], keys=[each[1] for each in left.gone])
+        if left.unlinked:
+            memories = [each[0] for each in left.unlinked]
+            self.run("unlink", seq=seq, memories=memories, names=[each[1] for each in left.unlinked])
+            self.run("prune", memories=memories)
 
     def listener(self) -> Listener:
         with lost_or_refused():
@@ -476,44 +604,88 @@ class StoredRow(NamedTuple):
     vector: bytes
 
 
-def folded(operations: Sequence[Operation]) -> tuple[dict[tuple[str, str], StoredRow], list[tuple[str, str]]]:
-    """Return what operations leave: rows by kind and key, and the keys of rows that are gone."""
-    found: dict[tuple[str, str], StoredRow | None] = {}
+class Folded(NamedTuple):
+    """What operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`: edges by the
+    newer of their two memories and their name; `unlinked`: those that are gone."""
+
+    put: dict[tuple[str, str], StoredRow]
+    gone: list[tuple[str, str]]
+    linked: dict[int, dict[str, list[Any]]]
+    unlinked: list[tuple[int, str]]
+
+
+def folded(operations: Sequence[Operation]) -> Folded:
+    """Return what operations leave of rows, without edges in between."""
+    rows: dict[tuple[str, str], StoredRow | None] = {}
+    edges: dict[tuple[int, str], list[Any] | None] = {}
     for it in operations:
         for kind, keys in it.drop.items():
-            found |= {(kind, _encoder.encode(key).decode()): None for key in keys}
+            if kind == EDGE:
+                edges |= {_place(*key): None for key in keys}
+            else:
+                rows |= {(kind, _encoder.encode(key).decode()): None for key in keys}
         for part in (it.change, it.add):
-            for kind, rows in part.items():
-                for row in rows:
+            for kind, found in part.items():
+                if kind == EDGE:
+                    edges |= {
+                        _place(row["source"], row["target"], row["kind"]): list(map(row.get, EDGE_COLUMNS))
+                        for row in found
+                    }
+                    continue
+                for row in found:
                     key = _encoder.encode([row[each] for each in _KEYS[kind]]).decode()
                     vector = it.vectors.get(str(row.get("id"))) if kind == "memory" else None
                     model = "" if vector is None or it.model is None else it.model
-                    found[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
-    return {each: it for each, it in found.items() if it}, [each for each, it in found.items() if it is None]
+                    rows[kind, key] = StoredRow(_encoder.encode(row).decode(), model, base64.b64decode(vector or ""))
+    linked: dict[int, dict[str, list[Any]]] = {}
+    for (memory, name), edge in edges.items():
+        if edge is not None:
+            linked.setdefault(memory, {})[name] = edge
+    return Folded(
+        {each: row for each, row in rows.items() if row},
+        [each for each, row in rows.items() if row is None],
+        linked,
+        [each for each, edge in edges.items() if edge is None],
+    )
 
 
-def _operations(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[Operation]:
-    """Yield operations that add rows of a kind (row, model, vector)."""
-    rows: list[Any] = []
-    vectors: dict[str, str] = {}
-    model: str | None = None
+def _rows_of(left: Folded) -> dict[str, list[Any]]:
+    """Return the values of `put`."""
+    rows = list(left.put.values())
+    return {
+        "kinds": [each[0] for each in left.put], "keys": [each[1] for each in left.put],
+        "rows": [each.row for each in rows], "models": [each.model for each in rows],
+        "vectors": [each.vector for each in rows],
+    }  # fmt: skip
 
-    def operation() -> Operation:
-        return Operation(
-            op_id="", method=SNAPSHOT, at="", by="system:log", model=model, vectors=vectors, add={kind: rows}
-        )
 
-    for text, made_by, vector in copied:
-        if rows and (len(rows) == ROWS_AT_ONCE or (vector is not None and model is not None and made_by != model)):
-            yield operation()
-            rows, vectors, model = [], {}, None
-        row = msgspec.json.decode(text)
-        rows.append(row)
-        if vector is not None:
-            model = made_by
-            vectors[row["id"]] = base64.b64encode(vector).decode()
-    if rows:
-        yield operation()
+def _edges_of(left: Folded) -> dict[str, list[Any]]:
+    """Return the values of `link`."""
+    edges = [_encoder.encode(each).decode() for each in left.linked.values()]
+    return {"memories": list(left.linked), "edges": edges}
+
+
+def _place(source: Any, target: Any, kind: Any) -> tuple[int, str]:  # noqa: ANN401 - numbers of a line
+    """Return where an edge is: with the newer of its memories, whose first edges are one row so."""
+    return max(source, target), f"{source}-{target}-{kind}"
+
+
+def _stored_rows(kind: str, copied: Iterator[tuple[Any, ...]]) -> Iterator[StoredRows]:
+    """Yield rows of a kind (row, model, vector) in parts."""
+    while part := list(islice(copied, ROWS_AT_ONCE)):
+        rows = [msgspec.json.decode(each[0]) for each in part]
+        vectors = {
+            str(row.get("id")): (model, vector)
+            for row, (_, model, vector) in zip(rows, part, strict=True)
+            if vector is not None
+        }
+        yield StoredRows(kind, rows, vectors=vectors)
+
+
+def _stored_edges(copied: Iterator[tuple[Any, ...]]) -> Iterator[StoredRows]:
+    """Yield edges in parts, each those of one memory."""
+    for (edges,) in copied:
+        yield StoredRows(EDGE, edges=list(_edges.decode(edges).values()))
 
 
 # Connections.

@@ -19,18 +19,29 @@ from mnemond.model.changes import ChangeSet
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operation_log import FACTS, Operation
+from mnemond.store.operation_log import FACTS, Operation, StoredRows
 from mnemond.store.operations import Write
 
 KEY: Final = "shared"
 """Row of `meta` with the Cursor of a shared store."""
 
 LINES_AT_ONCE: Final = 500
-"""Lines that are read and applied in one transaction: with long texts about 5 MB."""
+"""Lines that are read at once, and after which a transaction of applied lines ends."""
 
-MEMORIES_A_LINE: Final = 7
-"""Memories, with their links, that are loaded in the time in which a line is applied: 0.7 against 5 ms, measured with
-34 links a memory."""
+BYTES_AT_ONCE: Final = 16_000_000
+"""The same, of lines that are that long together."""
+
+LOGGED_BYTES: Final = 32_000_000
+"""Changes of one transaction that become lines, as they are in SQLite: those of about 4,000 memories. If there are
+more, for instance by an import, all rows are replaced, and every daemon loads them anew: applying a line takes as long
+as loading ten memories, and what a line is made of is in memory."""
+
+LOADING: Final = "loading"
+"""`entry` of a cursor while links are not loaded."""
+
+MEMORIES_A_LINE: Final = 10
+"""Memories, with their links, that are loaded in the time in which a line is applied: 0.36 against 3.7 ms of CPU time,
+measured with 34 links a memory."""
 
 RECOVERY_S: Final = 8.0
 """Seconds for which a connection that was lost in a commit is tried again, to learn if it was committed. As long as a
@@ -39,6 +50,10 @@ promoted server needs, and shorter than a client waits."""
 RETRY_S: Final = 2.0
 """Seconds after a failed connection in which writes are refused without another try: one can take seconds, and nothing
 else can be written meanwhile."""
+
+TURNS_S: Final = 1.0
+"""Seconds after a line of another daemon in which this one takes turns: it writes without, and looks whether it was the
+only one as it commits, only while others are silent."""
 
 PAUSE_S: Final = 0.2
 """Seconds between two tries to connect during a recovery."""
@@ -122,24 +137,30 @@ class Log(Protocol):
         """Let others write; without effect after `append`."""
         ...
 
+    def is_open(self) -> bool:
+        """Return True if there is a connection of which no end is known, and `append` takes turns by itself."""
+        ...
+
     def append(
         self, head: Head, entry: str, operations: Sequence[Operation], rows: Iterator[Operation] | None,
         embedder: EmbedderRecord | None,
     ) -> None:  # fmt: skip
-        """Commit operations behind `head`, and end the turn. `rows`, if given, replace all that the log has, for
-        operations that cannot be applied by others. Raises HeadMovedError."""
+        """Commit operations behind `head`, and end the turn, or take one for the time of the commit. `rows`, if given,
+        replace all that the log has, for operations that cannot be applied by others. Raises HeadMovedError, and
+        MnemonError(BUSY) if there was no turn."""
         ...
 
     def holds(self, seq: int, entry: str) -> bool:
         """Return True if that line is in the log."""
         ...
 
-    def lines(self, after: int, limit: int) -> list[Line]:
-        """Return lines in order, from the first behind `after` on."""
+    def lines(self, after: int, limit: int, size: int) -> list[Line]:
+        """Return lines in order, from the first behind `after` on, and not more than `size` bytes of them, or one."""
         ...
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
-        """Return the state of the store as operations that add every row, and the head that it belongs to."""
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
+        """Return every row, in parts, each row behind those that it refers to, and the head that they belong to. A part
+        of the kind LINKS comes before edges, which come last."""
         ...
 
     def listener(self) -> Listener:
@@ -163,8 +184,13 @@ class SharedLog:
         self._new_entry = new_entry
         self._noted: Cursor | None = None
         self._head: Head | None = None
+        self._last: Head | None = None
+        """The head behind the last append."""
+        self._has_turn = False
+        self._turns_until_s = float("-inf")
         self._lock = threading.Lock()
         self._known = cursor.seq
+        self._writing = 0
         self._since_s: float | None = None
         self._retry_at_s = float("-inf")
         self._error: str | None = "not connected yet"
@@ -177,7 +203,7 @@ class SharedLog:
         """A line of this number exists. Returns True if it is not applied here."""
         with self._lock:
             self._known = max(self._known, seq)
-            behind = self._known > self.cursor.seq
+            behind = self._known > max(self.cursor.seq, self._writing)  # one's own may be heard of before its end
             if not behind:
                 self._since_s = None
             elif self._since_s is None:
@@ -204,6 +230,8 @@ class SharedLog:
     @property
     def degraded_reason(self) -> str | None:
         """Why answers may not show what others wrote, or None."""
+        if self.cursor.entry == LOADING:
+            return "the links between memories are still being loaded from the shared log: answers do without them"
         now = self.standing
         if not now.connected:
             behind = f", {now.behind:,} known operations behind" if now.behind else ""
@@ -232,15 +260,28 @@ class SharedLog:
             raise self._refusal()
         self._noted = None
         self._head = self._reaching(lambda log: log.take_turn())
+        self._has_turn = True
         return self._head
+
+    def goes_without_turn(self) -> bool:
+        """Return True if the next append may do without a turn: this daemon wrote last, as far as is known, and
+        `append` finds out if it did not. It has the head then. Without it a write waits for an answer less."""
+        last, here = self._last, self.cursor
+        if last is None or self._error is not None or monotonic_s() < self._turns_until_s:
+            return False
+        if last[:2] != (here.seq, here.entry) or self._known > here.seq or not self._log.is_open():
+            return False
+        self._noted, self._head, self._has_turn = None, last, False
+        return True
 
     def end_turn(self) -> None:
         """End the turn if it was not ended by an append."""
-        if self._head is not None:
-            self._head = None
+        held, self._has_turn = self._has_turn and self._head is not None, False
+        self._head = None
+        if held:
             try:
                 self._log.end_turn()
-            except LostConnectionError as error:
+            except (LostConnectionError, MnemonError) as error:
                 self.note_failure(error)
 
     def look(self) -> Head:
@@ -268,10 +309,11 @@ class SharedLog:
         self._reached(head)
         return head
 
-    def missing(self) -> list[Line]:
-        """Return the next lines that are not applied here. Raises MnemonError."""
+    def missing(self, after: int) -> list[Line]:
+        """Return the next lines behind one. Raises MnemonError."""
         try:
-            return self._log.lines(self.cursor.seq, LINES_AT_ONCE)
+            self._moved()
+            return self._log.lines(after, LINES_AT_ONCE, BYTES_AT_ONCE)
         except LostConnectionError as error:
             raise self.failed(error) from error
 
@@ -280,7 +322,11 @@ class SharedLog:
         many that loading a store of so many memories is faster, or the log does not have the last line that was
         applied. Raises MnemonError."""
         here = self.cursor
-        if here.seq < head.tail or head.seq - here.seq > LINES_AT_ONCE + memories / MEMORIES_A_LINE:
+        if (
+            here.entry == LOADING
+            or here.seq < head.tail
+            or head.seq - here.seq > LINES_AT_ONCE + memories / MEMORIES_A_LINE
+        ):
             return True
         if here.seq == 0 or (here.seq, here.entry) == (head.seq, head.entry):
             return False
@@ -295,7 +341,7 @@ class SharedLog:
             )
         return gone
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         """Return every row, and the head that they belong to. Raises LostConnectionError, and so does the iterator."""
         self._log.connect()
         return self._log.rows()
@@ -312,20 +358,41 @@ class SharedLog:
         Raises HeadMovedError: roll back and decide again. Raises LogError: roll back; it was refused, or it is unknown
         whether it was written.
         """
-        if not operations:
-            return
         head = self._head
-        assert head is not None, "a turn was taken"  # noqa: S101
+        if not operations:
+            if head is not None:  # not of a write that is local
+                self._expect(head)
+            return
+        assert head is not None, "a turn was taken, or not needed"  # noqa: S101
         entry = self._new_entry()
         self.note(connection, head.seq + len(operations), entry)
+        self._writing = head.seq + len(operations)
         try:
             self._append(head, entry, operations, embedder, rows)
         except MnemonError as error:
-            self._noted = None
+            self._noted, self._writing = None, 0
             raise LogError(error.kind, error.message, hint=error.hint, outcome=error.outcome) from error
         except HeadMovedError:
-            self._noted = None
+            self._noted, self._writing = None, 0
+            self._moved()
             raise
+
+    def _expect(self, head: Head) -> None:
+        """Raise HeadMovedError if there was no turn, and others wrote: what was decided counts only on the newest
+        state, also if it was to write nothing."""
+        if self._has_turn:
+            return
+        try:
+            found = self.look()
+        except MnemonError as error:
+            raise LogError(error.kind, error.message, hint=error.hint, outcome=error.outcome) from error
+        if found[:2] != head[:2]:
+            self._moved()
+            raise HeadMovedError
+
+    def _moved(self) -> None:
+        """Others write: take turns for a time."""
+        self._turns_until_s = monotonic_s() + TURNS_S
 
     def _append(
         self,
@@ -343,7 +410,9 @@ class SharedLog:
                 self.note_failure(error)
                 found, is_written = self._recovered(deadline_s, error, (head.seq + 1, entry))
             else:
-                self._head = None
+                self._head, self._has_turn = None, False
+                seq = head.seq + len(operations)
+                self._last = Head(seq, entry, head.tail, head.fence, embedder)
                 return
             # The turn was taken again, so the transaction that was cut has ended.
             if is_written:
@@ -361,7 +430,7 @@ class SharedLog:
         while True:
             try:
                 self._log.connect()
-                self._head = self._log.take_turn()
+                self._head, self._has_turn = self._log.take_turn(), True
                 found = self._log.holds(*line)
             except (LostConnectionError, MnemonError) as error:
                 self._head = None
@@ -378,6 +447,10 @@ class SharedLog:
         """Note in the caller's transaction how much of the log the rows have."""
         self._noted = msgspec.structs.replace(self.cursor, seq=seq, entry=entry)
         write_cursor(connection, self._noted)
+
+    def note_loading(self, connection: Connection) -> None:
+        """Note in the caller's transaction that the rows are not all there: if it stays so, all are loaded anew."""
+        self.note(connection, 0, LOADING)
 
     def note_committed(self) -> None:
         """A local transaction was committed."""

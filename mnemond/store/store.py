@@ -510,7 +510,7 @@ def open_store(
             engine.follow(SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds())))
             engine.on_replayed = partial(loop.run_sync_soon, store.note_replayed)
         if share is not None:
-            engine.catch_up()
+            engine.catch_up(with_links=False)  # they come as it is followed
     except BaseException:
         store.discard()
         raise

@@ -162,7 +162,8 @@ def write_files_anew(connection: Connection) -> None:
 def purged_since(connection: Connection, moment: str) -> int:
     """Return how many memories other devices purged here after a time (RFC 3339)."""
     sql = (
-        "SELECT count(*) FROM memory_operations WHERE operation_type = 'DELETE' AND triggered_by = ? AND created_at > ?"
+        "SELECT count(DISTINCT memory_id) FROM memory_operations WHERE operation_type = 'DELETE'"
+        " AND after_state IS NULL AND triggered_by = ? AND created_at > ?"
     )
     return connection.count(sql, (BY, moment))
 

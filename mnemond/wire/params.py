@@ -177,6 +177,9 @@ class NoParams(Params, frozen=True, kw_only=True):
 # Bases of parameters. What the fields mean is said at the fields, so that pages do not repeat it for every method.
 
 
+Tty = Annotated[bool, about("the output of the client is a terminal", by_client=True)]
+
+
 class StoreParams(Params, frozen=True, kw_only=True):
     store: Annotated[
         StoreName | None,

@@ -116,6 +116,28 @@ async def test_one_undo_takes_a_sync_back_but_for_its_purges(tmp_path: Path, mon
         assert await one.texts() == await other.texts(), "the undo travels as any change"
 
 
+async def test_a_purge_of_one_does_not_keep_the_others_from_coming_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        keys = await remember_many(one, 8)
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch)
+        before = await other.texts()
+        for key in keys:
+            await one.over.changes.forget(CALL, ForgetParams(id=key))
+        await one.sync(shared, monkeypatch)
+        met = await other.sync(shared, monkeypatch)
+        await purge(one, keys[:1])
+        await one.sync(shared, monkeypatch)
+        assert (await other.sync(shared, monkeypatch)).purged == 1
+        assert await other.texts() == []
+        await other.over.history.undo(CALL, UndoParams(operation=met.op_id))
+        assert await other.texts() == [each for each in before if "Guest 0 " not in each]
+
+
 @pytest.fixture
 def ended() -> Iterator[subprocess.Popen[bytes]]:
     """A process that has ended, of which its parent has not read the status."""

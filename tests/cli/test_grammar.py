@@ -105,6 +105,7 @@ def test_every_option_of_recall() -> None:
         (["session", "show", "3f2a", "-n", "2"], ("session.show", {"id": "3f2a", "limit": 2})),
         (["useful", "1a2b3c4d", "--op-id", "o"], ("feedback", {"id": "1a2b3c4d", "verdict": "useful", "op_id": "o"})),
         (["misled", "1a2b3c4d"], ("feedback", {"id": "1a2b3c4d", "verdict": "misled"})),
+        (["sync", "status", "--text", "--store", "w"], ("sync.status", {"store": "w"})),
         (["hook", "--dry-run", "session"], ("hook.preview", {"moment": "session", "text": ""})),
         (
             ["hook", "--dry-run", "prompt", "Which", "port?", "--cwd", "/home/ada/apollo"],
@@ -260,6 +261,7 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
         (["get", "1"], "the id has 1 character; it needs 6", "give at least 6 characters of the id; `mnemonctl list`"),
         (["forget", "1a2b3"], "the id has 5 characters; it needs 6", "`mnemonctl list` shows 8"),
         (["daemon", "stop", "now"], "daemon stop takes no arguments", None),
+        (["sync", "status", "--join"], "--join is for a sync, not for its status", "See: mnemonctl sync --help"),
         (["daemon", "start", "--wait", "soon"], "--wait", "daemon start --help"),
         (["--limit", "3", "recall", "x"], "--limit has to follow the command", "Write the command first"),
         (["recall", "x", "--limi", "3"], "recall has no option --limi", "Did you mean --limit?"),

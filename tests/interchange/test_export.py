@@ -211,6 +211,9 @@ def test_json_is_part_of_a_line_where_that_loses_nothing(text: str) -> None:
 def test_deep_json_stays_a_text() -> None:
     deep = "[" * 5000 + "]" * 5000
     assert export.embedded(deep) == deep
+    most = "[" * export.MAX_NESTING + "]" * export.MAX_NESTING
+    assert export.embedded(most) != most
+    assert export.embedded(f"[{most}]") == f"[{most}]"
 
 
 async def test_what_is_shared_names_the_store_and_the_project(tmp_path: Path) -> None:

@@ -136,6 +136,24 @@ async def test_what_waits_is_known_after_a_restart(tmp_path: Path) -> None:
         assert await brief(over) == set()
 
 
+@pytest.mark.parametrize("tty", [True, False])
+async def test_rules_that_are_enforced_come_with_a_person_at_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tty: bool
+) -> None:
+    """The client says what its output is; whether a person is there is read from its process."""
+    monkeypatch.setattr("mnemond.api.requests.is_person", lambda call: call.at_terminal)
+    text = await source(tmp_path / "a", 1)
+    rule = b'"when":[{"pattern":"Bash:git push*","enforce":"deny","state":"on"}],'
+    kept = text.encode().replace(b'"updated_at"', rule + b'"updated_at"', 1).decode()
+    assert kept != text
+    async with bench(made(tmp_path / "b")) as over:
+        if tty:
+            assert (await imported(over, kept, tty=True)).added["memory"] == 2
+            return
+        with pytest.raises(MnemonError, match="which only a person at a terminal does"):
+            await imported(over, kept)
+
+
 async def test_an_unknown_import_cannot_be_accepted(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="no import 'nothing' in this store") as caught:

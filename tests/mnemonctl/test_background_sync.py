@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,9 @@ def test_it_starts_the_daemon_and_is_no_person(tmp_path: Path, monkeypatch: pyte
 
 def test_a_service_manager_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
     """SIGTERM while a file is written: the draft is removed."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that earlier tests left waiting
+        child = os.fork()
     if not child:
         signal.signal(signal.SIGTERM, background_sync._leave)
 

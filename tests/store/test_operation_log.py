@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import tables
@@ -22,7 +23,7 @@ from mnemond.model.outcomes import Maintained
 from mnemond.store import operation_log
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
-from mnemond.store.operation_log import Operation, apply, decode, encode, index_changes, snapshot
+from mnemond.store.operation_log import Operation, apply, decode, encode, index_changes, parts, snapshot
 from mnemond.store.verify import verify_closed
 from tests.examples import examples
 from tests.faults.failing_vfs import FailingVfs, Fault
@@ -34,6 +35,39 @@ from tests.store.factories import EMBEDDER, START_US, engine_at, forget, insight
 from tests.store.mirror import mirrored, portrait
 
 NOW = "2026-11-28T09:00:00.000000Z"
+
+
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.integers(1, 5))
+def test_parts_of_an_operation_do_the_same(sizes: list[int], room: int) -> None:
+    dropped, changed, added = sizes
+    whole = Operation(
+        op_id="o", method="m", at=NOW, purged=["x"], drop={"edge": [[1, 2, each] for each in range(dropped)]},
+        change={"memory": [{"id": f"c{each}", "number": each} for each in range(changed)]},
+        add={"memory": [{"id": f"a{each}", "number": 9 + each} for each in range(added)], "cue": [{"memory": 9}]},
+        model="toy-1", vectors={f"{part}{each}": "" for part in "ca" for each in (0, 3)},
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operation_log, "ROWS_A_LINE", room)
+        found = list(parts(whole))
+    for name in ("drop", "change", "add"):
+        rows: dict[str, list[Any]] = {}
+        for each in found:
+            for kind, some in getattr(each, name).items():
+                rows.setdefault(kind, []).extend(some)
+        assert {kind: some for kind, some in rows.items() if some} == {
+            kind: some for kind, some in getattr(whole, name).items() if some
+        }
+    counts = [sum(len(r) for p in (it.drop, it.change, it.add) for r in p.values()) for it in found]
+    assert counts[:-1] == [room] * (len(found) - 1)
+    assert 0 < counts[-1] <= room
+    assert [each.op_id for each in found] == ["o", *[""] * (len(found) - 1)]
+    assert [each.purged for each in found] == [["x"], *[[]] * (len(found) - 1)]
+    if len(found) > 1:
+        ids = [row["id"] for it in found for part in (it.change, it.add) for row in part.get("memory", ())]
+        assert sorted(key for it in found for key in it.vectors) == sorted(whole.vectors.keys() & set(ids))
+    kinds = [[name for name in ("drop", "change", "add") if getattr(it, name)] for it in found]
+    order = [name for names in kinds for name in names]
+    assert order == sorted(order, key=("drop", "change", "add").index)
 
 
 class Log:

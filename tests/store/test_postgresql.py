@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.pg_server import PgServer
 from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.shared_log import Cursor, connect_log
-from tests.store.factories import EMBEDDER, contents, remember
+from tests.store.factories import DIMENSION, EMBEDDER, contents, forget, insight_id, remember
 from tests.store.pg_server import running
 from tests.store.shared_world import Peer
 
@@ -34,13 +35,15 @@ def test_every_statement_names_the_store(name: str) -> None:
     sql = postgresql.STATEMENTS[name]
     assert "%(store_id)s" in sql
     if sql.startswith("INSERT"):
-        assert re.search(r"INSERT INTO mnemond\.\w+\(store_id, ", sql)
+        assert "WHERE" not in sql
     elif "WHERE" in sql:
         assert "store_id = %(store_id)s" in sql
     else:
         assert "FROM" not in sql  # a lock, which is of no table
+    assert re.findall(r"INSERT INTO mnemond\.\w+\((\w+), ", sql) == ["store_id"] * sql.count("INSERT")
+    assert sql.count("%(store_id)s") >= sql.count("mnemond.")
     tables = re.findall(r"mnemond\.(\w+)", sql)
-    assert set(tables) <= {"heads", "operations", "rows"}
+    assert set(tables) <= {"heads", "operations", "rows", "links"}
 
 
 @pytest.mark.parametrize("name", postgresql.SESSION)
@@ -56,7 +59,8 @@ def test_there_are_no_other_statements() -> None:
     assert len(executed) >= 8
     for each in executed:
         channel = re.fullmatch(r"f'(LISTEN|NOTIFY|UNLISTEN) \{(turns\.)?channel\}'\.encode\(\)", each)
-        assert channel or each == "SCHEMA" or re.fullmatch(r"(STATEMENTS|SESSION)\[[\w'\"]+\]", each), each
+        extra = each == "sql.SQL(EXTRAS[extra]).format(view=view, dimension=sql.Literal(dimension))"
+        assert channel or extra or each == "SCHEMA" or re.fullmatch(r"(STATEMENTS|SESSION)\[[\w'\"]+\]", each), each
 
 
 def test_every_key_begins_with_the_store(server: PgServer) -> None:
@@ -68,7 +72,7 @@ def test_every_key_begins_with_the_store(server: PgServer) -> None:
         " AND a.attnum = i.indkey[0] WHERE n.nspname = 'mnemond'"
     )
     found = server.query(sql)
-    assert len(found) == 4
+    assert len(found) == 5
     assert {column for _, column in found} == {"store_id"}
 
 
@@ -115,6 +119,60 @@ def test_news_that_are_no_number_are_left_out(server: PgServer) -> None:
                 select.select([listener.fileno], [], [], 5)
                 found = max(found, listener.take())
             assert found == 7
+
+
+def test_texts_are_compressed_fast_where_the_server_can(server: PgServer) -> None:
+    with closing(postgresql.PostgresqlLog(server.dsn, "packed")) as log:
+        log.make(EMBEDDER)
+        log._try("vectors")  # is no identifier: what cannot be made is left out
+        assert log.head().seq == 0
+    sql = "SELECT attname::text, attcompression::text FROM pg_attribute WHERE attcompression <> ''"
+    assert sorted(server.query(sql)) == [("edges", "l"), ("line", "l")]
+
+
+@pytest.fixture(scope="module")
+def vector_server() -> Iterator[PgServer]:
+    with running("-c", "fsync=off", extension="vector") as server:
+        yield server
+
+
+def test_with_pgvector_there_is_a_view_of_vectors(vector_server: PgServer, tmp_path: Path) -> None:
+    a = Peer(tmp_path / "a.db", vector_server.dsn, "near")
+    a.write(*map(remember, range(1, 30)), forget(7))
+    view = f"mnemond.vectors_{DIMENSION}"
+    ((kind,),) = vector_server.query(
+        "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass"
+        " AND attname = 'embedding'", view,
+    )  # fmt: skip
+    assert kind == f"vector({DIMENSION})"
+    found = vector_server.query(f"SELECT id, embedding::real[] FROM {view} WHERE store_id = 'near' ORDER BY number")
+    stored = a.rows("SELECT id, embedding FROM insights ORDER BY number")
+    assert len(stored) == 29
+    assert [(each, np.asarray(vector, "<f4").tobytes()) for each, vector in found] == stored
+    nearest = vector_server.query(
+        f"SELECT content FROM {view} WHERE store_id = 'near' AND status = 'active'"
+        " ORDER BY embedding <=> (SELECT embedding FROM mnemond.vectors_8 WHERE id = %s) LIMIT 1", insight_id(9),
+    )  # fmt: skip
+    assert nearest == [("memory number 9",)]
+    vector_server.query(
+        "CREATE INDEX near ON mnemond.rows USING hnsw"
+        f" ((mnemond.floats(substring(vector FOR {4 * DIMENSION}))::vector({DIMENSION})) vector_cosine_ops)"
+        " WHERE kind = 'memory' AND store_id = 'near'"
+    )
+    a.write(remember(30))
+    assert vector_server.query(f"SELECT count(*) FROM {view} WHERE store_id = 'near'") == [(30,)]
+    a.close()
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 1.0, -1.0, 0.1, 3.4028234663852886e38, -1.1754943508222875e-38, 1e-45, -7e-42]
+)
+def test_floats_are_read_from_their_bits(vector_server: PgServer, value: float) -> None:
+    with closing(postgresql.PostgresqlLog(vector_server.dsn, "floats")) as log:
+        log.make(EMBEDDER)
+    bits = np.asarray([value, 2.0], "<f4").tobytes()
+    ((found,),) = vector_server.query("SELECT mnemond.floats(%s)", bits)
+    assert np.asarray(found, "<f4").tolist() == np.frombuffer(bits, "<f4").tolist()
 
 
 def test_a_role_that_may_not_write_is_told_so(server: PgServer) -> None:

@@ -19,9 +19,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
-from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
-from mnemond.store import postgresql, shared_log
-from mnemond.store.connection import Connection
+from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RecallLine, RemoveEdge
+from mnemond.model.memory import Edge
+from mnemond.store import engine, operation_log, postgresql, shared_log
+from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import LostConnectionError
@@ -29,13 +30,13 @@ from tests.faults.failing_vfs import FailingVfs, Fault
 from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
 from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
-from tests.store.mirror import mirrored
+from tests.store.mirror import mirrored, portrait
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
-ROW_TABLES = ("heads", "operations", "rows")
+ROW_TABLES = ("heads", "operations", "rows", "links")
 
 
 def purge(number: int) -> ChangeSet:
@@ -183,6 +184,184 @@ def test_a_new_daemon_loads_the_rows(
     assert c.shared.cursor.seq == 442
     assert_same(a, b, c)
     c.close()
+
+
+@pytest.fixture
+def linked(peers: tuple[Peer, Peer]) -> Peer:
+    """A store with links, of which the other daemon has nothing."""
+    a, _ = peers
+    one, two = insight_id(1), insight_id(2)
+    a.write(remember(1), remember(2), remember(3))
+    a.write(link(1, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(two, one, "semantic", 0.5))))
+    a.write(purge(3))  # lines before it are not kept
+    return a
+
+
+def links_of(peer: Peer) -> tuple[int, int]:
+    """Return how many links the index has, and the file."""
+    connection = peer.engine._connection
+    assert connection is not None
+    found = sum(len(it["links"]) for it in portrait(peer.engine.index.snapshot).values())
+    return found, connection.count("SELECT count(*) FROM edge_rows")
+
+
+def test_links_are_loaded_when_all_else_can_be_searched(linked: Peer, peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    heard = list[int]()
+    b.engine.on_replayed = lambda operations: heard.append(len(operations))
+    b.engine.catch_up(with_links=False)
+    assert contents(b.engine) == contents(a.engine) == {"memory number 1", "memory number 2"}
+    assert links_of(b) == (0, 0)
+    assert "links between memories are still being loaded" in str(b.engine.degraded_reason)
+    assert (b.shared.standing.seq, b.shared.standing.behind) == (0, 5)
+    assert heard == []
+    b.catch_up()
+    assert links_of(b) == links_of(a)
+    assert links_of(b)[1] == 2
+    assert b.engine.degraded_reason is None
+    assert heard == [0]
+    assert_same(a, b)
+
+
+@pytest.mark.parametrize("use", ["write", "refused", "read"])
+def test_what_needs_links_waits_for_them(linked: Peer, peers: tuple[Peer, Peer], use: str) -> None:
+    a, b = peers
+    b.engine.catch_up(with_links=False)
+    if use == "read":
+        assert b.rows("SELECT count(*) FROM edge_rows") == [(2,)]
+    else:
+        result = b.write(remember(4) if use == "write" else forget(9))[0]
+        assert isinstance(result, MnemonError) == (use == "refused")
+    assert b.engine.degraded_reason is None
+    assert_same(a, b)
+
+
+@pytest.mark.parametrize("end", ["new start", "lost connection", "other use", "failing disk"])
+def test_links_that_were_not_loaded_are_loaded_with_all_else(
+    linked: Peer, peers: tuple[Peer, Peer], server: PgServer, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    a, b = peers
+    b.engine.catch_up(with_links=False)
+    a.write(remember(5), forget(2))
+    if end == "new start":
+        b.again()
+        assert "links between memories" in str(b.engine.degraded_reason)
+        assert contents(b.engine) == {"memory number 1", "memory number 2"}
+    elif end == "lost connection":
+        server.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE state = 'idle in transaction'")
+        with pytest.raises(MnemonError, match="cannot be reached"):
+            b.catch_up()
+    elif end == "other use":
+        b.shared.look()
+        with pytest.raises(MnemonError, match="another use of the connection"):
+            b.catch_up()
+    else:
+
+        def fail(*_: Any) -> None:
+            raise SqliteError("the disk is gone")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(engine, "load", fail)
+            with pytest.raises(SqliteError, match="disk is gone"):
+                b.catch_up()
+    assert links_of(b) == (0, 0)
+    assert_same(a, b)
+    assert b.engine.degraded_reason is None
+    assert contents(b.engine) == {"memory number 1", "memory number 5"}
+
+
+def link(number: int, *changes: Change) -> ChangeSet:
+    return msgspec.structs.replace(forget(1), op_id=f"link-{number}", method="link", changes=changes)
+
+
+def test_links_on_the_server_are_those_of_the_store(peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path) -> None:
+    """Added, changed, removed and added again, by one line or by several, and taken along by a purge."""
+    a, b = peers
+    one, two, three, four = map(insight_id, (1, 2, 3, 4))
+    a.write(*map(remember, (1, 2, 3, 4)))
+    there = AddEdge(Edge(two, one, "semantic", 0.5, '{"sub_type":"\\u0000"}'))
+    a.write(link(1, there, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(one, four, "causal", 1.0))))
+    b.write(link(2, AddEdge(Edge(two, one, "semantic", 0.75)), AddEdge(Edge(three, one, "temporal", 1e-7))))
+    a.write(link(3, RemoveEdge(two, one, "semantic"), RemoveEdge(one, four, "causal")))
+    a.write(link(4, there), link(5, AddEdge(Edge(four, two, "entity", 0.25, created_by="host"))))
+    b.write(link(6, RemoveEdge(one, two, "semantic")))
+    a.write(purge(3))
+    assert_same(a, b)
+    columns = "source, target, weight, metadata, created_at, created_by"
+    local = a.rows(f"SELECT {columns} FROM edge_rows ORDER BY source, target")
+    assert len(local) == 2
+    sql = f"SELECT {columns} FROM mnemond.edges WHERE store_id = %s ORDER BY source, target"
+    assert server.query(sql, a.store) == local
+    assert server.query("SELECT memory FROM mnemond.links WHERE store_id = %s ORDER BY memory", a.store) == [(2,), (4,)]
+    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c.catch_up()
+    assert_same(a, c)
+    c.close()
+
+
+def test_an_operation_of_many_rows_is_several_lines(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which are applied in one transaction, however few are read at once."""
+    a, b = peers
+    heard, committed = list[str](), list[int]()
+    b.engine.on_replayed = lambda operations: heard.extend(each.op_id for each in operations)
+    note_committed = b.shared.note_committed
+
+    def commit() -> None:
+        note_committed()
+        committed.append(b.shared.cursor.seq)
+
+    b.shared.note_committed = commit  # type: ignore[method-assign]
+    monkeypatch.setattr(operation_log, "ROWS_A_LINE", 2)
+    one, two = insight_id(1), insight_id(2)
+    a.write(remember(1, op_id="one"), remember(2, op_id="two"))
+    ends = [a.shared.cursor.seq]
+    a.write(link(1, AddEdge(Edge(one, two, "semantic", 0.5)), AddEdge(Edge(two, one, "semantic", 0.5))))
+    ends.append(a.shared.cursor.seq)
+    assert ends[0] > 2
+    assert ends[1] > ends[0] + 1
+    monkeypatch.setattr(shared_log, "BYTES_AT_ONCE", 1)
+    b.catch_up()
+    assert committed == ends
+    assert [each for each in heard if each] == ["one", "two", "link-1"]
+    assert_same(a, b)
+    a.write(purge(1))
+    monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 3)
+    assert_same(a, b)
+    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    assert_same(a, c)
+    c.close()
+
+
+@pytest.mark.parametrize("way", ["import", "writes", "purge"])
+def test_a_change_that_is_too_large_for_lines_replaces_all_rows(
+    peers: tuple[Peer, Peer], server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    a, b = peers
+    a.write(remember(1), remember(2, "the vault opens with marmalade"))
+    b.catch_up()
+    monkeypatch.setattr(shared_log, "LOGGED_BYTES", 10)
+    if way == "import":
+        source = engine_at(tmp_path / "source.db")
+        source.commit([remember(3), remember(4), forget(4)])
+        lines = lines_of(source)
+        source.close()
+        a.engine.rewrite(lambda connection: restore(connection, lines, record()), rows=True)
+    elif way == "writes":
+        assert not any(isinstance(each, MnemonError) for each in a.write(remember(3, op_id="mine"), remember(4)))
+        assert b.write(remember(3, op_id="mine"))[0].replayed
+    else:
+        a.write(purge(2))
+        b.catch_up()
+        assert b"marmalade" not in bytes_of(tmp_path)
+        found = server.query("SELECT row::text FROM mnemond.rows WHERE store_id = %s", a.store)
+        assert not any("marmalade" in text for (text,) in found)
+    assert server.query("SELECT seq, tail FROM mnemond.heads WHERE store_id = %s", a.store) == [(3, 3)]
+    assert server.query("SELECT count(*) FROM mnemond.operations WHERE store_id = %s", a.store) == [(0,)]
+    monkeypatch.undo()
+    b.write(remember(5))
+    assert_same(a, b)
 
 
 def test_an_import_is_one_line(peers: tuple[Peer, Peer], tmp_path: Path) -> None:

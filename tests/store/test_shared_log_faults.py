@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from benchmarks.pg_server import PgServer
-from mnemond.errors import BUSY, UNAVAILABLE, MnemonError
+from mnemond.errors import BUSY, NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
-from mnemond.store.operation_log import Operation
+from mnemond.store.operation_log import Operation, StoredRows
 from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
@@ -69,6 +69,97 @@ def test_a_write_that_gets_no_turn_is_refused_as_busy(
     assert_same(a, b)
     a.close()
     b.close()
+
+
+def count_turns(peer: Peer) -> list[int]:
+    log, taken = log_of(peer), list[int]()
+    take = log.take_turn
+
+    def counted() -> Head:
+        taken.append(1)
+        return take()
+
+    log.take_turn = counted  # type: ignore[method-assign]
+    return taken
+
+
+def test_turns_are_taken_while_others_write(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that wrote last decides without one, and finds out as it commits whether it was right."""
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, "silent") for each in "ab")
+    a.write(remember(1))
+    taken = count_turns(a)
+    a.write(remember(2))
+    assert refused(a.write(forget(9))[0]).kind is NOT_FOUND
+    assert taken == []
+    b.write(forget(1))
+    assert refused(a.write(forget(1))[0]).kind is NOT_FOUND  # which writes nothing, and is decided on the newest state
+    assert taken == [1]
+    a.write(remember(3))
+    assert taken == [1, 1]  # for a second
+    monkeypatch.setattr(a.shared, "_turns_until_s", 0.0)
+    a.write(remember(4))
+    b.write(remember(5, op_id="mine"))
+    assert refused(b.write(remember(5, op_id="mine", digest="other"))[0]).kind is OP_ID_REUSED
+    monkeypatch.setattr(a.shared, "_turns_until_s", 0.0)
+    a.write(remember(6))
+    assert taken == [1, 1, 1]
+    assert_same(a, b)
+    seqs = server.query("SELECT seq FROM mnemond.operations WHERE store_id = 'silent' ORDER BY seq")
+    assert seqs == [(each,) for each in range(1, 8)]
+    a.close()
+    b.close()
+
+
+def test_a_write_without_a_turn_waits_for_it_as_it_commits(
+    server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "TURN_S", 0.2)
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, "patient") for each in "ab")
+    b.catch_up()
+    a.write(remember(1))
+    taken = count_turns(a)
+    b.shared.take_turn()
+    assert refused(a.write(remember(2))[0]).kind is BUSY
+    b.shared.end_turn()
+    assert contents(a.engine) == {"memory number 1"}
+    assert taken == []
+    a.write(remember(3))
+    assert_same(a, b)
+    a.close()
+    b.close()
+
+
+def test_a_write_without_a_turn_is_refused_where_nothing_answers(server: PgServer, tmp_path: Path) -> None:
+    """It is not one of which the outcome is unknown."""
+    a = Peer(tmp_path / "a.db", server.dsn, "ended")
+    a.write(remember(1))
+    pid = log_of(a).session("ready").connection.info.backend_pid
+    server.query("SELECT pg_terminate_backend(%s, 5000)", pid)
+    assert not a.shared.goes_without_turn()
+    assert not isinstance(a.write(remember(2))[0], MnemonError)
+    log = log_of(a)
+    log.is_open = lambda: True  # type: ignore[method-assign]
+    log.head = lambda: (_ for _ in ()).throw(LOST)  # type: ignore[method-assign]
+    result = refused(a.write(forget(9))[0])
+    assert (result.kind, result.outcome) == (UNAVAILABLE, "rejected")
+    del log.head, log.is_open
+    a.close()
+
+
+def test_a_daemon_is_not_behind_its_own_write(peers: tuple[Peer, Peer]) -> None:
+    """It hears of it before the local file has it."""
+    a, _ = peers
+    heard = list[bool]()
+    append = log_of(a).append
+
+    def heard_of(head: Head, *rest: Any) -> None:
+        append(head, *rest)
+        heard.append(a.shared.note_news(head.seq + 1))
+
+    log_of(a).append = heard_of  # type: ignore[assignment,method-assign]
+    a.write(remember(1))
+    assert heard == [False]
+    assert a.shared.note_news(2)
 
 
 def test_a_lease_waits_for_a_row_no_longer_than_a_turn(
@@ -190,10 +281,10 @@ def test_a_snapshot_may_be_left_unread(server: PgServer, tmp_path: Path) -> None
     a.close()
 
 
-def test_vectors_of_two_models_are_of_two_operations() -> None:
-    rows = [('{"id":"a","number":1}', "x", b"1234"), ('{"id":"b","number":2}', "y", b"1234")]
-    found = list(postgresql._operations("memory", iter(rows)))
-    assert [(each.model, *each.vectors) for each in found] == [("x", "a"), ("y", "b")]
+def test_rows_come_with_the_model_of_their_vectors() -> None:
+    rows = [('{"id":"a"}', "x", b"1234"), ('{"id":"b"}', "y", b"1234"), ('{"id":"c"}', None, None)]
+    (found,) = postgresql._stored_rows("memory", iter(rows))
+    assert found.vectors == {"a": ("x", b"1234"), "b": ("y", b"1234")}
 
 
 def test_a_connection_whose_settings_fail_is_closed(server: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +368,9 @@ class Failing:
     def end_turn(self) -> None:
         self._call("end_turn")
 
+    def is_open(self) -> bool:
+        return False
+
     def append(self, *_: Any) -> None:
         self._call("append")
 
@@ -284,15 +378,15 @@ class Failing:
         self._call("holds")
         return self.held
 
-    def lines(self, _after: int, _limit: int) -> list[Line]:
+    def lines(self, _after: int, _limit: int, _size: int) -> list[Line]:
         self._call("lines")
         return []
 
-    def rows(self) -> tuple[Head, Generator[Operation]]:
+    def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self._call("rows")
         return self.head_now, self._rows()
 
-    def _rows(self) -> Generator[Operation]:
+    def _rows(self) -> Generator[StoredRows]:
         yield from ()
         self._call("row")
 
