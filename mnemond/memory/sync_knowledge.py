@@ -398,6 +398,7 @@ class _Uniting:
     def __init__(self, connection: Connection, identity: WriteContext, device: str) -> None:
         self._connection = connection
         self._identity = identity
+        self._device = device
         self.report = Report(conflicts=[], held=[])
         self._known = _known(connection)
         self._before = dict(self._known)
@@ -423,9 +424,20 @@ class _Uniting:
             return
         if isinstance(record, NameRecord) and record.value is None and record.key in self._before:
             self._forgets = self._forgets or self._before[record.key].record.value is not None
-        self._known[record.key] = Fact(record, here=before is not None and before.here)
         self._publish.discard(record.key)
+        if isinstance(record, NameRecord) and record.purged and before is not None and self._has_names(before):
+            stamp = stamp_of(time_of(record.stamp) + 1, self._device)
+            record = msgspec.structs.replace(record, stamp=stamp, value=before.record.value, purged=False)
+            self._publish.add(record.key)
+        self._known[record.key] = Fact(record, here=before is not None and before.here)
         self._taken.add(record.key)
+
+    def _has_names(self, it: Fact) -> bool:
+        """Return True if the store has both names of a decision, so that it stays (`relations.purge_names`)."""
+        value = it.record.value
+        return isinstance(value, NameValue) and all(
+            sync_state.has_name(self._connection, *_node(each)) for each in (value.one, value.other)
+        )
 
     # ------------------------------------------------------------ relations
 

@@ -247,11 +247,13 @@ class NameValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NameRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="name"):
-    """The decision about a pair of names, or about an alias; None: it was taken back. `key`: a hash (`name_key`)."""
+    """The decision about a pair of names, or about an alias; None: it was taken back, `purged` with a memory without
+    which that device has one of the names nowhere. `key`: a hash (`name_key`)."""
 
     key: str
     stamp: str
     value: NameValue | None = None
+    purged: bool = False
 
 
 class UseValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

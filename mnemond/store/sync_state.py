@@ -147,11 +147,16 @@ def purge_names(connection: Connection, named: Collection[str], contents: Sequen
     for key, state in rows:
         stamp, names = _names.decode(state).about()
         lost = [each for each in names if each[0] in said or each[0] in canonicals]
-        if any(connection.row(_SUPPORTED, each) is None for each in lost):
+        if not all(has_name(connection, *each) for each in lost):
             later = f"{int(stamp[:16], 16) + 1:016x}-{it.id}"
-            record = {"kind": "name", "key": key, "stamp": later, "value": None}
+            record = {"kind": "name", "key": key, "stamp": later, "value": None, "purged": True}
             gone.append(SyncedRow("name", key, msgspec.json.encode({"record": record}).decode(), publish=True))
     put(connection, gone)
+
+
+def has_name(connection: Connection, canonical: str, sense: str) -> bool:
+    """Return True if a memory or a statement names this, or it is an alias."""
+    return connection.row(_SUPPORTED, (canonical, sense)) is not None
 
 
 class _Named(msgspec.Struct):

@@ -359,3 +359,20 @@ def test_which_decisions_count_needs_no_order(decided: list[tuple[Any, Name, Nam
     found = counting(known)
     assert found.accepted == expected
     assert found.accepted.keys().isdisjoint(found.contradicted)
+
+
+def test_a_decision_stays_where_another_memory_has_the_names(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    for text in ("Robert Zanzibar prefers tabs", "Bob Miller prefers tabs"):
+        one.remember(text, no_diff=True)
+    gone = next(key for key, it in one.rows().items() if "Zanzibar" in it.content)
+    done(one.decide("merge", "Bob Miller", "Robert Zanzibar"))
+    settle(list(pair))
+    other.remember("Robert Zanzibar likes tea", no_diff=True)
+    other.clock_us = one.clock_us
+    done(one.forget(gone, purge=True))
+    assert one.read(lambda it: relations.links(it)) == [], "the first device has the name nowhere else"
+    settle(list(pair))
+    for each in pair:
+        assert one_thing(each, "Robert Zanzibar", "Bob Miller")
+    assert one.shared() == other.shared()
