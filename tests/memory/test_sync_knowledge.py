@@ -376,3 +376,38 @@ def test_a_decision_stays_where_another_memory_has_the_names(pair: tuple[Device,
     for each in pair:
         assert one_thing(each, "Robert Zanzibar", "Bob Miller")
     assert one.shared() == other.shared()
+
+
+def test_names_that_were_joined_by_way_of_a_purged_one_stay_joined(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    for text in ("Robert Zanzibar prefers tabs", "Bob Miller prefers tabs", "Max Payne likes tea"):
+        one.remember(text, no_diff=True)
+    gone = next(key for key, it in one.rows().items() if "Zanzibar" in it.content)
+    done(one.decide("merge", "Robert Zanzibar", "Max Payne"))
+    done(one.decide("merge", "Bob Miller", "Robert Zanzibar"))
+    settle(list(pair))
+    done(other.forget(gone, purge=True))
+    settle(list(pair))
+    for each in pair:
+        assert one_thing(each, "Bob Miller", "Max Payne")
+        assert b"anzibar" not in b"".join(line for part in each.published for line in part)
+    assert one.shared() == other.shared()
+
+
+def test_a_decision_whose_rows_are_gone_is_taken_back(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    for text in ("Robert Smith prefers tabs", "Bob Miller prefers tabs"):
+        one.remember(text, no_diff=True)
+    done(one.decide("not-same", "Robert Smith", "Bob Miller"))
+    done(one.relate("Ana", "works_at", "Acme", since=Y2020))
+    settle(list(pair))
+
+    def lose(connection: Connection) -> None:  # as where rows were damaged
+        connection.run("DELETE FROM entity_links")
+        connection.run("DELETE FROM relationship_evidence")
+        connection.run("DELETE FROM meta WHERE key LIKE 'sync_%'")
+
+    one.engine.rewrite(lose)
+    settle(list(pair))
+    assert other.read(lambda it: relations.links(it)) == []
+    assert len(one.read(lambda it: relations.all_evidence(it))) == 1, "a statement comes back from the others"
