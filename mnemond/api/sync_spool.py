@@ -1,5 +1,5 @@
-"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size, in an order that
-does not depend on that of the files."""
+"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size. They are in the
+order in which they were sent, but for those of one memory, which are together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from mnemond.api.transfers import Transfer
 from mnemond.memory.sync_code import StrangerError
 from mnemond.memory.sync_knowledge import FACTS_AT_ONCE
-from mnemond.memory.sync_records import MAX_LINE, AnyRecord, RecordError, UnknownKindError
+from mnemond.memory.sync_records import MAX_LINE, AnyRecord, NameRecord, RecordError, UnknownKindError
 from mnemond.memory.sync_uses import USES_AT_ONCE
 from mnemond.memory.syncing import KNOWLEDGE, MAX_NAMED, PURGES, RECORDS_AT_ONCE, USES, kind_of
 
@@ -128,11 +128,13 @@ class SyncSpool(Transfer):
             yield last, start, rest
 
     def parts(self, decode: Decode, held: Collection[str]) -> Iterator[Part]:
-        """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories,
-        links, relations and names, and uses, those of one memory together. Their files are not good then."""
+        """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories, links,
+        relations and names, and uses, those of one memory together. Decisions about names that went with a purge wait
+        with those, as the names may be those of memories that stay here. The files of both are not good then."""
         part = Part(PURGES, [], [])
         size = last = 0
-        for at in map(int, np.lexsort((self._starts, self._keys, self._kinds))):
+        _, first, keys = np.unique(self._keys, return_index=True, return_inverse=True)
+        for at in map(int, np.lexsort((np.asarray(self._starts), first[keys], np.asarray(self._kinds)))):
             kind, key, length = self._kinds[at], self._keys[at], self._lengths[at]
             is_many = len(part.records) >= AT_ONCE.get(kind, RECORDS_AT_ONCE)
             full = size >= BYTES_AT_ONCE or (is_many and key != last)
@@ -141,6 +143,9 @@ class SyncSpool(Transfer):
                 part, size = Part(kind, [], []), 0
             record = decode(self._read(self._starts[at], length))
             if kind == PURGES and record.key in held:
+                self.good.discard(self._files[at])
+                continue
+            if held and isinstance(record, NameRecord) and record.purged:
                 self.good.discard(self._files[at])
                 continue
             part = part._replace(kind=kind)

@@ -7,6 +7,7 @@ made in the background. Each memory is one small write; what waits is noted with
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 import msgspec
@@ -29,8 +30,8 @@ INTERVAL_S: Final = 60.0
 """Seconds from one look to the next: a vector is there some seconds after its memory. A run without anything to do
 reads one index."""
 
-PORTION: Final = 500
-"""Memories of one read of what waits."""
+SIMILAR: Final[frozenset[EdgeType]] = frozenset({"semantic"})
+"""Types of links that wait for the vector."""
 
 _kinds = msgspec.json.Decoder(list[EdgeType])
 
@@ -50,15 +51,14 @@ class LinkReceived:
         """Make the links of memories that wait for them."""
         if work.dry_run:
             return work.done(await work.store.read(_count), "memories would be linked")
-        linked, after, rules = 0, "", None
-        while part := await work.store.read(lambda it: _next(it, after)):  # noqa: B023 - called at once
-            after = part[-1][0]
-            rules = rules or (await self._means.desk(work.store.name)).rules
-            for insight_id, kinds in part:
-                since = trio.current_time()
-                if await _link(work, rules, insight_id, kinds):
-                    linked += 1
-                    await work.make_room(since)
+        waiting = await work.store.read(_waiting)
+        rules = (await self._means.desk(work.store.name)).rules if waiting else None
+        linked = 0
+        for place, (insight_id, kinds) in enumerate(waiting):
+            since = trio.current_time()
+            if rules is not None and await _link(work, rules, insight_id, kinds, _behind(waiting, place)):
+                linked += 1
+                await work.make_room(since)
         done = work.done(linked, f"memories linked: {linked:,}" if linked else "")
         return await work.note(done) if linked else done
 
@@ -67,18 +67,32 @@ def _count(connection: Connection) -> int:
     return connection.count("SELECT count(*) FROM sync_rows WHERE kind = 'links'")
 
 
-def _next(connection: Connection, after: str) -> list[tuple[str, frozenset[EdgeType]]]:
-    """Return the next memories that wait, behind an id, each with the types of links to make."""
-    sql = "SELECT key, state FROM sync_rows WHERE kind = 'links' AND key > ? ORDER BY key LIMIT ?"
-    return [(key, frozenset(_kinds.decode(state))) for key, state in connection.rows(sql, (after, PORTION))]
+_Waiting = list[tuple[str, frozenset[EdgeType]]]
 
 
-async def _link(work: Work, rules: WriteRules, insight_id: str, kinds: frozenset[EdgeType]) -> bool:
+def _waiting(connection: Connection) -> _Waiting:
+    """Return the memories that wait, each with the types of links to make, in the order in which they were written."""
+    rows = connection.rows(
+        "SELECT s.key, s.state FROM sync_rows AS s LEFT JOIN insights AS i ON i.id = s.key WHERE s.kind = 'links'"
+        " ORDER BY i.created_at, s.key"
+    )
+    return [(key, frozenset(_kinds.decode(state))) for key, state in rows]
+
+
+def _behind(waiting: _Waiting, place: int) -> list[str]:
+    """Return the memories behind one that have none of the links which it gets now."""
+    only_similar = waiting[place][1] == SIMILAR
+    return [insight_id for insight_id, kinds in waiting[place + 1 :] if only_similar or kinds != SIMILAR]
+
+
+async def _link(
+    work: Work, rules: WriteRules, insight_id: str, kinds: frozenset[EdgeType], absent: Sequence[str]
+) -> bool:
     """Make the links of a memory that can be made by now; return False if there are none."""
     snapshot = work.store.snapshot
     row = snapshot.row_of(insight_id)
     vector = None if row is None else snapshot.vector(row)
-    if row is not None and vector is None and kinds == {"semantic"}:
+    if row is not None and vector is None and kinds == SIMILAR:
         return False
 
     def decide(view: View) -> ChangeSet:
@@ -88,10 +102,10 @@ async def _link(work: Work, rules: WriteRules, insight_id: str, kinds: frozenset
         it = view.snapshot.insight(there)
         what = Relinking(
             insight=it, newcomer=new_memory(it, reanalyse(it, view.snapshot, rules.config)),
-            had=edges.touching(view.connection, it.id), kinds=kinds,
+            had=edges.touching(view.connection, it.id), kinds=kinds, absent=absent,
         )  # fmt: skip
         made = relinked(view.snapshot, view.similarity, what, rules.config.graph)
-        later = frozenset[EdgeType]({"semantic"}) & kinds if view.similarity is None else frozenset[EdgeType]()
+        later = SIMILAR & kinds if view.similarity is None else frozenset[EdgeType]()
         return _changed(work, it.id, later, made.changes)
 
     proposal = work.identity.proposal(METHOD, decide, vector, None if vector is None else snapshot.made_by)

@@ -1,4 +1,4 @@
-"""What was decided by hand about relations and names, exchanged with other devices (docs/sync.md).
+"""Statements about relations and decisions about names by hand, for other devices and from them (docs/sync.md).
 
 A statement, and a decision about names, has a key that is a hash of what it is about, so that devices which note it
 independently have one. Of two records of a key the one with the greater stamp counts. Which records count in a store
@@ -163,7 +163,7 @@ def _node(name: Name) -> Node:
 
 
 def _is_same(one: NameValue, other: NameValue) -> bool:
-    """Return True for one decision, whoever made it and when."""
+    """Return True for equal decisions, of any author and time."""
     about = [(it.decision, _node(it.one), _node(it.other)) for it in (one, other)]
     if one.decision == other.decision == "not_same":
         return {_node(one.one), _node(one.other)} == {_node(other.one), _node(other.other)}

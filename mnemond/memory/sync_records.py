@@ -315,16 +315,16 @@ FACTS: Final = (RELATION, NAME)
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """What a device knows of a statement or a decision. `here`: it counts in the store. It does not while its memory is
-    not there, or while another decision contradicts it."""
+    """The state of a statement or a decision on a device. `here`: it counts in the store. It does not while its memory
+    is not there, or while another decision contradicts it."""
 
     record: FactRecord
     here: bool = False
 
 
 class KnownUse(msgspec.Struct, frozen=True):
-    """What is known of the uses on a device. `counted`: what of it the counts of the memory here have. `waits`: the
-    memory is not in recall, and they have not all."""
+    """The last known uses on a device. `counted`: the part of them that the counts of the memory here have. `waits`:
+    they have not all, as the memory is not in recall."""
 
     record: UseRecord
     counted: UseValue
@@ -348,11 +348,11 @@ def fact_of(state: str) -> Fact:
 def relation_key(it: RelationValue, memory: str | None) -> str:
     """Return the key of a statement: equal ones have the same on every device. What a person, a host and a text said
     are three statements."""
-    told = it.origin if it.origin in ("user", "host") else "read"
+    origin = it.origin if it.origin in ("user", "host") else "read"
     target = None if it.target is None else (it.target.canonical, it.target.sense)
     source = (it.source.canonical, it.source.sense)
     value = None if it.value is None else it.value.casefold()
-    return digest_of((source, it.type, it.slot, target, value, it.kind, it.at, it.granularity, told, memory))
+    return digest_of((source, it.type, it.slot, target, value, it.kind, it.at, it.granularity, origin, memory))
 
 
 def name_key(it: NameValue) -> str:
@@ -520,7 +520,7 @@ def _check_name(it: NameRecord, now_us: int) -> None:
     if other.sense and value.decision != "not_same":
         raise RecordError("a user is no name of another thing")
     if len(value.by) > MAX_VALUE or not value.by.isprintable():
-        raise RecordError("it does not say who decided")
+        raise RecordError("it does not name what decided")
     _check_times(value.created_at)
 
 

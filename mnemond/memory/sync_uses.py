@@ -26,11 +26,11 @@ FIRST: Final = 3
 """Uses from which on a memory is not pruned (`lifecycle`), so that other devices have to know of them."""
 
 TIMES_MORE: Final = 2
-"""Uses, as a multiple of those that others know, after which they are told again: effective importance grows with their
-logarithm."""
+"""Uses, as a multiple of those that others know, after which they are published again: effective importance grows with
+their logarithm."""
 
 WEEK_US: Final = 7 * 86_400 * 1_000_000
-"""Microseconds after which others are told of any new use: a last use that is a week late costs 15 % of the effective
+"""Microseconds after which any new use is published: a last use that is a week late costs 15 % of the effective
 importance, which halves in 30 days."""
 
 USES_AT_ONCE: Final = 200
@@ -76,14 +76,14 @@ def scan(connection: Connection, now_us: int, device: str) -> Scanned:
 
 
 def _is_news(own: UseValue, before: KnownUse | None, now_us: int) -> bool:
-    told = NONE if before is None else before.record.value
-    if (own.useful, own.misled) != (told.useful, told.misled):
+    published = NONE if before is None else before.record.value
+    if (own.useful, own.misled) != (published.useful, published.misled):
         return True
-    if own.uses <= told.uses:
+    if own.uses <= published.uses:
         return False
-    if before is None or told.uses < FIRST:
+    if before is None or published.uses < FIRST:
         return own.uses >= FIRST
-    return own.uses >= TIMES_MORE * told.uses or now_us - time_of(before.record.stamp) >= WEEK_US
+    return own.uses >= TIMES_MORE * published.uses or now_us - time_of(before.record.stamp) >= WEEK_US
 
 
 def propose_unite(records: Sequence[UseRecord], identity: WriteContext, device: str, reports: list[Report]) -> Proposal:

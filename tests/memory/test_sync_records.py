@@ -154,7 +154,7 @@ BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
     "a time of it cannot": decided(created_at="now"),
     "it is about one name": decided(other=ANA._replace(name="ANA")),
     "a user is no name of another": decided(other=USER),
-    "it does not say who decided": decided(by="x" * 201),
+    "it does not name what decided": decided(by="x" * 201),
     "more than a day ahead": msgspec.structs.replace(decided(), stamp=stamp_of(NOW_US + AHEAD_US + 1, DEVICES[0])),
 }
 
