@@ -77,14 +77,17 @@ class Device(AuditWorld):
             it, id=f"{self.number:02x}{it.id[2:]}", op_id=f"{self.number}-{it.op_id}", by_person=True
         )
 
-    def scan(self) -> None:
+    def scan(self) -> int:
+        """Note what changed; return how many records have stamps ahead of the clock."""
         after: str | None = ""
+        ahead = 0
         while after is not None:
             scan = partial(syncing.scan_memories, after=after, now_us=self.clock_us, device=self.name)
-            after, _ = self.engine.rewrite(scan)
-        self.engine.rewrite(lambda it: syncing.scan_gone(it, self.clock_us, self.name))
-        self.engine.rewrite(lambda it: sync_knowledge.scan(it, self.clock_us, self.name))
-        self.engine.rewrite(lambda it: sync_uses.scan(it, self.clock_us, self.name))
+            after, found = self.engine.rewrite(scan)
+            ahead += found
+        for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
+            ahead += self.engine.rewrite(partial(scan_all, now_us=self.clock_us, device=self.name)).ahead
+        return ahead
 
     def restamp(self) -> None:
         """Set right what a clock that was ahead stamped."""

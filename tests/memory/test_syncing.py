@@ -14,7 +14,7 @@ import pytest
 from mnemond.errors import MnemonError
 from mnemond.memory import sync_uses
 from mnemond.memory.relations import Point
-from mnemond.model.memory import Insight
+from mnemond.model.memory import Insight, parse_rfc3339
 from mnemond.store import relations
 from tests.memory.sync_world import Device, exchange, settle
 from tests.store.factories import START_US
@@ -373,3 +373,88 @@ def test_a_device_that_had_accepted_such_stamps_passes_them_on(pair: tuple[Devic
     texts = {it.content for it in one.rows().values()}
     assert {"We deploy on Thursdays", "We deploy on Wednesdays"} <= texts, "the later one holds, and none is lost"
     assert one.conflicts() == other.conflicts() != set()
+
+
+def uses_of(device: Device) -> list[tuple[str, int, int]]:
+    return sorted((it.content, it.access_count, it.useful) for it in device.rows().values())
+
+
+def test_relations_names_and_uses_of_a_clock_that_was_a_year_ahead_are_read_again(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("Ana and Bob deploy on Fridays", no_diff=True)
+    (key,) = one.rows()
+    settle([one, other])
+    now_us = max(one.clock_us, other.clock_us)
+    one.clock_us = now_us + 365 * DAY_US
+    one.relate("Ana", "works_at", "Acme")
+    one.decide("merge", "Ana", "Bob")
+    one.use(key, 5)
+    one.judge(key, "useful")
+    exchange(one, [], None)
+    one.clock_us = other.clock_us = now_us
+    one.decide("split", "Ana", "Bob")
+    settle([one, other])
+    assert not other.stated(), "its stamps are refused, and each change would be later than those"
+    assert uses_of(one) != uses_of(other)
+    assert one.scan() == 3
+    one.restamp()
+    settle([one, other])
+    assert one.scan() == 0
+    assert one.shared(with_last_use=False) == other.shared(with_last_use=False)
+    assert list(other.stated()) == list(one.stated()) != []
+    (it,) = other.rows().values()
+    assert (it.access_count, it.useful) == (5, 1)
+    assert it.last_accessed_at is not None
+    assert parse_rfc3339(it.last_accessed_at) <= now_us + DAY_US, "no use is later than now"
+    other.decide("merge", "Ana", "Bob")
+    other.use(key, 5)
+    settle([one, other])
+    assert one.shared(with_last_use=False) == other.shared(with_last_use=False)
+    assert any(b"decision" in each for each in one.shared())
+    far = f"{now_us + 2 * DAY_US:016x}"
+    assert all(each["stamp"] < far for lines in one.published for each in map(msgspec.json.decode, lines)
+               if "stamp" in each)  # fmt: skip
+
+
+def test_relations_names_and_uses_under_a_wrong_clock_are_not_later_than_the_sync(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("Ana and Bob deploy on Fridays", no_diff=True)
+    (key,) = one.rows()
+    settle([one, other])
+    now_us = one.clock_us
+    one.clock_us += 365 * DAY_US
+    one.relate("Ana", "works_at", "Acme")
+    one.decide("merge", "Ana", "Bob")
+    one.use(key, 5)
+    one.clock_us = now_us
+    settle([one, other])
+    assert one.scan() == 0
+    assert one.shared(with_last_use=False) == other.shared(with_last_use=False)
+    assert other.stated()
+    assert uses_of(one) == uses_of(other)
+
+
+def test_a_device_that_had_accepted_stamps_of_relations_and_names_passes_them_on(pair: tuple[Device, Device]) -> None:
+    one, other = pair
+    one.remember("Ana and Bob deploy on Fridays", no_diff=True)
+    (key,) = one.rows()
+    settle([one, other])
+    now_us = max(one.clock_us, other.clock_us)
+    one.clock_us = now_us + 40 * 60 * MINUTE_US
+    other.clock_us = now_us + 20 * 60 * MINUTE_US
+    one.relate("Ana", "works_at", "Acme")
+    one.decide("merge", "Ana", "Bob")
+    one.use(key, 5)
+    exchange(one, [], None)
+    exchange(other, [one], None)
+    assert other.stated(), "its own clock is ahead as well"
+    assert uses_of(one) == uses_of(other)
+    one.clock_us = now_us
+    one.restamp()
+    one.decide("split", "Ana", "Bob")
+    one.judge(key, "useful")
+    for each in (one, other):
+        each.clock_us = now_us + DAY_US
+    settle([one, other])
+    assert one.shared(with_last_use=False) == other.shared(with_last_use=False)
+    assert uses_of(one) == uses_of(other) == [("Ana and Bob deploy on Fridays", 5, 1)]
