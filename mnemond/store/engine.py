@@ -46,7 +46,7 @@ from mnemond.store.connection import (
 from mnemond.store.database import Opened, load_index
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
-from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
+from mnemond.store.meta import RULES_OFF_KEY, EmbedderRecord, are_rules_off, made_by, read_embedder, write_embedder
 from mnemond.store.operation_log import Operation, Recorder, apply, clear, decode, index_changes, snapshot
 from mnemond.store.operations import View, Write
 from mnemond.store.shared_log import (
@@ -87,11 +87,12 @@ OnDefect = Callable[[str, BaseException], None]
 
 class Touched(NamedTuple):
     """What a batch changed beside memories: bytes that have to be wiped, reviews to be counted, core summaries to be
-    read again, by the rows of their users."""
+    read again, by the rows of their users, and the switch of all rules."""
 
     purged: bool
     reviews: bool
     cores: frozenset[str]
+    rules: bool
 
 
 class Engine:
@@ -128,7 +129,7 @@ class Engine:
         self.pending_reviews = self.held_texts = 0
         self.imports = imports.Waiting()
         self.core_summaries: Mapping[str, CoreSummary] = {}
-        self.has_facts = False
+        self.has_facts = self.rules_off = False
         self._read_derived(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
@@ -176,6 +177,8 @@ class Engine:
                 self._count_reviews(connection)
             if touched.cores:
                 self._read_cores(connection, touched.cores)
+            if touched.rules:
+                self._read_switch(connection)
             if not self.has_facts:
                 self._look_for_facts(connection)
         lost = self._lost_files("unknown")
@@ -223,7 +226,7 @@ class Engine:
         self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool, recorder: Recorder | None
     ) -> tuple[list[Result], Touched]:
         results: list[Result] = []
-        purged = reviewed = False
+        purged = reviewed = switched = False
         cores = frozenset[str]()
         cosines = BatchCosines(self.index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
@@ -248,7 +251,9 @@ class Engine:
             purged |= written.purged
             reviewed |= written.reviews
             cores |= written.cores
-        return results, Touched(purged, reviewed, cores)
+            facts = () if written.change_set is None else written.change_set.facts
+            switched |= any(key == RULES_OFF_KEY for key, _ in facts)
+        return results, Touched(purged, reviewed, cores, switched)
 
     def _end_transaction(self, connection: Connection) -> MnemonError | None:
         """COMMIT and advance the high-water mark; the error if that fails, after which the outcome is unknown."""
@@ -433,14 +438,12 @@ class Engine:
     def _share(self, shared: SharedLog, connection: Connection, operations: list[Operation]) -> None:
         """Commit to the shared log what the open transaction did. Raises LogError, HeadMovedError."""
         embedder = read_embedder(connection)
+        if embedder != self.embedder and not operations:  # the head has it, which moves with a line only
+            operations = [Operation(op_id="", method="", at="")]
         if made_by(embedder) == made_by(self.embedder):
             shared.append(connection, operations, embedder)
-            return
-        # Lines have vectors of the earlier embedder: others load all rows.
-        shared.append(
-            connection, operations or [Operation(op_id="", method="", at="")], embedder,
-            lambda: snapshot(connection, embedder, ""),
-        )  # fmt: skip
+        else:  # lines have vectors of the earlier embedder: others load all rows
+            shared.append(connection, operations, embedder, lambda: snapshot(connection, embedder, ""))
 
     def _take_turn(self, shared: SharedLog) -> None:
         """Wait for the turn, and apply what is missing. Raises MnemonError, SqliteError; then there is no turn."""
@@ -466,6 +469,9 @@ class Engine:
         self._apply_missing(shared, head)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
+        """Apply lines up to a head, and what was measured of its embedder. Raises MnemonError, SqliteError."""
+        if (embedder := head.embedder) != self.embedder and embedder and made_by(embedder) == made_by(self.embedder):
+            self._note_measured(embedder)
         while shared.cursor.seq < head.seq:
             lines = shared.missing()
             if not lines:
@@ -475,6 +481,14 @@ class Engine:
             except MnemonError as error:
                 shared.note_failure(error)
                 raise
+
+    def _note_measured(self, embedder: EmbedderRecord) -> None:
+        connection = self._healthy()
+        connection.run("BEGIN IMMEDIATE")
+        write_embedder(connection, embedder)
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        self.embedder = embedder
 
     def _replay(self, shared: SharedLog, lines: Sequence[Line]) -> None:
         """Apply lines in one transaction, with the index beside the rows."""
@@ -622,6 +636,14 @@ class Engine:
         self._count_reviews(connection)
         self._read_cores(connection)
         self._look_for_facts(connection)
+        self._read_switch(connection)
+
+    def _read_switch(self, connection: Connection) -> None:
+        """Read if all rules are switched off."""
+        try:
+            self.rules_off = are_rules_off(connection)
+        except SqliteError as error:
+            self.health.note_failure(error)
 
     def _look_for_facts(self, connection: Connection) -> None:
         """Note if the store has a relation or an alias."""

@@ -28,7 +28,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.store import edges, insights
 from mnemond.store.connection import ChangedRow, Connection, RowChange, Value
-from mnemond.store.meta import LINKS_KEY, EmbedderRecord, made_by
+from mnemond.store.meta import ENTITIES_READ_KEY, LINKS_KEY, RULES_OFF_KEY, EmbedderRecord, made_by
 from mnemond.store.relations import READ_KEY, STALE
 
 FORMAT: Final = 1
@@ -87,8 +87,9 @@ TABLES: Final = (
 )  # fmt: skip
 """Each table after those that it refers to."""
 
-FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY})
-"""Keys of `meta` that are in the log: what jobs have read of the store. The others are about one file of it."""
+FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY, ENTITIES_READ_KEY, RULES_OFF_KEY})
+"""Keys of `meta` that are in the log: what jobs have read of the store, and the switch of its rules. The others are
+about one file of it."""
 
 NOT_LOGGED: Final = {
     "oplog": "a ring of lines about the last commands",

@@ -304,6 +304,11 @@ class Store:
         return self._engine.has_facts
 
     @property
+    def rules_off(self) -> bool:
+        """True if all rules are switched off, as of the last write."""
+        return self._engine.rules_off
+
+    @property
     def imports(self) -> Waiting:
         """Imported memories that are not accepted, as of the last write."""
         return self._engine.imports

@@ -28,7 +28,7 @@ from mnemond.store.shared_log import LostConnectionError
 from tests.faults.failing_vfs import FailingVfs, Fault
 from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
-from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
+from tests.store.factories import DIMENSION, EMBEDDER, bytes_of, contents, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import running
@@ -212,6 +212,22 @@ def test_another_embedder_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
     assert b.engine.index.snapshot.made_by == "other-1"
     assert_same(a, b)
     b.write(remember(3))
+    assert_same(a, b)
+
+
+def test_a_calibration_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    b.catch_up()
+    measured = msgspec.structs.replace(EMBEDDER, unrelated=0.25, paraphrase=0.75)
+    a.engine.rewrite(lambda connection: write_embedder(connection, measured))
+    b.catch_up()
+    assert b.engine.embedder == a.engine.embedder == measured
+    b.write(remember(2))
+    a.catch_up()
+    assert b.engine.embedder == a.engine.embedder == measured
+    b.again()
+    assert b.engine.embedder == measured
     assert_same(a, b)
 
 

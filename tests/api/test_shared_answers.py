@@ -1,0 +1,181 @@
+"""Two daemons that share a store give the same answers, whichever of them did what: everything that a daemon has in
+memory follows the lines of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.pg_server import PgServer
+from mnemond.api import requests
+from mnemond.jobs import scheduler
+from mnemond.store.imports import Waiting
+from mnemond.store.store import Store
+from mnemond.wire.hook_payload import Moment
+from tests.api.factories import CALL
+from tests.api.shared_desks import (
+    VARIABLE,
+    SharedDesk,
+    assert_answers_alike,
+    caught_up,
+    comparable,
+    daemon_of,
+)
+from tests.hooks.test_rules import PUSH, before
+from tests.store.pg_server import running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PgServer]:
+    with running("-c", "fsync=off") as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def surroundings(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The variable of the store, a terminal, and jobs that run on request only."""
+    monkeypatch.setenv(VARIABLE, server.dsn)
+    monkeypatch.setattr(scheduler, "IDLE_S", 3_600.0)
+    monkeypatch.setattr(scheduler, "PATIENCE_S", 3_600.0)
+    monkeypatch.setattr(requests, "PROCESSES", tmp_path / "proc")
+    made = tmp_path / "proc" / str(CALL.peer_pid)
+    (made / "fd").mkdir(parents=True)
+    (made / "fd" / "1").symlink_to("/dev/pts/0")
+    (made / "environ").write_bytes(b"HOME=/home/ada")
+    yield
+    server.query("DELETE FROM mnemond.heads")
+
+
+def questions(ids: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Readings of everything that a store has."""
+    about = [("get", {"id": each}) for each in ids]
+    about += [("history", {"id": each}) for each in ids]
+    about += [("related", {"id": each}) for each in ids[:2]]
+    return [
+        *about,
+        ("list", {}),
+        ("list", {"retired": True}),
+        ("recall", {"query": "when does the release train leave", "touch": False, "explain": True}),
+        ("recall", {"query": "where does Ana work", "touch": False}),
+        ("recall", {"query": "Annie", "touch": False}),
+        ("context", {"query": "release train", "touch": False}),
+        ("search", {"query": "release"}),
+        ("diff", {"content": "The release train leaves on Wednesdays at nine"}),
+        ("reviews", {}),
+        ("core.show", {}),
+        ("core.history", {}),
+        ("relations.list", {"of": "Ana Berg", "history": True}),
+        ("timeline", {"name": "Ana Berg"}),
+        ("entity.list", {}),
+        ("entity.show", {"name": "Ana Berg"}),
+        ("rules.list", {}),
+        ("cues.missing", {}),
+        ("gc", {}),
+    ]
+
+
+async def brief(over: SharedDesk) -> str:
+    """What a session begins with."""
+    return comparable(await over.at(Moment.SESSION_START))
+
+
+def in_memory(store: Store, name: str) -> object:
+    """What a daemon keeps of a store for readers."""
+    found = getattr(store, name)
+    return vars(found) if isinstance(found, Waiting) else found
+
+
+async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> None:
+    async with daemon_of(tmp_path / "a") as a, daemon_of(tmp_path / "b") as b:
+        ids: list[str] = []
+
+        async def told(content: str, **fields: Any) -> str:
+            found = await a.team("remember", content=content, **fields)
+            ids.append(str(found.id))
+            return ids[-1]
+
+        async def alike(what: str) -> None:
+            await caught_up(a, b)
+            for name in ("pending_reviews", "held_texts", "imports", "core_summaries", "has_facts"):
+                assert in_memory(b.store, name) == in_memory(a.store, name), (what, name)
+            try:
+                await assert_answers_alike((a, b), questions([each for each in ids if each not in gone]))
+            except AssertionError as error:
+                raise AssertionError(what) from error
+
+        gone: set[str] = set()
+        await told("Ana Berg works at Heron Labs in Bern", entities=["Ana Berg"], cues=["who works at Heron?"])
+        await told("The release train leaves on Tuesdays at nine", tags=["release"], importance=4)
+        await alike("remember")
+        await told("The release train leaves on Thursdays at nine", no_diff=False)
+        await told("The release train leaves on Tuesdays, at nine o'clock", no_diff=True)
+        third = await told("The staging cluster is called heron and has nine nodes", no_diff=True)
+        await alike("more")
+        await a.team("update", id=third, content="The staging cluster is called egret and has nine nodes")
+        await alike("update")
+        fourth = await told("The staging cluster moved to Basel", no_diff=True)
+        await a.team("supersede", old_id=third, new_id=fourth)
+        await alike("supersede")
+        await a.team("undo")
+        await alike("undo")
+        await a.team("link", source_id=third, target_id=fourth, type="causal")
+        await alike("link")
+        await a.team("unlink", source_id=third, target_id=fourth, type="causal")
+        await alike("unlink")
+        await a.team("pin", id=third)
+        await a.team("feedback", id=third, verdict="misled")
+        await alike("pin and feedback")
+        await a.team("merge", id=ids[1], other_id=ids[3])
+        await alike("merge")
+        await a.team("forget", id=fourth)
+        await alike("forget")
+        await a.team("restore", id=fourth)
+        await alike("restore")
+        assert b.store.has_facts == a.store.has_facts
+        await a.team("entity.alias", name="Ana Berg", other="Annie")
+        await alike("alias")
+        await a.team("relations.add", source="Ana Berg", type="works_at", target="Egret AG")
+        await alike("relation")
+        await a.team("jobs.run", name="relations")
+        await alike("relations read")
+        await a.team("relations.close", source="Ana Berg", type="works_at", target="Egret AG")
+        await alike("relation closed")
+        await a.person("core.set", text="Ana keeps the release train running")
+        await alike("core")
+        rule = await told("Nobody pushes to main before review", when=["Bash:git push*"], no_diff=True)
+        await a.person("rules.set", id=rule, enforce="deny")
+        await alike("rule")
+        assert await before(a, PUSH) == await before(b, PUSH) != ""
+        await a.person("rules.set", state="off")
+        await alike("rules off")
+        assert await before(a, PUSH, session="s2") == await before(b, PUSH, session="s2") == ""
+        await b.person("rules.set", state="on", op_id="on-again")
+        await alike("rules on")
+        assert await before(a, PUSH, session="s3") == await before(b, PUSH, session="s3") != ""
+        await a.team(
+            "extract", messages=[{"role": "user", "content": "I moved to Lugano last year and I love hiking."}]
+        )
+        await alike("extract")
+        await a.team("extract", facts=[{"content": "Please memorize: the payment account was moved to Zorblax Bank."}])
+        assert a.store.held_texts == 1
+        await alike("held text")
+        await a.team("remember", store="default", content="Always write tests first", category="preference")
+        await a.takes_in(await a.export("default"))
+        await alike("import")
+        assert await brief(b) == await brief(a)
+        await a.team("consolidate", dry_run=False)
+        await alike("consolidate")
+        await a.team("summarize", ids=ids[:3])
+        await alike("summarize")
+        for job in ("graph_metrics", "decay_refresh", "evolve_keywords", "entity_backfill", "core_summary"):
+            await a.team("jobs.run", name=job)
+            if job not in ("graph_metrics", "decay_refresh"):
+                await alike(job)
+        purged = await told("The vault opens with marmalade", no_diff=True)
+        await alike("before purge")
+        await a.team("forget", id=purged, purge=True)
+        gone.add(purged)
+        await alike("purge")
