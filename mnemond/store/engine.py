@@ -468,6 +468,15 @@ class Engine:
             self._load_shared(shared)
         self._apply_missing(shared, head)
 
+    def hold_jobs(self) -> bool:
+        """Begin, or go on, to run jobs of a shared store, with what other daemons did in theirs; return False while
+        another runs some. Raises MnemonError, SqliteError."""
+        assert self.shared is not None, "it is shared"  # noqa: S101
+        if not self.shared.hold_jobs():
+            return False
+        self.catch_up()
+        return True
+
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
         """Apply lines up to a head, and what was measured of its embedder. Raises MnemonError, SqliteError."""
         if (embedder := head.embedder) != self.embedder and embedder and made_by(embedder) == made_by(self.embedder):

@@ -65,6 +65,8 @@ CREATE TABLE IF NOT EXISTS mnemond.heads(
   embedder json,
   fence bigint NOT NULL DEFAULT 0,
   lease_until timestamptz,
+  jobs_by text,
+  jobs_until timestamptz,
   visibility text NOT NULL DEFAULT 'team' CHECK (visibility IN ('private', 'project', 'team')),
   created_by text NOT NULL DEFAULT session_user,
   created_at timestamptz NOT NULL DEFAULT now()
@@ -125,6 +127,11 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
     " RETURNING format, seq, entry, tail, fence, embedder::text",
     "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
+    "lease_jobs": "UPDATE mnemond.heads SET jobs_by = %(owner)s,"
+    " jobs_until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE store_id = %(store_id)s"
+    " AND (jobs_by IS NULL OR jobs_by = %(owner)s OR jobs_until < clock_timestamp()) RETURNING seq",
+    "release_jobs": "UPDATE mnemond.heads SET jobs_by = NULL, jobs_until = NULL WHERE store_id = %(store_id)s"
+    " AND jobs_by = %(owner)s",
     # A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
     "advance": "UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="
     " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
@@ -452,6 +459,17 @@ class PostgresqlLog:
                 rows=[each.row for each in values], models=[each.model for each in values],
                 vectors=[each.vector for each in values],
             )  # fmt: skip
+
+    def lease_jobs(self, owner: str, lease_s: float) -> bool:
+        try:
+            return self.run("lease_jobs", owner=owner, lease_s=lease_s).fetchone() is not None
+        except errors.LockNotAvailable as error:
+            raise contended() from error
+        except psycopg.Error as error:
+            raise refused(error) from error
+
+    def release_jobs(self, owner: str) -> None:
+        self.run("release_jobs", owner=owner)
 
     def listener(self) -> Listener:
         with lost_or_refused():

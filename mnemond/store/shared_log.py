@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -42,6 +43,10 @@ else can be written meanwhile."""
 
 PAUSE_S: Final = 0.2
 """Seconds between two tries to connect during a recovery."""
+
+JOBS_S: Final = 60.0
+"""Seconds for which a daemon may run jobs of a shared store without saying so again. If it ends meanwhile, others wait
+as long."""
 
 Backend = Literal["postgresql"]
 
@@ -142,6 +147,15 @@ class Log(Protocol):
         """Return the state of the store as operations that add every row, and the head that it belongs to."""
         ...
 
+    def lease_jobs(self, owner: str, lease_s: float) -> bool:
+        """Let a daemon run the jobs of this store for some seconds, from now; False while another one may. Raises
+        MnemonError."""
+        ...
+
+    def release_jobs(self, owner: str) -> None:
+        """Let others run them."""
+        ...
+
     def listener(self) -> Listener:
         """Return a listener with a connection of its own; callable from any thread."""
         ...
@@ -161,6 +175,8 @@ class SharedLog:
         self._open_log = open_log
         self._opened: Log | None = None
         self._new_entry = new_entry
+        self._owner = new_entry()
+        """A random name of this daemon, for its jobs."""
         self._noted: Cursor | None = None
         self._head: Head | None = None
         self._lock = threading.Lock()
@@ -373,6 +389,20 @@ class SharedLog:
             else:
                 self._reached(self._head)
                 return self._head, found
+
+    def hold_jobs(self) -> bool:
+        """Run jobs that write to the log for JOBS_S from now; return False while another daemon does. Raises
+        MnemonError."""
+        self.look()  # connects
+        try:
+            return self._log.lease_jobs(self._owner, JOBS_S)
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+
+    def leave_jobs(self) -> None:
+        """Let another daemon run jobs. Without a connection it may once JOBS_S are over."""
+        with suppress(LostConnectionError, MnemonError):
+            self._log.release_jobs(self._owner)
 
     def note(self, connection: Connection, seq: int, entry: str) -> None:
         """Note in the caller's transaction how much of the log the rows have."""

@@ -330,6 +330,16 @@ class Store:
         """Apply what others wrote to a shared log. Raises MnemonError."""
         await _answer(lambda done: self._writer.run_job(self._engine.catch_up, done))
 
+    async def hold_jobs(self) -> bool:
+        """Begin, or go on, to run jobs; return False while another daemon runs some in a shared store. Raises
+        MnemonError."""
+        return bool(await _answer(lambda done: self._writer.run_job(self._engine.hold_jobs, done)))
+
+    async def leave_jobs(self) -> None:
+        """Let other daemons run jobs in a shared store. Raises MnemonError."""
+        if (shared := self.shared) is not None:
+            await _answer(lambda done: self._writer.run_job(shared.leave_jobs, done))
+
     @property
     def degraded_reason(self) -> str | None:
         return self._engine.degraded_reason

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.pg_server import PgServer
-from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
+from mnemond.errors import BUSY, UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.shared_log import Cursor, connect_log
 from tests.store.factories import EMBEDDER, contents, remember
 from tests.store.pg_server import running
@@ -79,6 +79,29 @@ def test_a_store_of_another_format_is_refused(server: PgServer) -> None:
         with pytest.raises(MnemonError, match="format 9") as caught:
             log.head()
     assert caught.value.kind is UNSUPPORTED
+
+
+def test_one_daemon_at_a_time_runs_jobs(server: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "TURN_S", 0.05)
+    with closing(postgresql.PostgresqlLog(server.dsn, "jobs")) as log:
+        log.make(EMBEDDER)
+        assert log.lease_jobs("a", 60)
+        assert log.lease_jobs("a", 60)
+        assert not log.lease_jobs("b", 60)
+        log.release_jobs("b")
+        assert not log.lease_jobs("b", 60)
+        log.release_jobs("a")
+        assert log.lease_jobs("b", 0)
+        assert log.lease_jobs("a", 60)
+        with closing(postgresql.open_connection(postgresql.checked_dsn(server.dsn))) as other, other.transaction():
+            other.execute(b"SELECT FROM mnemond.heads WHERE store_id = 'jobs' FOR UPDATE")
+            with pytest.raises(MnemonError) as caught:
+                log.lease_jobs("a", 60)
+        assert caught.value.kind is BUSY
+        server.query("ALTER TABLE mnemond.heads RENAME COLUMN jobs_by TO was")
+        with pytest.raises(MnemonError, match="the server refused"):
+            log.lease_jobs("a", 60)
+        server.query("ALTER TABLE mnemond.heads RENAME COLUMN was TO jobs_by")
 
 
 def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:

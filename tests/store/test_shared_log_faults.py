@@ -288,6 +288,13 @@ class Failing:
         self._call("lines")
         return []
 
+    def lease_jobs(self, _owner: str, _lease_s: float) -> bool:
+        self._call("lease_jobs")
+        return self.held
+
+    def release_jobs(self, _owner: str) -> None:
+        self._call("release_jobs")
+
     def rows(self) -> tuple[Head, Generator[Operation]]:
         self._call("rows")
         return self.head_now, self._rows()
@@ -326,6 +333,18 @@ def test_a_connection_that_ends_while_catching_up_is_told(failing: tuple[Failing
     assert "1 known operations behind" in str(engine.degraded_reason)
     engine.catch_up()  # the lines were removed meanwhile: the next look sees that
     assert engine.degraded_reason is None
+
+
+def test_jobs_wait_while_the_server_is_away(failing: tuple[Failing, SharedLog, Any]) -> None:
+    log, shared, engine = failing
+    assert not engine.hold_jobs()
+    log.held, log.fails = True, {"lease_jobs": [LOST], "release_jobs": [LOST]}
+    with pytest.raises(MnemonError, match="cannot be reached: cut") as caught:
+        engine.hold_jobs()
+    assert caught.value.kind is UNAVAILABLE
+    assert engine.hold_jobs()
+    shared.leave_jobs()
+    assert log.fails == {"lease_jobs": [], "release_jobs": []}
 
 
 @pytest.mark.parametrize("place", ["rows", "row"])
