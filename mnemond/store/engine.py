@@ -33,7 +33,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews
+from mnemond.store import core_summaries, embedder_switch, held_texts, imports, operations, purge, relations, reviews
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import (
     NORMAL,
@@ -530,6 +530,8 @@ class Engine:
             connection.run("BEGIN IMMEDIATE")
             clear(connection)
             if head.embedder is not None and head.embedder != self.embedder:
+                if made_by(head.embedder) != made_by(self.embedder):
+                    embedder_switch.clear(connection)  # one that was under way here is over
                 write_embedder(connection, head.embedder)
             embedder = read_embedder(connection)
             with closing(rows):

@@ -20,8 +20,9 @@ from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
 from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
-from mnemond.store import postgresql, shared_log
+from mnemond.store import embedder_switch, postgresql, shared_log
 from mnemond.store.connection import Connection
+from mnemond.store.embedder_switch import SwitchRecord, read_switch
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import LostConnectionError
@@ -206,8 +207,11 @@ def test_another_embedder_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
         connection.run("UPDATE insights SET embedding_model = 'other'")
         write_embedder(connection, other)
 
+    mine = SwitchRecord("builtin", EmbedderRecord("mine", DIMENSION, "mine-1"), NOW)
+    b.engine.rewrite(lambda connection: embedder_switch.begin(connection, mine))
     a.engine.rewrite(switch)
     b.catch_up()
+    assert b.engine.read(read_switch) is None
     assert b.engine.embedder == a.engine.embedder == other
     assert b.engine.index.snapshot.made_by == "other-1"
     assert_same(a, b)
