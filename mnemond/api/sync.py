@@ -33,7 +33,7 @@ from mnemond.api.types_sync import (
     SyncUniteParams,
     SyncUniteResult,
 )
-from mnemond.errors import BUSY, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.memory import syncing
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError, decode, encode
@@ -134,8 +134,15 @@ class SyncHandlers:
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
-        NOT_FOUND, STORAGE."""
+        NOT_FOUND, STORAGE, INVALID_PARAMS for a store that several daemons share."""
         warm = await self._open_stores.use(params.store)
+        if warm.store.shared is not None:  # each daemon would be a device, with the same memories as the others
+            raise rejected(
+                INVALID_PARAMS,
+                f'the store "{warm.store.name}" is shared by several daemons, so it is not synced through files',
+                "every daemon that shares it has all of it; `mnemonctl export` and `mnemonctl import` take memories"
+                " into another store",
+            )
         if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
         context = self._identities.of(warm, params, call=call)

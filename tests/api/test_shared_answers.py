@@ -15,6 +15,7 @@ import trio
 from benchmarks.pg_server import PgServer
 from mnemond.api import requests
 from mnemond.api.uses import GATHER_S
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.jobs import scheduler
 from mnemond.store.imports import Waiting
 from mnemond.store.store import Store
@@ -194,6 +195,17 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await a.team("forget", id=purged, purge=True)
         gone.add(purged)
         await alike("purge")
+
+
+async def test_a_shared_store_is_not_synced_through_files(tmp_path: Path) -> None:
+    """Two daemons would be two devices with the same memories, each of which takes what the other changed, and it has
+    already, for a conflict."""
+    async with daemon_of(tmp_path / "a") as a:
+        with pytest.raises(MnemonError, match='"team" is shared by several daemons') as caught:
+            await a.team("sync.open", target="0" * 64, label="/home/ada/sync")
+        assert (caught.value.kind, caught.value.outcome) == (INVALID_PARAMS, "rejected")
+        assert (await a.team("sync.status")).device is None
+        assert (await a.team("sync.open", store="default", target="0" * 64, label="/home/ada/sync")).device
 
 
 FIRST, OTHER = Words("first"), Words("other", 4)
