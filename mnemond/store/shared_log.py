@@ -15,7 +15,7 @@ import msgspec
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError, rejected
-from mnemond.model.answers import LogStanding
+from mnemond.model.answers import LogStanding, Visibility
 from mnemond.model.changes import ChangeSet
 from mnemond.store import meta
 from mnemond.store.connection import Connection
@@ -107,14 +107,22 @@ class Listener(Protocol):
 
 
 class Log(Protocol):
-    """The log of one store on a server. One thread at a time; every call may raise LostConnectionError."""
+    """The log of one store on a server. One thread at a time; every call may raise LostConnectionError. `visibility`:
+    who sees the store, as of the last connect."""
+
+    visibility: Visibility | None
 
     def connect(self) -> None:
         """Connect, if it is not. Raises MnemonError for a server that cannot be used."""
         ...
 
-    def make(self, embedder: EmbedderRecord | None) -> Head:
-        """Connect, make the store if it is new, with that embedder, and return its head. Raises MnemonError."""
+    def make(self, embedder: EmbedderRecord | None, visibility: Visibility | None = None) -> Head:
+        """Connect, make the store if it is new, with that embedder, seen by a team unless `visibility` says otherwise,
+        and return its head. Raises MnemonError, also for a store that is there with another visibility."""
+        ...
+
+    def show(self, visibility: Visibility) -> None:
+        """Change who sees the store. Raises MnemonError for a role that may not."""
         ...
 
     def head(self) -> Head: ...
@@ -208,13 +216,18 @@ class SharedLog:
             self._error = error.message if isinstance(error, MnemonError) else str(error)
 
     @property
+    def visibility(self) -> Visibility | None:
+        """Who sees the store, as of the last connect."""
+        return None if self._opened is None else self._opened.visibility
+
+    @property
     def standing(self) -> LogStanding:
         with self._lock:
             since = 0.0 if self._since_s is None else monotonic_s() - self._since_s
             behind = max(0, self._known - self.cursor.seq)
             return LogStanding(
                 self.cursor.backend, self.cursor.store, self.cursor.seq, behind, round(since, 3), self._error is None,
-                self._error,
+                self._error, self.visibility,
             )  # fmt: skip
 
     @property
@@ -390,6 +403,14 @@ class SharedLog:
                 self._reached(self._head)
                 return self._head, found
 
+    def show(self, visibility: Visibility) -> None:
+        """Change who sees the store. Raises MnemonError."""
+        self.look()  # connects
+        try:
+            self._log.show(visibility)
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+
     def hold_jobs(self) -> bool:
         """Run jobs that write to the log for JOBS_S from now; return False while another daemon does. Raises
         MnemonError."""
@@ -449,6 +470,15 @@ def contended() -> MnemonError:
     return rejected(BUSY, "other daemons were writing to this shared store; nothing was written", "repeat in a moment")
 
 
+def seen_otherwise(store: str, visibility: Visibility) -> MnemonError:
+    """Return the error for a store that is there, and is not seen by whom it should be."""
+    return rejected(
+        INVALID_PARAMS,
+        f'the shared store "{store}" is there already, with visibility {visibility}',
+        f"mnemonctl store set {store} --visibility … changes it; without --visibility it is joined as it is",
+    )
+
+
 def _unknown(why: str) -> LogError:
     return LogError(
         STORAGE,
@@ -483,12 +513,15 @@ def begin_sharing(connection: Connection, cursor: Cursor) -> None:
 
 
 def embedder_of_shared(
-    cursor: Cursor, environment: Mapping[str, str], choose_embedder: Callable[[], EmbedderRecord | None]
+    cursor: Cursor,
+    environment: Mapping[str, str],
+    choose_embedder: Callable[[], EmbedderRecord | None],
+    visibility: Visibility | None = None,
 ) -> EmbedderRecord | None:
     """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
     log = connect_log(cursor, environment)
     try:
-        return log.make(choose_embedder()).embedder
+        return log.make(choose_embedder(), visibility).embedder
     except LostConnectionError as error:
         raise rejected(
             UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"

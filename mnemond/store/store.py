@@ -23,6 +23,7 @@ from mnemond.config.reading import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.ids import RandomIds, nonce
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import Visibility
 from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
@@ -329,6 +330,11 @@ class Store:
     async def catch_up(self) -> None:
         """Apply what others wrote to a shared log. Raises MnemonError."""
         await _answer(lambda done: self._writer.run_job(self._engine.catch_up, done))
+
+    async def show(self, visibility: Visibility) -> None:
+        """Change who sees a shared store. Raises MnemonError."""
+        if (shared := self.shared) is not None:
+            await _answer(lambda done: self._writer.run_job(lambda: shared.show(visibility), done))
 
     async def hold_jobs(self) -> bool:
         """Begin, or go on, to run jobs; return False while another daemon runs some in a shared store. Raises

@@ -208,6 +208,29 @@ async def test_a_shared_store_is_not_synced_through_files(tmp_path: Path) -> Non
         assert (await a.team("sync.open", store="default", target="0" * 64, label="/home/ada/sync")).device
 
 
+async def test_who_sees_a_store_is_shown_and_changed(server: PgServer, tmp_path: Path) -> None:
+    async with daemon_of(tmp_path / "a") as a:
+        entry = {"name": TEAM, "active": True, "visibility": "team"}
+        assert entry in msgspec.to_builtins((await a.team("store.list")).stores)
+        assert (await a.team("status")).shared.visibility == "team"
+        for who in ("private", "project"):
+            done = await a.team("store.set", name=TEAM, visibility=who)
+            assert (done.name, done.previous, done.visibility) == (TEAM, TEAM, who)
+            assert server.query("SELECT visibility FROM mnemond.access") == [(who,)]
+            assert (await a.team("status")).shared.visibility == who
+            assert who in (await a.team("cli.run", argv=["store", "list"])).stdout
+        await a.team("store.create", name="mine")
+        with pytest.raises(MnemonError, match='"mine" is not shared') as caught:
+            await a.team("store.set", name="mine", visibility="team")
+        assert caught.value.kind is INVALID_PARAMS
+        again = {"name": TEAM, "backend": "postgresql", "dsn_env": VARIABLE}
+        assert not (await a.team("store.create", **again, visibility="project")).created
+        with pytest.raises(MnemonError, match="is there already, with visibility project"):
+            await a.team("store.create", **again, visibility="team")
+    async with daemon_of(tmp_path / "b") as b:
+        assert (await b.team("status")).shared.visibility == "project"
+
+
 FIRST, OTHER = Words("first"), Words("other", 4)
 
 

@@ -29,6 +29,7 @@ SECRET = "postgresql://ada:hunter2@db.example/memory"
         (None, "TEAM_DSN", INVALID_PARAMS, "belong together"),
         ("postgresql", SECRET, INVALID_PARAMS, "is not the name of an environment variable"),
         ("postgresql", "host=db password=hunter2", INVALID_PARAMS, "is not the name of an environment variable"),
+        (None, None, INVALID_PARAMS, "visibility is of shared stores"),
         ("postgresql", "TEAM_DSN", UNAVAILABLE, "TEAM_DSN, which names the server, is not set"),
     ],
 )
@@ -36,7 +37,7 @@ async def test_what_cannot_be_shared_is_refused(
     backend: Any, dsn_env: str | None, kind: object, why: str, tmp_path: Path
 ) -> None:
     async with bench(tmp_path) as over:
-        params = types_admin.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env)
+        params = types_admin.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env, visibility="project")
         with pytest.raises(MnemonError, match=why) as caught:
             await over.named.create(CALL, params)
         assert caught.value.kind is kind
