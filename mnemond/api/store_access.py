@@ -16,7 +16,7 @@ from mnemond.embed.embedder import Embedder, Supply, sentence
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteRules, write_rules
-from mnemond.model.outcomes import Result
+from mnemond.model.outcomes import Result, WriteResult
 from mnemond.recall.archive import Archives
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
@@ -79,7 +79,10 @@ class OpenStore(msgspec.Struct, frozen=True):
         return write_rules(self.store.embedder, self.config)
 
     def marked(self, result: R, reason: str | None = None) -> R:
-        """Return `result`, marked as degraded if the store is, or for `reason`."""
+        """Return `result`, marked as degraded if the store is, or for `reason`; of a write to a shared store with the
+        number of an operation that has it."""
+        if isinstance(result, WriteResult) and self.store.shared is not None:
+            result = msgspec.structs.replace(result, seq=self.store.shared.cursor.seq)
         reason = reason or self.degraded_reason
         if reason is None:
             return result

@@ -15,7 +15,7 @@ import trio
 from benchmarks.pg_server import PgServer
 from mnemond.api import requests
 from mnemond.api.uses import GATHER_S
-from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs import scheduler
 from mnemond.store.imports import Waiting
 from mnemond.store.store import Store
@@ -229,6 +229,43 @@ async def test_who_sees_a_store_is_shown_and_changed(server: PgServer, tmp_path:
             await a.team("store.create", **again, visibility="team")
     async with daemon_of(tmp_path / "b") as b:
         assert (await b.team("status")).shared.visibility == "project"
+
+
+async def test_a_reading_may_require_what_was_written_on_another_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with daemon_of(tmp_path / "a") as a, daemon_of(tmp_path / "b") as b:
+        b.daemon.followers.detach(TEAM)  # as if news were slow
+        for method, params in (
+            ("recall", {"query": "release train"}), ("get", {}), ("list", {}), ("list", {"retired": True}),
+        ):  # fmt: skip
+            written = await a.team("remember", content=f"The release train of {method} leaves at nine", no_diff=True)
+            assert written.seq == a.seq > b.seq
+            params |= {"id": written.id} if method == "get" else {}
+            if params.get("retired"):
+                written = await a.team("forget", id=written.id)
+            elif method != "get":
+                assert written.id not in await b.answer(method, **params)
+            for _ in range(2):
+                assert written.id in await b.answer(method, **params, min_seq=written.seq)
+            with pytest.raises(MnemonError, match=f"at operation {b.seq}.*, 3 operations behind what") as caught:
+                await b.team(method, **params, min_seq=written.seq + 3)
+            assert caught.value.kind is UNAVAILABLE
+        local = await a.team("remember", store="default", content="The vault is in Bern")
+        assert local.seq is msgspec.UNSET
+        with pytest.raises(MnemonError, match='min_seq is of shared stores; "default" is none') as caught:
+            await a.team("list", store="default", min_seq=1)
+        assert caught.value.kind is INVALID_PARAMS
+        shared = b.store.shared
+        assert shared is not None
+        monkeypatch.setattr(shared._log, "_dsn", f"host={tmp_path} user=x")
+        shared._log.close()
+        with pytest.raises(MnemonError, match=r"1 operation behind what was required: .*cannot be reached"):
+            await b.team("list", min_seq=b.seq + 1)
+        assert (await b.team("list", min_seq=b.seq)).insights
+        monkeypatch.setattr(requests, "SEEN_WITHIN_S", 0.0)
+        with pytest.raises(MnemonError, match="1 operation behind what was required"):
+            await b.team("list", min_seq=b.seq + 1)
 
 
 FIRST, OTHER = Words("first"), Words("other", 4)
