@@ -10,7 +10,7 @@ COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:1
                    mnemond/api/types_*.py,mnemond/api/registry.py,mnemond/mcp/protocol.py,mnemond/mcp/tools.py:100
 
 # Files of shared stores, which are measured only where a PostgreSQL server can be started for their tests.
-SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/jobs/follow.py
+SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/store/store.py,mnemond/jobs/follow.py
 
 # The tests in three parts. Tracing each line takes nearly as long as what it traces, so coverage is measured over the two
 # parts that the floors need; in the third, much is done by daemons and tools that the tests start, or is arithmetic on
