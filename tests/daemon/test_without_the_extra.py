@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from benchmarks.daemon_process import NO_CAP, DaemonProcess
+from benchmarks.daemon_process import NO_CAP, DaemonProcess, Launch
 from benchmarks.wire import request
 
 VARIABLE = "TEAM_DSN"
 
 
 class Without(DaemonProcess):
-    """A daemon that cannot import psycopg. `looked`: a file that is there once it tried. What a client imports is listed
-    in tests/mnemonctl/test_processes.py."""
+    """A daemon that cannot import psycopg. `looked`: a file that is there once it tried. What a client imports is
+    listed in tests/mnemonctl/test_processes.py."""
 
-    launch = staticmethod(DaemonProcess.launch)  # a process of its own, not a fork of one that has its modules
+    launch: ClassVar[Launch] = staticmethod(
+        DaemonProcess.launch
+    )  # a process of its own, not a fork of one that has its modules
 
     def __init__(self, data_dir: Path, modules: Path) -> None:
         super().__init__(data_dir)
@@ -59,4 +62,4 @@ def test_a_store_of_one_daemon_needs_no_extra_and_a_shared_one_names_it(without:
         assert "team" not in names
         assert wire.call("recall", query="release train")["results"]
         reply = json.loads(wire.round_trip(request(9, "status", {"store": "team"})))
-        assert reply["error"]["data"]["kind"] == "not_found"
+        assert reply["error"]["data"]["code"] == "not_found"
