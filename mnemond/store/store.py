@@ -527,7 +527,7 @@ def open_store(
         if share is not None:
             engine.rewrite(partial(begin_sharing, cursor=share))
         cursor = engine.read(read_cursor)
-        if isinstance(cursor, Cursor):
+        if isinstance(cursor, Cursor) and cursor.store == name:  # a copy under another name stays as it was
             engine.follow(SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds())))
             engine.on_replayed = partial(loop.run_sync_soon, store.note_replayed)
         if share is not None:

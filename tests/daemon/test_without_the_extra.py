@@ -19,9 +19,7 @@ class Without(DaemonProcess):
     """A daemon that cannot import psycopg. `looked`: a file that is there once it tried. What a client imports is
     listed in tests/mnemonctl/test_processes.py."""
 
-    launch: ClassVar[Launch] = staticmethod(
-        DaemonProcess.launch
-    )  # a process of its own, not a fork of one that has its modules
+    launch: ClassVar[Launch] = staticmethod(DaemonProcess.launch)  # no fork of a process with its modules
 
     def __init__(self, data_dir: Path, modules: Path) -> None:
         super().__init__(data_dir)
