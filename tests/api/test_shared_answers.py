@@ -3,6 +3,7 @@ memory follows the lines of others."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,9 @@ def surroundings(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (made / "fd").mkdir(parents=True)
     (made / "fd" / "1").symlink_to("/dev/pts/0")
     (made / "environ").write_bytes(b"HOME=/home/ada")
+    before = os.umask(0o077)  # as a daemon's
     yield
+    os.umask(before)
     server.query("DELETE FROM mnemond.heads")
 
 
@@ -195,6 +198,11 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await a.team("forget", id=purged, purge=True)
         gone.add(purged)
         await alike("purge")
+        for each in (a, b):
+            found = await each.team("verify", full=True)
+            assert not [problem for check in found.checks for problem in check.problems]
+            for job in ("verify", "full_verify"):
+                assert (await each.team("jobs.run", name=job)).outcome == "nothing"
 
 
 async def test_a_shared_store_is_not_synced_through_files(tmp_path: Path) -> None:
