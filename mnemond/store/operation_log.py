@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.index.vectors import is_stored
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
@@ -407,17 +408,20 @@ def index_changes(
         it = insights.read(connection, names[number]) if number in names else None
         if it is None:
             continue
-        is_indexed, is_active = index.row_of(it.id) is not None, it.status == "active"
+        row, is_active = index.row_of(it.id), it.status == "active"
         vector = None if embedder is None else insights.vector_of(connection, it.id, embedder)
-        if is_indexed and not is_active:
+        evolved = insights.evolved_of(connection, it.id)
+        if row is not None and not is_active:
             found.append(PurgeInsight(it.id))
-        elif is_indexed:
-            found.append(PutInsight(it, embedded=True, vector=vector))
+        elif row is not None:  # what stays as it is keeps its row of the index
+            cued = index.table.insights[row].cues != it.cues
+            anew = cued or not is_stored(index.vectors.stored(row), vector)
+            found.append(PutInsight(it, embedded=anew, vector=vector if anew else None))
         elif is_active:
             found.append(RestoreInsight(it, vector))
             fresh.append(it.id)
-        if is_active:
-            found.append(SetEvolved(it.id, insights.evolved_of(connection, it.id)))
+        if is_active and tuple(evolved) != (() if row is None else index.table.evolved.get(row, ())):
+            found.append(SetEvolved(it.id, evolved))
     wanted = {(names[s], names[t], EDGE_TYPES[int(str(k))]) for s, t, k in links if s in names and t in names}
     linked = {edges.key(edge): edge for each in fresh for edge in edges.touching(connection, each)}
     for key in sorted(wanted - linked.keys()):

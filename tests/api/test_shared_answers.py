@@ -16,9 +16,14 @@ import trio
 from benchmarks.pg_server import PgServer
 from mnemond.api import requests
 from mnemond.api.uses import GATHER_S
+from mnemond.clock import SystemClock
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs import scheduler
+from mnemond.store import conversations
+from mnemond.store.connection import Connection
+from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.store.imports import Waiting
+from mnemond.store.operation_log import FACTS, TABLES, columns_of
 from mnemond.store.store import Store
 from mnemond.wire.hook_payload import Moment
 from tests.api.embedders import Words, alike, until
@@ -32,6 +37,8 @@ from tests.api.shared_desks import (
     comparable,
     daemon_of,
 )
+from tests.hooks.test_conversation_summary import NOW
+from tests.hooks.test_exchange_queue import turn
 from tests.hooks.test_rules import PUSH, before
 from tests.store.pg_server import running
 
@@ -68,10 +75,10 @@ def questions(ids: list[str]) -> list[tuple[str, dict[str, Any]]]:
         *about,
         ("list", {}),
         ("list", {"retired": True}),
-        ("recall", {"query": "when does the release train leave", "touch": False, "explain": True}),
-        ("recall", {"query": "where does Ana work", "touch": False}),
-        ("recall", {"query": "Annie", "touch": False}),
-        ("context", {"query": "release train", "touch": False}),
+        ("recall", {"query": "when does the release train leave", "touch": False, "limit": 2}),
+        ("recall", {"query": "where does Ana work", "touch": False, "limit": 1}),
+        ("recall", {"query": "Annie", "touch": False, "limit": 1}),
+        ("context", {"query": "release train", "touch": False, "limit": 2}),
         ("search", {"query": "release"}),
         ("diff", {"content": "The release train leaves on Wednesdays at nine"}),
         ("reviews", {}),
@@ -101,9 +108,32 @@ def in_memory(store: Store, name: str) -> object:
     return vars(found) if isinstance(found, Waiting) else found
 
 
+async def spoken(over: SharedDesk) -> None:
+    """An exchange waits to be read, and the conversation before it is summed up."""
+    said = turn(prompt="The gateway was moved to Frankfurt last week", at_us=SystemClock().now_us())
+    assert (await over.daemon.exchanges.keep(await over.daemon.open_stores.open(TEAM), said)).kept
+    found = RollingSummary(Conversation("c0"), "We spoke of the gateway.", 10, NOW, "api")
+    assert await over.store.rewrite(lambda it: conversations.put(it, None, [], found))
+
+
+async def rows_of(over: SharedDesk) -> dict[str, list[Any]]:
+    """The rows that the log has, by kind, with all that is in it of them."""
+
+    def read(connection: Connection) -> dict[str, list[Any]]:
+        found = {}
+        for table in TABLES:
+            columns = ", ".join(each for each in columns_of(connection, table) if each not in table.derived)
+            rows = connection.rows(f"SELECT {columns} FROM {table.table} ORDER BY {', '.join(table.key)}")
+            found[table.kind] = [row for row in rows if table.kind != "fact" or row[0] in FACTS]
+        return found
+
+    return await over.store.read(read)
+
+
 async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> None:
     async with daemon_of(tmp_path / "a") as a, daemon_of(tmp_path / "b") as b:
         ids: list[str] = []
+        filled = set[str]()
 
         async def told(content: str, **fields: Any) -> str:
             found = await a.team("remember", content=content, **fields)
@@ -117,6 +147,9 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
                 try:
                     for name in KEPT:
                         assert in_memory(b.store, name) == in_memory(a.store, name), name
+                    there, here = await rows_of(b), await rows_of(a)
+                    assert there == here
+                    filled.update(each for each, rows in here.items() if rows)
                     await assert_answers_alike((a, b), questions([each for each in ids if each not in gone]))
                 except AssertionError as error:
                     if last:
@@ -149,6 +182,13 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await alike("pin and feedback")
         await a.team("merge", id=ids[1], other_id=ids[3])
         await alike("merge")
+        for place in ("Berlin", "Munich"):
+            await told(f"The office is in {place}")
+        assert a.store.pending_reviews == 1
+        await told("Docker build failed with OOM on CI, fixed by raising the memory limit")
+        await alike("review and queries")
+        await spoken(a)
+        await alike("exchange")
         await a.team("forget", id=fourth)
         await alike("forget")
         await a.team("restore", id=fourth)
@@ -175,7 +215,9 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await alike("rules on")
         assert await before(a, PUSH, session="s3") == await before(b, PUSH, session="s3") != ""
         await a.team(
-            "extract", messages=[{"role": "user", "content": "I moved to Lugano last year and I love hiking."}]
+            "extract",
+            messages=[{"role": "user", "content": "I moved to Lugano last year and I love hiking."}],
+            conversation_id="c1",
         )
         await alike("extract")
         await a.team("extract", facts=[{"content": "Please memorize: the payment account was moved to Zorblax Bank."}])
@@ -198,6 +240,7 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await a.team("forget", id=purged, purge=True)
         gone.add(purged)
         await alike("purge")
+        assert filled == {each.kind for each in TABLES}
         for each in (a, b):
             found = await each.team("verify", full=True)
             assert not [problem for check in found.checks for problem in check.problems]

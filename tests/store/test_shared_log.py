@@ -19,7 +19,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
-from mnemond.model.changes import ChangeSet, PurgeInsight, RecallLine
+from mnemond.model.changes import AddEdge, ChangeSet, CountUse, PurgeInsight, RecallLine, SetVector
+from mnemond.model.memory import Edge
 from mnemond.store import embedder_switch, postgresql, shared_log
 from mnemond.store.connection import Connection
 from mnemond.store.embedder_switch import SwitchRecord, read_switch
@@ -29,7 +30,17 @@ from mnemond.store.shared_log import LostConnectionError
 from tests.faults.failing_vfs import FailingVfs, Fault
 from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
-from tests.store.factories import DIMENSION, EMBEDDER, bytes_of, contents, engine_at, forget, insight_id, remember
+from tests.store.factories import (
+    DIMENSION,
+    EMBEDDER,
+    bytes_of,
+    contents,
+    engine_at,
+    forget,
+    insight_id,
+    remember,
+    vector_of,
+)
 from tests.store.mirror import mirrored
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import running
@@ -233,6 +244,22 @@ def test_a_calibration_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
     b.again()
     assert b.engine.embedder == measured
     assert_same(a, b)
+
+
+def test_what_stays_as_it_is_keeps_its_row_of_the_index(peers: tuple[Peer, Peer]) -> None:
+    """A use that is counted, or a link, gives no memory a new one, which would have to be removed some day."""
+    a, b = peers
+    a.write(remember(1), remember(2))
+    b.catch_up()
+    assert b.engine.index.snapshot.rows == 2
+    link = AddEdge(Edge(insight_id(1), insight_id(2), "causal", 0.5), audited=True)
+    for change in (CountUse(insight_id(1), 3, NOW), link):
+        a.write(msgspec.structs.replace(forget(1), op_id=type(change).__name__, changes=(change,)))
+    assert_same(a, b)
+    assert b.engine.index.snapshot.rows == 2
+    a.write(msgspec.structs.replace(forget(1), op_id="embedded", changes=(SetVector(insight_id(1), vector_of(9)),)))
+    assert_same(a, b)
+    assert b.engine.index.snapshot.rows == 3
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
