@@ -237,7 +237,7 @@ class StoreHandlers:
 
     @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
-        """Set the active store, or who sees a shared one. Raises MnemonError: NOT_FOUND, STORAGE; UNAVAILABLE,
+        """Set the active store, or the visibility of a shared one. Raises MnemonError: NOT_FOUND, STORAGE; UNAVAILABLE,
         INVALID_PARAMS for a visibility that cannot be set."""
         name, (previous, _) = check_name(params.name), self._stores.active()
         if params.visibility is not None:

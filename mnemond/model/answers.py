@@ -540,7 +540,7 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 Visibility = Literal["private", "project", "team"]
-"""Who sees a shared store: the role that made it, members of the role that has its name, or every role that may use the
+"""Roles that see a shared store: the one that made it, members of the one that has its name, or all that may use the
 tables."""
 
 

@@ -469,8 +469,8 @@ class Engine:
         self._apply_missing(shared, head)
 
     def hold_jobs(self) -> bool:
-        """Begin, or go on, to run jobs of a shared store, with what other daemons did in theirs; return False while
-        another runs some. Raises MnemonError, SqliteError."""
+        """Begin, or go on, to run jobs of a shared store, on the newest state of it; return False while another
+        daemon runs some. Raises MnemonError, SqliteError."""
         assert self.shared is not None, "it is shared"  # noqa: S101
         if not self.shared.hold_jobs():
             return False

@@ -303,8 +303,8 @@ class StoreRegistry:
             yield Closed(self.path(name), sound)
 
     async def create(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> bool:
-        """Make a store and open it; return True if it is new. `share`: it is a cache of that log, seen by whom
-        `visibility` says. Raises MnemonError: STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store
+        """Make a store and open it; return True if it is new. `share`: it is a cache of that log, with this
+        `visibility`. Raises MnemonError: STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store
         that cannot be used so."""
         async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)

@@ -122,7 +122,7 @@ class Log(Protocol):
         ...
 
     def show(self, visibility: Visibility) -> None:
-        """Change who sees the store. Raises MnemonError for a role that may not."""
+        """Let other roles see the store. Raises MnemonError for a role that may not change that."""
         ...
 
     def head(self) -> Head: ...
@@ -217,7 +217,7 @@ class SharedLog:
 
     @property
     def visibility(self) -> Visibility | None:
-        """Who sees the store, as of the last connect."""
+        """The roles that see the store, as of the last connect."""
         return None if self._opened is None else self._opened.visibility
 
     @property
@@ -404,7 +404,7 @@ class SharedLog:
                 return self._head, found
 
     def show(self, visibility: Visibility) -> None:
-        """Change who sees the store. Raises MnemonError."""
+        """Let other roles see the store. Raises MnemonError."""
         self.look()  # connects
         try:
             self._log.show(visibility)
@@ -471,7 +471,7 @@ def contended() -> MnemonError:
 
 
 def seen_otherwise(store: str, visibility: Visibility) -> MnemonError:
-    """Return the error for a store that is there, and is not seen by whom it should be."""
+    """Return the error for a store that is there already, with another visibility than it should have."""
     return rejected(
         INVALID_PARAMS,
         f'the shared store "{store}" is there already, with visibility {visibility}',

@@ -332,7 +332,7 @@ class Store:
         await _answer(lambda done: self._writer.run_job(self._engine.catch_up, done))
 
     async def show(self, visibility: Visibility) -> None:
-        """Change who sees a shared store. Raises MnemonError."""
+        """Let other roles see a shared store. Raises MnemonError."""
         if (shared := self.shared) is not None:
             await _answer(lambda done: self._writer.run_job(lambda: shared.show(visibility), done))
 

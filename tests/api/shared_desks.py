@@ -68,7 +68,7 @@ class SharedDesk(Desk):
         return self.store.shared.cursor.seq
 
     async def answer(self, method: str, **params: object) -> str:
-        """What it answers, as JSON, without what differs each time."""
+        """The answer, as JSON, without what differs each time."""
         found = msgspec.json.encode(await self.team(method, **params), order="deterministic").decode()
         return comparable(found)
 

@@ -95,7 +95,7 @@ def questions(ids: list[str]) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def brief(over: SharedDesk) -> str:
-    """What a session begins with."""
+    """The text that a session begins with."""
     return comparable(await over.at(Moment.SESSION_START))
 
 
@@ -103,7 +103,7 @@ KEPT = ("pending_reviews", "held_texts", "imports", "core_summaries", "has_facts
 
 
 def in_memory(store: Store, name: str) -> object:
-    """What a daemon keeps of a store for readers."""
+    """A value that a daemon keeps of a store for readers."""
     found = getattr(store, name)
     return vars(found) if isinstance(found, Waiting) else found
 
@@ -341,7 +341,7 @@ FIRST, OTHER = Words("first"), Words("other", 4)
 
 
 def vectors(over: SharedDesk) -> dict[str, bool]:
-    """Whether each memory has the vector that the store's embedder gives it."""
+    """By text, True for a memory that has the vector that the store's embedder gives it."""
     snapshot, record = over.store.snapshot, over.store.embedder
     assert record is not None
     (embedder,) = [each for each in (FIRST, OTHER) if each.fingerprint == record.fingerprint == snapshot.made_by]

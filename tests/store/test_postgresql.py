@@ -169,7 +169,7 @@ def roles(server: PgServer) -> dict[str, str]:
 def test_a_store_is_seen_by_its_team_its_project_or_its_maker(
     server: PgServer, roles: dict[str, str], tmp_path: Path
 ) -> None:
-    """Who sees it writes into it, each in his own name; the role that made it says who sees it."""
+    """A role that sees it writes into it, in its own name; the role that made it says who sees it."""
     peers = {role: Peer(tmp_path / f"{role}.db", dsn, "shop") for role, dsn in roles.items()}  # ada is the first
     of, seen = "WHERE store_id = 'shop'", "SELECT count(*) FROM mnemond.memories WHERE store_id = 'shop'"
     for number, (visibility, sees) in enumerate(
