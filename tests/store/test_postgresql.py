@@ -73,7 +73,7 @@ def test_every_key_begins_with_the_store(server: PgServer) -> None:
         " AND a.attnum = i.indkey[0] WHERE n.nspname = 'mnemond'"
     )
     found = server.query(sql)
-    assert len(found) == 5
+    assert len(found) == 6
     assert {column for _, column in found} == {"store_id"}
 
 
