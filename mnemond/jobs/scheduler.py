@@ -155,6 +155,9 @@ TURN_WAIT_S: Final = 10.0
 
 TURN_POLL_S: Final = 0.5
 
+LEAVE_S: Final = 1.0
+"""Seconds that a stop waits until others may run jobs at once; without an answer they may once JOBS_S are over."""
+
 Guard = Callable[[], AbstractContextManager[object]]
 """Return a context manager that contains and logs defects."""
 
@@ -392,7 +395,7 @@ async def _holding(store: Store) -> AsyncIterator[None]:
             yield
         finally:
             nursery.cancel_scope.cancel()
-            with trio.CancelScope(shield=True), suppress(MnemonError):
+            with trio.move_on_after(LEAVE_S, shield=True), suppress(MnemonError):
                 await store.leave_jobs()
 
 
