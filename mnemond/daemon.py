@@ -73,6 +73,7 @@ from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.follow import Followers
 from mnemond.jobs.gates import Asking, GateDeps
+from mnemond.jobs.received import NAME as LINK_RECEIVED
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
@@ -169,7 +170,8 @@ class Daemon:
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
         self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings, self._engine)
-        self.syncs = SyncHandlers(self.stores, self.open_stores, identities)
+        received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
+        self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)

@@ -16,7 +16,7 @@ import trio
 
 from mnemond.api.requests import Identities, from_client, only_by_person, submit
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.sync_spool import SyncSpool
+from mnemond.api.sync_spool import Part, SyncSpool
 from mnemond.api.sync_status import note_devices, note_failure, targets_of
 from mnemond.api.transfers import Transfers
 from mnemond.api.types_sync import (
@@ -39,11 +39,11 @@ from mnemond.api.types_sync import (
 )
 from mnemond.encryption import SUFFIX
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import sync_guard, syncing
+from mnemond.memory import sync_guard, sync_knowledge, sync_uses, syncing
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_code import code_of, secret_from, secret_of, signed, verified
-from mnemond.memory.sync_records import EdgeRecord, Record, decode, encode
-from mnemond.memory.syncing import MAX_NAMED, PURGES, Report
+from mnemond.memory.sync_records import AnyRecord, decode, encode
+from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PURGES, USES, Report
 from mnemond.model.memory import format_us
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
@@ -65,6 +65,12 @@ ROWS_AT_ONCE: Final = 50
 
 _Propose = Callable[[WriteContext, str, list[Report]], Proposal]
 
+_PROPOSE: Final[dict[int, Callable[..., Proposal]]] = {
+    PURGES: syncing.propose_unite, MEMORIES: syncing.propose_unite, LINKS: syncing.propose_unite,
+    KNOWLEDGE: sync_knowledge.propose_unite, USES: sync_uses.propose_unite,
+}  # fmt: skip
+"""By kind of records what proposes to unite them."""
+
 
 class _Syncing(SyncSpool):
     """One sync between two of its messages; what was taken in until it ends stays."""
@@ -81,6 +87,9 @@ class _Syncing(SyncSpool):
         super().__init__(warm.store.name, client, warm.store.path.parent)
         self.params = params
         self.context = context
+        self.knowledge_op_id = ""
+        """The operation on relations and names, which is undone by itself: an undo takes back one of that kind or one
+        on memories."""
         self.target = target
         self.device = device.id
         self.secret = bytes.fromhex(device.secret)
@@ -107,7 +116,12 @@ def _gone() -> MnemonError:
 class SyncHandlers:
     """The methods of sync. `run` ends syncs that are left."""
 
-    def __init__(self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities) -> None:
+    def __init__(
+        self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities,
+        received: Callable[[str], None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        """`received` is called with the name of a store that got memories."""
+        self._received = received
         self._open_stores = open_stores
         self._identities = identities
         self._syncs: Transfers[_Syncing] = Transfers(_gone)
@@ -172,10 +186,12 @@ class SyncHandlers:
             scan = partial(syncing.scan_memories, after=after, now_us=now_us, device=device)
             after, found = await warm.store.rewrite(scan)
             ahead += found
-        return ahead + (await warm.store.rewrite(partial(syncing.scan_gone, now_us=now_us, device=device))).ahead
+        for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
+            ahead += (await warm.store.rewrite(partial(scan_all, now_us=now_us, device=device))).ahead
+        return ahead
 
     async def _restamp(self, warm: OpenStore, device: str) -> int:
-        """Take stamps ahead of the clock back to now; return how many memories and links had such."""
+        """Take stamps ahead of the clock back to now; return how many records had such."""
         now_us, count = self._identities.now_us(), 0
         after: tuple[str, str] | None = ("", "")
         while after is not None:
@@ -224,13 +240,19 @@ class SyncHandlers:
                 sync_state.put_files(connection, it.params.target, read)
 
             await warm.store.rewrite(note)
+            if report.added or report.changed:
+                self._received(it.store)
+                if warm.on_missing_vector is not None:
+                    warm.on_missing_vector(it.store)
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
-            links=report.links, conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
-            held_purges=held[:MAX_NAMED], held_purges_found=len(held), refused=_sentences(it),
-            refused_found=it.refused_found, op_id=it.context.op_id if report.undoable else None, ahead=it.ahead,
+            links=report.links, relations=report.relations, names=report.names, conflicts=report.conflicts,
+            conflicts_found=report.conflicts_found, held=report.held, held_purges=held[:MAX_NAMED],
+            held_purges_found=len(held), refused=_sentences(it), refused_found=it.refused_found,
+            op_id=it.context.op_id if report.undoable else None,
+            knowledge_op_id=it.knowledge_op_id if report.relations or report.names else None, ahead=it.ahead,
             restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
             code=code_of(it.secret) if it.shows_code else None, publish=it.name, lines=len(it.rows), remove=remove,
         )  # fmt: skip
@@ -248,35 +270,48 @@ class SyncHandlers:
     async def _unite(self, warm: OpenStore, it: _Syncing, held: list[str], now_us: int) -> Report:
         total = Report(conflicts=[], held=[])
         parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held))
-        read = 0
-        while (part := await trio.to_thread.run_sync(next, parts, None)) is not None:
-            propose = partial(syncing.propose_unite, part.records)
-            report = await self._write(warm, it, total, propose, undoable=part.kind != PURGES)
+
+        async def next_part() -> Part | None:
+            return await trio.to_thread.run_sync(next, parts, None)
+
+        part = await next_part()
+        is_any = part is not None
+        while part is not None and part.kind <= LINKS:
+            unite = partial(_PROPOSE[part.kind], part.records)
+            report = await self._write(warm, it, total, unite, None if part.kind == PURGES else it.context.op_id)
             waiting = frozenset(report.held)
             it.good.difference_update(
                 file for file, each in zip(part.files, part.records, strict=True) if each.key in waiting
             )
-            read += len(part.records)
-            it.heard_at = trio.current_time()
-        if read:
-            await self._write(warm, it, total, syncing.propose_open_circles)
-            await self._write(warm, it, total, lambda by, _device, reports: syncing.propose_missing_links(by, reports))
+            part = await next_part()
+        if is_any:
+            await self._write(warm, it, total, syncing.propose_open_circles, it.context.op_id)
+            await self._write(warm, it, total, syncing.propose_missing_links, it.context.op_id)
+        it.knowledge_op_id = self._identities.own(it.store, sync_state.BY).op_id
+        for kind, op_id in ((KNOWLEDGE, it.knowledge_op_id), (USES, None)):
+            # Also without a record: what waited for a memory, or for a person, may count by now.
+            is_waiting = True
+            while is_waiting or (part is not None and part.kind == kind):
+                records: list[AnyRecord] = []
+                if part is not None and part.kind == kind:
+                    records, part = part.records, await next_part()
+                await self._write(warm, it, total, partial(_PROPOSE[kind], records), op_id)
+                is_waiting = False
         return total
 
     async def _write(
-        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, *, undoable: bool = True
+        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, op_id: str | None
     ) -> Report:
-        """Write one part of a sync. All that can be undone is one operation."""
+        """Write one part of a sync, as part of an operation or (None) as one of its own."""
         own = self._identities.own(warm.store.name, sync_state.BY)
-        identity = msgspec.structs.replace(
-            own, by_person=it.context.by_person, op_id=it.context.op_id if undoable else own.op_id
-        )
+        identity = msgspec.structs.replace(own, by_person=it.context.by_person, op_id=op_id or own.op_id)
         reports: list[Report] = []
         await submit(warm, propose(identity, it.device, reports))
         report = reports[-1]
         total.add(report)
         if report.purged and warm.on_purged is not None:
             warm.on_purged()
+        it.heard_at = trio.current_time()
         return report
 
     async def _plan(self, warm: OpenStore, it: _Syncing) -> list[str]:
@@ -386,7 +421,7 @@ def _secret_from(code: str) -> str:
         raise invalid([FieldProblem("join", f"this is no code: {error}")], hint=hint) from None
 
 
-def _decoded(secret: bytes, now_us: int, line: bytes) -> Record | EdgeRecord:
+def _decoded(secret: bytes, now_us: int, line: bytes) -> AnyRecord:
     return decode(verified(line, secret), now_us)
 
 

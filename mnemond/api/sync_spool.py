@@ -1,5 +1,5 @@
-"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size, in an order that
-does not depend on that of the files."""
+"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size. They are in the
+order in which they were sent, but for those of one memory, which are together."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import numpy as np
 
 from mnemond.api.transfers import Transfer
 from mnemond.memory.sync_code import StrangerError
-from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
-from mnemond.memory.syncing import MAX_NAMED, PURGES, RECORDS_AT_ONCE, kind_of
+from mnemond.memory.sync_knowledge import FACTS_AT_ONCE
+from mnemond.memory.sync_records import MAX_LINE, AnyRecord, NameRecord, RecordError, UnknownKindError
+from mnemond.memory.sync_uses import USES_AT_ONCE
+from mnemond.memory.syncing import KNOWLEDGE, MAX_NAMED, PURGES, RECORDS_AT_ONCE, USES, kind_of
 
 MAX_REFUSED: Final = 1_000
 """Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
@@ -22,14 +24,17 @@ MAX_REFUSED: Final = 1_000
 BYTES_AT_ONCE: Final = 4 << 20
 """Bytes of the lines of one part, after which it ends: its records take some five times as much memory."""
 
-Decode = Callable[[bytes], Record | EdgeRecord]
+AT_ONCE: Final = {KNOWLEDGE: FACTS_AT_ONCE, USES: USES_AT_ONCE}
+"""By kind the records of one part; of the other kinds RECORDS_AT_ONCE."""
+
+Decode = Callable[[bytes], AnyRecord]
 
 
 class Part(NamedTuple):
     """Records to be united in one operation, all of one kind; `files`: of each the position of its file."""
 
     kind: int
-    records: list[Record | EdgeRecord]
+    records: list[AnyRecord]
     files: list[int]
 
 
@@ -62,9 +67,11 @@ class SyncSpool(Transfer):
         self.good.add(file)
 
     def look(self, decode: Decode) -> None:
-        """Check every line that has not been looked at, and note where those are that can be used (blocking)."""
+        """Check every line that has not been looked at, and note where those are that can be used (blocking). Lines of
+        kinds that a later version writes do not make the rest of a file useless: one of each file is refused."""
         numbers: dict[int, int] = {}
         bad: dict[int, int] = {}
+        newer: set[int] = set()
         for file, start, line in self._lines():
             numbers[file] = numbers.get(file, 0) + 1
             if bad.get(file, 0) >= MAX_REFUSED:
@@ -72,7 +79,12 @@ class SyncSpool(Transfer):
             try:
                 record = decode(line)
             except RecordError as error:
-                bad[file] = bad.get(file, 0) + 1
+                if file in newer and isinstance(error, UnknownKindError):
+                    continue
+                if isinstance(error, UnknownKindError):
+                    newer.add(file)
+                else:
+                    bad[file] = bad.get(file, 0) + 1
                 if isinstance(error, StrangerError):
                     self.strangers.add(file)
                     continue
@@ -89,7 +101,7 @@ class SyncSpool(Transfer):
             self._keys.append(int.from_bytes(blake2b(record.key.encode(), digest_size=8).digest(), "big"))
             self._starts.append(start)
         self._received = []
-        self.good -= bad.keys()
+        self.good -= bad.keys() | newer
 
     def _lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the lines that are complete, each with the position of its file and where it begins; a line that is too
@@ -116,18 +128,24 @@ class SyncSpool(Transfer):
             yield last, start, rest
 
     def parts(self, decode: Decode, held: Collection[str]) -> Iterator[Part]:
-        """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories, then
-        links, those of one memory together. Their files are not good then."""
+        """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories, links,
+        relations and names, and uses, those of one memory together. Decisions about names that went with a purge wait
+        with those, as the names may be those of memories that stay here. The files of both are not good then."""
         part = Part(PURGES, [], [])
         size = last = 0
-        for at in map(int, np.lexsort((self._starts, self._keys, self._kinds))):
+        _, first, keys = np.unique(self._keys, return_index=True, return_inverse=True)
+        for at in map(int, np.lexsort((np.asarray(self._starts), first[keys], np.asarray(self._kinds)))):
             kind, key, length = self._kinds[at], self._keys[at], self._lengths[at]
-            full = size >= BYTES_AT_ONCE or (len(part.records) >= RECORDS_AT_ONCE and key != last)
+            is_many = len(part.records) >= AT_ONCE.get(kind, RECORDS_AT_ONCE)
+            full = size >= BYTES_AT_ONCE or (is_many and key != last)
             if part.records and (full or kind != part.kind):
                 yield part
                 part, size = Part(kind, [], []), 0
             record = decode(self._read(self._starts[at], length))
             if kind == PURGES and record.key in held:
+                self.good.discard(self._files[at])
+                continue
+            if held and isinstance(record, NameRecord) and record.purged:
                 self.good.discard(self._files[at])
                 continue
             part = part._replace(kind=kind)

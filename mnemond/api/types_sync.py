@@ -114,13 +114,15 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 
 
 class SyncUniteResult(Result, frozen=True, kw_only=True):
-    """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed.
+    """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed,
+    `relations` and `names`: statements about relations and decisions about names that were noted or taken back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
     `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
-    first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes this back by, but for the
-    purges; None if there is nothing to take back. `ahead`: memories and links here with stamps more than a day ahead of
-    the clock, which other devices refuse; `restamped`: those that had such and have stamps of now. `strangers`: devices
+    first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes changes of memories and
+    links back by, but for the purges; `knowledge_op_id`: that of relations and names. None if there is nothing to take
+    back. Uses are not taken back. `ahead`: records here with stamps more than a day ahead of the clock, which other
+    devices refuse; `restamped`: those that had such and have stamps of now. `strangers`: devices
     with files that are signed with another code, of which nothing was read. `code`: that of this store, if a person
     asks for it, or begins to sync it.
 
@@ -136,6 +138,8 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     retired: int
     purged: int
     links: int
+    relations: int
+    names: int
     conflicts: list[str]
     conflicts_found: int
     held: list[str]
@@ -144,6 +148,7 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     refused: list[str]
     refused_found: int
     op_id: str | None
+    knowledge_op_id: str | None
     ahead: int
     restamped: int
     strangers: list[str]

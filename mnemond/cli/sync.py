@@ -96,7 +96,8 @@ def united(result: SyncUniteResult, style: Style) -> str:
         "added": result.added, "changed": result.changed, "out of recall": result.retired, "purged": result.purged,
     }  # fmt: skip
     changed = [f"{plural(count, 'memory')} {what}" for what, count in counts.items() if count]
-    changed += [f"{plural(result.links, 'link')} changed"] if result.links else []
+    for count, what in ((result.links, "link"), (result.relations, "relation"), (result.names, "name")):
+        changed += [f"{plural(count, what)} changed"] if count else []
     secret = f", encrypted for {plural(result.encrypted, 'recipient')}" if result.encrypted else ""
     kept = result.conflicts_found
     return lines(
@@ -120,6 +121,9 @@ def united(result: SyncUniteResult, style: Style) -> str:
         else None,
         *_of_code(result),
         f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
+        f"  to take back the relations and names: mnemonctl undo {one_line(result.knowledge_op_id)}"
+        if result.knowledge_op_id
+        else None,
         f"  {plural(result.restamped, 'record')} got the time of now" if result.restamped else None,
         f"  more than a day ahead of this clock: {plural(result.ahead, 'record')}, which other devices refuse. If the"
         " clock is right now, repeat with --restamp"
@@ -212,10 +216,12 @@ SYNC = Command(
         "Each device writes files of its own only, so that no sync service finds a conflict. Run it on each of them.",
         "The first one shows a code, which the others ask for once. Files with another code are not read.",
         "What was changed last holds. A text that was changed on two devices is kept twice, and a review asks.",
-        "Uses, conversations, vectors, derived links and relations stay with each device.",
+        "Relations and names that you decided travel as well, and uses. Conversations, vectors, and what is derived",
+        "from texts stay with each device.",
         "A purge travels: each device writes its files anew without the text. The history of git, and copies that a",
         "sync service or a backup keeps, cannot be reached.",
-        "Purges of many memories wait for --allow-purges. One undo takes back whatever else a sync changed.",
+        "Purges of many memories wait for --allow-purges. One undo takes back what else a sync changed of memories and",
+        "links, another one relations and names.",
         "status says which devices there are, when each last wrote, and what waits; with a directory as it is now.",
         "--every goes on until it is stopped: after a failure it waits a minute, then twice as long each time, at most",
         "an hour or the duration. status and doctor say what fails. It confirms nothing that a person has to.",

@@ -16,6 +16,7 @@ from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
+from mnemond.jobs.received import LinkReceived
 from mnemond.jobs.relations import ReadRelations
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.slow_path import SlowPath
@@ -271,6 +272,7 @@ def jobs_of(
         RollingSummaries(_interval(lifecycle.extract_interval), summing_up),
         ResolveReviews(answering),
         SlowPath(config_of, answering),
+        LinkReceived(answering),
         ReadRelations(),
         EntityBackfill(config_of),
         DecayRefresh(_interval(lifecycle.decay_interval)),

@@ -382,6 +382,7 @@ class Relinking(msgspec.Struct, frozen=True, kw_only=True):
 
     `had`: the edges it will have when the changes are applied. `kinds`: types whose automatic edges are rebuilt; all
     others stay. `left`: memories, itself among them if its position changes, that leave their position in the backbone.
+    `absent`: memories that are linked after it, as if they were written after it.
     """
 
     insight: Insight
@@ -389,6 +390,7 @@ class Relinking(msgspec.Struct, frozen=True, kw_only=True):
     had: Sequence[Edge] = ()
     kinds: Collection[EdgeType] = ALL
     left: Sequence[Insight] = ()
+    absent: Sequence[str] = ()
 
 
 def relinked(snapshot: Snapshot, similarity: Cosines | None, what: Relinking, settings: GraphSettings) -> Relinked:
@@ -430,7 +432,7 @@ class _Plan:
 
 
 def _planned(snapshot: Snapshot, similarity: Cosines | None, what: Relinking, settings: GraphSettings) -> _Plan:
-    ids = (what.insight.id, *(each.id for each in what.left))
+    ids = (what.insight.id, *(each.id for each in what.left), *what.absent)
     excluded = [row for each in dict.fromkeys(ids) if (row := snapshot.row_of(each)) is not None]
     plan = _Plan(what.insight.id)
     for each in what.left:

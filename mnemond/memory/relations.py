@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,6 +12,7 @@ from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, M
 from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.relation_claims import Claim
+from mnemond.memory.sync_records import Name, RelationValue, relation_key
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Entity, Insight, Scope, parse_rfc3339
@@ -37,7 +38,7 @@ from mnemond.model.relations import (
     is_functional,
     split_type,
 )
-from mnemond.store import insights, relations
+from mnemond.store import insights, relations, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
 from mnemond.store.operations import Proposal, View
@@ -61,10 +62,12 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Names:
-    """Finds the entities that names mean, and adds those that are new. For one write."""
+    """Finds the entities that names mean, and adds those that are new. For one write. `as_written`: an alias gets a row
+    of its own, which leads to the thing for as long as it is an alias of it."""
 
-    def __init__(self, connection: Connection, user: str | None = None) -> None:
+    def __init__(self, connection: Connection, user: str | None = None, *, as_written: bool = False) -> None:
         self._connection = connection
+        self._as_written = as_written
         self._user = user or relations.DEFAULT_USER
         self._added: dict[str, str] = {}
         self.added: list[AddEntity] = []
@@ -75,8 +78,15 @@ class Names:
         if canonical in USERS:
             found = relations.user_id(self._user)
             return found if relations.entity(self._connection, found) is not None else None
+        if self._as_written:
+            return relations.row_named(self._connection, canonical) or self._added.get(canonical)
         stored = relations.entity_named(self._connection, canonical)
         return self._added.get(canonical) if stored is None else stored.id
+
+    def is_known(self, name: str) -> bool:
+        """Return True for the name or an alias of an entity."""
+        stored = relations.entity_named(self._connection, canonical_name(name))
+        return stored is not None or self.find(name) is not None
 
     def of(self, name: str, kind: str = "") -> str:
         """Return the id of an entity, which is added if there is none of this name."""
@@ -233,7 +243,7 @@ def _start(since: Point | None, until: Point | None, now: str) -> tuple[PointKin
 def _thing(names: Names, target: str, literal: bool | None) -> tuple[str | None, str | None]:
     """Return the id of the target, or its text."""
     if literal is None:
-        literal = names.find(target) is None and not is_entity(target)
+        literal = not names.is_known(target) and not is_entity(target)
     return (None, target) if literal else (names.of(target), None)
 
 
@@ -384,10 +394,12 @@ def _decide_reading(
     for at in relations.migrated_times(connection) if refresh else ():
         changes += [KnownSince(at), RefreshAll(known_then=True)]
     asked = relations.last_asked(connection)
+    withdrawn = sync_state.withdrawn(connection)
     names: dict[str | None, Names] = {}
     for reading in readings:
         user = reading.insight.scope.user_id
-        if found := _changes(reading, connection, names.setdefault(user, Names(connection, user))):
+        of_user = names.setdefault(user, Names(connection, user, as_written=True))
+        if found := _changes(reading, connection, of_user, withdrawn):
             changes += [KnownSince(max(asked, reading.at)), *found]
     count = sum(isinstance(each, AddEvidence | ExpireEvidence) for each in changes)
     stale = connection.row("SELECT 1 FROM meta WHERE key = ? AND value = '1'", (relations.STALE,)) is not None
@@ -399,8 +411,11 @@ def _decide_reading(
     return msgspec.structs.replace(change_set, knowledge=tuple(changes), facts=tuple(facts))
 
 
-def _changes(reading: Reading, connection: Connection, names: Names) -> list[KnowledgeChange]:
-    """Return the statements to add and to take back for one memory."""
+def _changes(
+    reading: Reading, connection: Connection, names: Names, withdrawn: Collection[str] = ()
+) -> list[KnowledgeChange]:
+    """Return the statements to add and to take back for one memory. `withdrawn`: keys of statements that were taken
+    back by hand on this or another device, which no text states again."""
     it = reading.insight
     if insights.read(connection, it.id) is None:
         return []  # it was purged since
@@ -409,6 +424,8 @@ def _changes(reading: Reading, connection: Connection, names: Names) -> list[Kno
     had = [each for each in stored if silent or each.origin in ("rules", "model")]
     before = len(names.added)
     wanted = [new for each in reading.stated if (new := _statement(each, it, names)) is not None]
+    if withdrawn:
+        wanted = [new for new in wanted if _synced_key(new, connection, names) not in withdrawn]
     keys, kept = set(map(_same, wanted)), set(map(_same, had))
     gone = [ExpireEvidence(each.id) for each in had if _same(each) not in keys]
     return [*names.added[before:], *gone, *(AddEvidence(each) for each in wanted if _same(each) not in kept)]
@@ -416,6 +433,21 @@ def _changes(reading: Reading, connection: Connection, names: Names) -> list[Kno
 
 def _same(it: Statement | Evidence) -> tuple[object, ...]:
     return (it.source_id, it.type, it.slot, *it.thing, it.kind, it.at)
+
+
+def _synced_key(it: Statement, connection: Connection, names: Names) -> str:
+    """Return the key of a statement among devices."""
+    rows = {each.id: Name(each.name, each.canonical, each.kind, each.sense) for each in names.added}
+
+    def name_of(row: str) -> Name:
+        stored = connection.row("SELECT name, canonical_name, entity_type, sense FROM entities WHERE id = ?", (row,))
+        return rows[row] if stored is None else Name(*stored)
+
+    value = RelationValue(
+        name_of(it.source_id), it.type, it.slot, None if it.target_id is None else name_of(it.target_id), it.value,
+        it.kind, it.at, it.granularity, it.origin, it.strength, it.quote, it.at,
+    )  # fmt: skip
+    return relation_key(value, it.memory_id)
 
 
 def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from mnemond.index.columns import PREFIX_LENGTH
-from mnemond.model.memory import EDGE_TYPES, MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import (
+    EDGE_TYPES,
+    MAX_CONTENT,
+    STATUSES,
+    Cue,
+    Insight,
+    Scope,
+    Trigger,
+    format_us,
+    parse_rfc3339,
+)
+from mnemond.model.relations import MAX_QUOTE, MAX_TYPE, MAX_VALUE, Granularity, LinkKind, Origin, PointKind
 
 FORMAT: Final = 1
 """Version of the records: the value of `mnemond_sync` in every line."""
@@ -76,13 +87,13 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
 the rest is read from it."""
 
 LOCAL: Final = {
-    "id": "the key", "updated_at": "when this device changed it", "access_count": "uses on this device",
-    "last_accessed_at": "uses on this device", "effective_importance": "computed from uses", "boost_days":
+    "id": "the key", "updated_at": "when this device changed it", "access_count": "the sum of records of uses",
+    "last_accessed_at": "the latest of records of uses", "effective_importance": "computed from uses", "boost_days":
     "uses on this device", "last_boosted_at": "uses on this device", "paired_with": "a contradiction that this device "
     "found", "corroboration_count": "uses on this device", "last_corroborated_at": "uses on this device",
-    "useful": "judgements on this device", "misled": "judgements on this device",
+    "useful": "the sum of records of uses", "misled": "the sum of records of uses",
 }  # fmt: skip
-"""Fields of a memory that every device has for itself, and why."""
+"""Fields of a memory that its record does not have, and why."""
 
 
 def values_of(it: Insight) -> dict[str, Value]:
@@ -160,6 +171,10 @@ class RecordError(ValueError):
     """A line cannot be used; the message says why, in words."""
 
 
+class UnknownKindError(RecordError):
+    """A line is of a kind that this version does not know."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="memory"):
     """A memory as a device knows it: by group the stamp and the fields. `past`: stamps of texts that were there before.
     `purged`: the stamp of its purge, after which nothing else counts. `of`: the memory whose text was changed elsewhere
@@ -194,43 +209,211 @@ class EdgeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     restamped: list[str] = []
 
 
+class Name(NamedTuple):
+    """A row of entities as devices name it: `canonical` and `sense` are its key, `name` and `kind` count if it is new.
+    An alias has no kind."""
+
+    name: str
+    canonical: str
+    kind: str
+    sense: str = ""
+
+
+class RelationValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A statement (`model.relations.Statement`) with names for its rows. `at`: of the event; `created_at`: when it was
+    noted first."""
+
+    source: Name
+    type: str
+    slot: str
+    target: Name | None
+    value: str | None
+    kind: PointKind
+    at: str
+    granularity: Granularity
+    origin: Origin
+    strength: float
+    quote: str
+    created_at: str
+
+
+class RelationRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="relation"):
+    """A statement about a relation that a person or a host gave, or (None) that one was taken back by hand. `memory`:
+    the memory that says so. `key`: a hash (`relation_key`)."""
+
+    key: str
+    stamp: str
+    memory: str | None = None
+    value: RelationValue | None = None
+    restamped: list[str] = []
+
+
+class NameValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision about names. same: `other` is a name of `one`; alias: so is a name that may have no row. `by`: what
+    decided, as `triggered_by` of its operation."""
+
+    decision: LinkKind
+    one: Name
+    other: Name
+    by: str
+    created_at: str
+
+
+class NameRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="name"):
+    """The decision about a pair of names, or about an alias; None: it was taken back, `purged` with a memory without
+    which that device has one of the names nowhere. `key`: a hash (`name_key`)."""
+
+    key: str
+    stamp: str
+    value: NameValue | None = None
+    purged: bool = False
+    restamped: list[str] = []
+
+
+class UseValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a device used a memory, when it did last, and how often it was judged as useful or misleading."""
+
+    uses: int
+    last: str | None
+    useful: int
+    misled: int
+
+
+class UseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="use"):
+    """The uses of a memory on one device. `key`: memory and device, with a space."""
+
+    key: str
+    stamp: str
+    value: UseValue
+    restamped: list[str] = []
+
+    @property
+    def memory(self) -> str:
+        return self.key.partition(" ")[0]
+
+    @property
+    def of(self) -> str:
+        """The device."""
+        return self.key.partition(" ")[2]
+
+    def is_later(self, than: UseRecord) -> bool:
+        """Return True if it was written after another one of its key. A stamp of a clock that was ahead is earlier than
+        the one in its place."""
+        if self.stamp in than.restamped:
+            return False
+        return self.stamp > than.stamp or than.stamp in self.restamped
+
+
+FactRecord = RelationRecord | NameRecord
+AnyRecord = Record | EdgeRecord | FactRecord | UseRecord
+
+RELATION: Final = "relation"
+NAME: Final = "name"
+USE: Final = "use"
+FACTS: Final = (RELATION, NAME)
+"""Kinds of records about relations and names."""
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """The state of a statement or a decision on a device. `here`: it counts in the store. It does not while its memory
+    is not there, or while another decision contradicts it."""
+
+    record: FactRecord
+    here: bool = False
+
+
+class KnownUse(msgspec.Struct, frozen=True):
+    """The last known uses on a device. `counted`: the part of them that the counts of the memory here have. `waits`:
+    they have not all, as the memory is not in recall."""
+
+    record: UseRecord
+    counted: UseValue
+    waits: bool = False
+
+
+_use = msgspec.json.Decoder(KnownUse)
+
+
+def use_of(state: str) -> KnownUse:
+    return _use.decode(state)
+
+
+_fact = msgspec.json.Decoder(Fact)
+
+
+def fact_of(state: str) -> Fact:
+    return _fact.decode(state)
+
+
+def relation_key(it: RelationValue, memory: str | None) -> str:
+    """Return the key of a statement: equal ones have the same on every device. What a person, a host and a text said
+    are three statements."""
+    origin = it.origin if it.origin in ("user", "host") else "read"
+    target = None if it.target is None else (it.target.canonical, it.target.sense)
+    source = (it.source.canonical, it.source.sense)
+    value = None if it.value is None else it.value.casefold()
+    return digest_of((source, it.type, it.slot, target, value, it.kind, it.at, it.granularity, origin, memory))
+
+
+def name_key(it: NameValue) -> str:
+    """Return the key of a decision: the pair in any order, or the alias."""
+    if it.decision == "alias":
+        return digest_of(("alias", it.other.canonical))
+    return digest_of(("pair", sorted((each.sense, each.canonical) for each in (it.one, it.other))))
+
+
 class _Line(msgspec.Struct):
     mnemond_sync: int
+    kind: str = ""
 
 
 _line = msgspec.json.Decoder(_Line)
-_record = msgspec.json.Decoder(Record | EdgeRecord)
+_record = msgspec.json.Decoder(AnyRecord)
+_KINDS: Final = frozenset({"memory", "edge", USE, *FACTS})
 
 
-def encode(record: Record | EdgeRecord) -> bytes:
+def encode(record: AnyRecord) -> bytes:
     """Return the line of a record, without its line break."""
     return b'{"mnemond_sync":%d,' % FORMAT + _encoder.encode(record)[1:]
 
 
-def decode(line: bytes, now_us: int) -> Record | EdgeRecord:
-    """Return the record of a line, with every value checked. Raises RecordError."""
+def decode(line: bytes, now_us: int) -> AnyRecord:
+    """Return the record of a line, with every value checked. Raises RecordError; UnknownKindError for one that a later
+    version can read."""
     if len(line) > MAX_LINE:
         raise RecordError(f"it has more than {MAX_LINE:,} bytes")
-    check_version(line)
+    kind = check_version(line)
+    if kind not in _KINDS:
+        raise UnknownKindError(f"this mnemond does not know records of the kind {kind[:20]!a}: update it")
     try:
-        found: Record | EdgeRecord = _record.decode(line)
+        found: AnyRecord = _record.decode(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise RecordError(f"it is no record: {str(error)[:200]}") from None
-    if isinstance(found, EdgeRecord):
-        _check_edge(found, now_us)
-    else:
-        _check(found, now_us)
+    match found:
+        case EdgeRecord():
+            _check_edge(found, now_us)
+        case RelationRecord():
+            _check_relation(found, now_us)
+        case NameRecord():
+            _check_name(found, now_us)
+        case UseRecord():
+            _check_use(found, now_us)
+        case _:
+            _check(found, now_us)
     return found
 
 
-def check_version(line: bytes) -> None:
-    """Raise RecordError unless a line is an object of JSON in this version of the format."""
+def check_version(line: bytes) -> str:
+    """Return the kind of record that a line is. Raises RecordError unless it is an object of JSON in this version of
+    the format."""
     try:
-        version = _line.decode(line).mnemond_sync
+        head = _line.decode(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise RecordError(f"it is no record, or was cut: {str(error)[:200]}") from None
-    if version != FORMAT:
+    if head.mnemond_sync != FORMAT:
+        version = head.mnemond_sync
         raise RecordError(f"it is of version {version} of the format; this mnemond reads version {FORMAT}")
+    return head.kind
 
 
 def _check(it: Record, now_us: int) -> None:
@@ -292,6 +475,105 @@ def _check_edge(it: EdgeRecord, now_us: int) -> None:
             raise RecordError("its metadata is no object") from None
 
 
+_FACT_KEY: Final = re.compile(r"[0-9a-f]{24}")
+_TYPE: Final = re.compile(r"[a-z][a-z0-9_]*")
+_SLOT: Final = re.compile(r"[a-z0-9_]*")
+_MAX_NAME: Final = 2 * MAX_VALUE
+"""Characters of a name: those that a text has may be longer than those that are given."""
+
+
+def _check_relation(it: RelationRecord, now_us: int) -> None:
+    _check_fact(it, now_us)
+    if it.memory is not None and not _ID.fullmatch(it.memory):
+        raise RecordError("its memory is no id")
+    if (value := it.value) is None:
+        return
+    if it.key != relation_key(value, it.memory):
+        raise RecordError("its key is that of another statement")
+    for kind, shape in ((value.type, _TYPE), (value.slot, _SLOT)):
+        if len(kind) > MAX_TYPE or not shape.fullmatch(kind):
+            raise RecordError("its type cannot be used")
+    if (value.target is None) == (value.value is None) or value.target == value.source:
+        raise RecordError("it has no target, or two")
+    _check_names(value.source, *(() if value.target is None else (value.target,)))
+    if value.value is not None and not 0 < len(value.value) <= _MAX_NAME:
+        raise RecordError("its target is too long, or empty")
+    if not 0 <= value.strength <= 1 or len(value.quote) > MAX_QUOTE:
+        raise RecordError("its strength or its sentence cannot be used")
+    if it.memory is None and (value.quote or value.origin not in ("user", "host")):
+        raise RecordError("it was read from a memory, and names none")
+    _check_times(value.at, value.created_at)
+
+
+def _check_name(it: NameRecord, now_us: int) -> None:
+    _check_fact(it, now_us)
+    if (value := it.value) is None:
+        return
+    if it.key != name_key(value):
+        raise RecordError("its key is that of another decision")
+    one, other = value.one, value.other
+    _check_names(one, *(() if value.decision == "alias" else (other,)))
+    if value.decision == "alias":
+        _check_names(other._replace(kind="concept"))
+    if (one.canonical, one.sense) == (other.canonical, other.sense):
+        raise RecordError("it is about one name")
+    if other.sense and value.decision != "not_same":
+        raise RecordError("a user is no name of another thing")
+    if len(value.by) > MAX_VALUE or not value.by.isprintable():
+        raise RecordError("it does not name what decided")
+    _check_times(value.created_at)
+
+
+_USE_KEY: Final = re.compile(rf"{_ID.pattern} [0-9a-f]{{16}}")
+_MAX_USES: Final = 1_000_000_000
+"""Uses and judgements of one device: more than one a second for thirty years."""
+
+
+def _check_use(it: UseRecord, now_us: int) -> None:
+    check_stamp(it.stamp, now_us)
+    check_restamped(it.restamped)
+    if not _USE_KEY.fullmatch(it.key):
+        raise RecordError("its key is no memory and device")
+    if not all(0 <= each <= _MAX_USES for each in (it.value.uses, it.value.useful, it.value.misled)):
+        raise RecordError("its counts cannot be used")
+    if it.value.last is not None:
+        _check_times(it.value.last)
+        if parse_rfc3339(it.value.last) > now_us + AHEAD_US:
+            raise RecordError("its last use is more than a day ahead of this device's clock")
+
+
+def _check_fact(it: FactRecord, now_us: int) -> None:
+    check_stamp(it.stamp, now_us)
+    check_restamped(it.restamped)
+    if not _FACT_KEY.fullmatch(it.key):
+        raise RecordError("its key is no hash")
+
+
+def _check_names(*names: Name) -> None:
+    for each in names:
+        texts = (each.name, each.canonical)
+        if not all(text.strip() and len(text) <= _MAX_NAME and text.isprintable() for text in texts):
+            raise RecordError("a name in it is not one line, or too long")
+        if not _TYPE.fullmatch(each.kind) or len(each.kind) > MAX_TYPE or each.sense not in SENSES:
+            raise RecordError("a name in it has a kind that cannot be used")
+        if (each.kind == "user") != (each.sense == "user"):
+            raise RecordError("a name in it is no user")
+
+
+SENSES: Final[tuple[Literal["", "user"], ...]] = ("", "user")
+"""`sense` of rows of entities: users, and all else."""
+
+
+def _check_times(*times: str) -> None:
+    """Times are compared as texts, so there is one way to write each."""
+    try:
+        usable = all(format_us(parse_rfc3339(each)) == each for each in times)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise RecordError("a time of it cannot be used")
+
+
 # What a device knows, and the union of two.
 
 
@@ -303,6 +585,15 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     purged: str | None = None
     of: str | None = None
     restamped: list[str] = []
+
+
+_Stamped = TypeVar("_Stamped", bound="RelationRecord | NameRecord | UseRecord")
+
+
+def renewed(it: _Stamped, now_us: int, device: str) -> _Stamped:
+    """Return a record with a stamp of now in the place of one that was ahead of the clock."""
+    former = [*it.restamped, it.stamp][-MAX_RESTAMPED:]
+    return msgspec.structs.replace(it, stamp=stamp_of(now_us, device), restamped=former)
 
 
 class United(NamedTuple):

@@ -4,32 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple, cast
+from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext
+from mnemond.memory.edge_builders import ALL
 from mnemond.memory.sync_records import (
+    FACTS,
     GROUPS,
     MAX_RESTAMPED,
     STATE,
     TEXT,
+    USE,
+    AnyRecord,
     EdgeRecord,
     EdgeValue,
+    Fact,
     Known,
+    KnownUse,
+    NameRecord,
     Record,
+    UseRecord,
     changed,
     copy_key,
+    fact_of,
     is_ahead,
     memory_of,
     next_stamp,
+    renewed,
     stamp_of,
     time_of,
     united,
+    use_of,
     values_of,
     without_ahead,
 )
+from mnemond.memory.update import REBUILT
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -42,7 +54,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SyncedRow,
 )
-from mnemond.model.memory import Edge, EdgeType, Entity, EntityType, Insight, parse_rfc3339
+from mnemond.model.memory import Edge, EdgeType, Entity, EntityType, Insight, format_us, parse_rfc3339
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview
 from mnemond.store import edges, history, insights, sync_state
@@ -82,7 +94,8 @@ _edge = msgspec.json.Decoder(EdgeKnown)
 
 
 class Report(msgspec.Struct):
-    """What records changed here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed.
+    """What records changed here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed;
+    `relations` and `names`: statements about relations, and decisions about names, added or taken back.
     `conflicts`: ids of memories whose other text was kept as a memory of its own, `conflicts_found` their number.
     `held`: ids of memories with rules that only a person at a terminal may take in."""
 
@@ -91,6 +104,8 @@ class Report(msgspec.Struct):
     retired: int = 0
     purged: int = 0
     links: int = 0
+    relations: int = 0
+    names: int = 0
     conflicts: list[str] = []
     conflicts_found: int = 0
     held: list[str] = []
@@ -101,7 +116,7 @@ class Report(msgspec.Struct):
         return bool(self.added or self.changed or self.retired or self.links)
 
     def add(self, other: Report) -> None:
-        for name in ("added", "changed", "retired", "purged", "links", "conflicts_found"):
+        for name in ("added", "changed", "retired", "purged", "links", "relations", "names", "conflicts_found"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.conflicts = [*self.conflicts, *other.conflicts][:MAX_NAMED]
         self.held = [*self.held, *other.held][:MAX_NAMED]
@@ -156,23 +171,43 @@ def scan_gone(connection: Connection, now_us: int, device: str) -> Scanned:
 def restamp(
     connection: Connection, after: tuple[str, str], now_us: int, device: str
 ) -> tuple[tuple[str, str] | None, int]:
-    """Give what is known of the memories and links behind one (kind, key) stamps of now in the place of those that are
-    more than a day ahead of the clock. Return the last (kind, key), None if there is none left, and how many changed.
+    """Give what is known behind one (kind, key) stamps of now in the place of those that are more than a day ahead of
+    the clock. Return the last (kind, key), None if there is none left, and how many changed.
     For one transaction. Raises SqliteError."""
     rows = list(sync_state.states_after(connection, after, ROWS_AT_ONCE))
-    changed_rows = []
-    for kind, key, text in rows:
-        if kind == MEMORY:
-            known = _known.decode(text)
-            if (now := without_ahead(known, now_us, device)) is not known:
-                changed_rows.append(_row(key, now, publish=True))
-        elif is_ahead((edge := _edge.decode(text)).stamp, now_us):
-            renewed = EdgeKnown(stamp_of(now_us, device), edge.value, [*edge.restamped, edge.stamp][-MAX_RESTAMPED:])
-            changed_rows.append(_edge_row(key, renewed, publish=True))
+    changed_rows = [row for each in rows if (row := _restamped(*each, now_us, device)) is not None]
     sync_state.put(connection, changed_rows)
     if changed_rows:
         sync_state.write_files_anew(connection)
     return rows[-1][:2] if rows else None, len(changed_rows)
+
+
+def _restamped(kind: str, key: str, text: str, now_us: int, device: str) -> SyncedRow | None:
+    """Return a row with stamps of now; None if none of its stamps is ahead, or only its device can give it another."""
+    if kind == MEMORY:
+        known = _known.decode(text)
+        now = without_ahead(known, now_us, device)
+        return None if now is known else _row(key, now, publish=True)
+    if kind == EDGE:
+        edge = _edge.decode(text)
+        if not is_ahead(edge.stamp, now_us):
+            return None
+        former = [*edge.restamped, edge.stamp][-MAX_RESTAMPED:]
+        return _edge_row(key, EdgeKnown(stamp_of(now_us, device), edge.value, former), publish=True)
+    if kind in FACTS:
+        fact = fact_of(text)
+        if not is_ahead(fact.record.stamp, now_us):
+            return None
+        return fact_row(Fact(renewed(fact.record, now_us, device), here=fact.here), publish=True)
+    if kind == USE:
+        use = use_of(text)
+        if use.record.of != device or not is_ahead(use.record.stamp, now_us):
+            return None
+        last = use.record.value.last
+        value = msgspec.structs.replace(use.record.value, last=last and min(last, format_us(now_us)))
+        record = renewed(msgspec.structs.replace(use.record, value=value), now_us, device)
+        return use_row(msgspec.structs.replace(use, record=record), publish=True)
+    return None
 
 
 def known_of(connection: Connection, key: str) -> Known:
@@ -182,6 +217,15 @@ def known_of(connection: Connection, key: str) -> Known:
 
 def _row(key: str, known: Known, *, publish: bool) -> SyncedRow:
     return SyncedRow(MEMORY, key, _json.encode(known).decode(), publish)
+
+
+def fact_row(it: Fact, *, publish: bool) -> SyncedRow:
+    kind: Literal["name", "relation"] = "name" if isinstance(it.record, NameRecord) else "relation"
+    return SyncedRow(kind, it.record.key, _json.encode(it).decode(), publish)
+
+
+def use_row(it: KnownUse, *, publish: bool) -> SyncedRow:
+    return SyncedRow("use", it.record.key, _json.encode(it).decode(), publish)
 
 
 def _edge_row(key: str, known: EdgeKnown, *, publish: bool) -> SyncedRow:
@@ -229,11 +273,9 @@ def _edge_as_here(
 # Records of this device.
 
 
-def records_of(
-    connection: Connection, rows: Iterable[tuple[str, str]], now_us: int, device: str
-) -> list[Record | EdgeRecord]:
-    """Return the records of memories and links (kind, key) that are there, once each was compared again. For one
-    transaction. Raises SqliteError."""
+def records_of(connection: Connection, rows: Iterable[tuple[str, str]], now_us: int, device: str) -> list[AnyRecord]:
+    """Return the records (kind, key) that are there, each memory once it was compared again; without uses of another
+    device whose clock was ahead, which writes them anew itself. For one transaction. Raises SqliteError."""
     wanted = list(rows)
     found = []
     for kind, key in wanted:
@@ -242,13 +284,22 @@ def records_of(
             now = _as_here(connection, key, before, now_us, device)
             if now != before:
                 sync_state.put(connection, [_row(key, now, publish=True)])
-        if (record := record_of(connection, kind, key)) is not None:
+        record = record_of(connection, kind, key)
+        if isinstance(record, UseRecord) and record.of != device and is_ahead(record.stamp, now_us):
+            continue
+        if record is not None:
             found.append(record)
     return found
 
 
-def record_of(connection: Connection, kind: str, key: str) -> Record | EdgeRecord | None:
+def record_of(connection: Connection, kind: str, key: str) -> AnyRecord | None:
     """Return what is known of a memory or a link as a record; None if it is not there any more. Raises SqliteError."""
+    if kind in FACTS:
+        text = sync_state.state(connection, kind, key)
+        return None if text is None else fact_of(text).record
+    if kind == USE:
+        text = sync_state.state(connection, USE, key)
+        return None if text is None else use_of(text).record
     if kind == EDGE:
         text = sync_state.state(connection, EDGE, key)
         if text is None:
@@ -284,15 +335,22 @@ def _queries(connection: Connection, key: str) -> list[str]:
 # Records of other devices.
 
 
-PURGES, MEMORIES, LINKS = 0, 1, 2
+PURGES, MEMORIES, LINKS, KNOWLEDGE, USES = 0, 1, 2, 3, 4
 """Kinds of records, in the order in which they are united, each kind in operations of its own: what is purged is not
-written before, and an operation with a purge cannot be undone."""
+written before, and an operation with a purge cannot be undone. What relations and names (KNOWLEDGE) and uses are about
+is there then."""
 
 
-def kind_of(record: Record | EdgeRecord) -> int:
-    if isinstance(record, EdgeRecord):
-        return LINKS
-    return MEMORIES if record.purged is None else PURGES
+def kind_of(record: AnyRecord) -> int:
+    match record:
+        case Record():
+            return MEMORIES if record.purged is None else PURGES
+        case EdgeRecord():
+            return LINKS
+        case UseRecord():
+            return USES
+        case _:
+            return KNOWLEDGE
 
 
 def propose_unite(
@@ -360,7 +418,7 @@ def _superseded_by_purged(connection: Connection) -> list[str]:
     return [key for key, successor in rows if known_of(connection, successor).purged is not None]
 
 
-def propose_missing_links(identity: WriteContext, reports: list[Report]) -> Proposal:
+def propose_missing_links(identity: WriteContext, _device: str, reports: list[Report]) -> Proposal:
     """Propose the known links that are not there, though both memories are in recall by now."""
 
     def decide(view: View) -> ChangeSet:
@@ -410,6 +468,8 @@ class _Uniting:
         self._publish: set[str] = set()
         self._texts: dict[str, Record] = {}
         """Memories whose text is that of a record now."""
+        self._unlinked: dict[str, frozenset[EdgeType]] = {}
+        """Memories whose links have to be made, with the types of these."""
         self._links: dict[str, tuple[EdgeKnown, bool]] = {}
         self._asked: list[OpenReview] = []
 
@@ -560,6 +620,7 @@ class _Uniting:
             changes += self._edge_changes(key, known)
         rows = [_row(key, known, publish=key in self._publish) for key, known in self._known.items()]
         rows += [_edge_row(key, known, publish=publish) for key, (known, publish) in self._links.items()]
+        rows += [sync_state.links_row(key, kinds) for key, kinds in sorted(self._unlinked.items())]
         self._asked += [
             OpenReview(
                 kind="conflict", older=key, newer=known.of, suggestion="COEXIST", similarity=0.0, reason=REASON
@@ -582,6 +643,7 @@ class _Uniting:
         text = self._texts.get(key)
         if before is None:
             self.report.added += 1
+            self._unlinked[after.id] = ALL
             mentions = () if text is None else _entities(text)
             yield AddInsight(active, None, mentions, () if text is None else tuple(text.queries))
         else:
@@ -595,10 +657,13 @@ class _Uniting:
         if before.status != "active":
             active = msgspec.structs.replace(active, paired_with=None)
             yield RestoreInsight(active, None)
+            self._unlinked[active.id] = ALL
         elif self._after[before.id] is not None and self._after[before.id].status != "active":  # type: ignore[union-attr]
             yield from parted(self._view.snapshot, before)
             active = msgspec.structs.replace(active, paired_with=None)
         embedded = text is not None and (active.content, active.cues) != (before.content, before.cues)
+        if embedded:
+            self._unlinked.setdefault(active.id, REBUILT["content"])
         mentions = None if text is None else _entities(text)
         queries = None if text is None else tuple(text.queries)
         yield PutInsight(active, "UPDATE", embedded, None, mentions, queries)

@@ -297,9 +297,11 @@ class TriggerCount(msgspec.Struct, frozen=True):
 
 
 class SyncedRow(NamedTuple):
-    """What is known of a memory or a link among devices (JSON). `publish`: the others do not know it yet."""
+    """What is known of a memory, a link, a statement or a decision about names among devices (JSON). `publish`: the
+    others do not know it yet. `links`: types of links that a memory which came from another device is to get. An empty
+    state is removed."""
 
-    kind: Literal["memory", "edge"]
+    kind: Literal["memory", "edge", "relation", "name", "use", "links"]
     key: str
     state: str
     publish: bool

@@ -146,7 +146,7 @@ def group_key(it: Statement | Relationship) -> tuple[str, str, str, str, str]:
 def intervals(points: Iterable[Evidence]) -> list[Interval]:
     """Return the intervals of one group, in order and disjoint. Ends that end nothing are left out."""
     found: list[Interval] = []
-    for point in sorted(points, key=lambda it: (it.at, _ORDER[it.kind], it.id)):
+    for point in sorted(points, key=lambda it: (it.at, _ORDER[it.kind], it.created_at, it.id)):
         current = found[-1] if found and found[-1].invalid_at is None else None
         if current is not None and current.thing == point.thing:
             _more(current, point)
@@ -335,9 +335,10 @@ def holds(it: Relationship, when: When) -> bool:
 
 
 class AddEvidence(msgspec.Struct, frozen=True, tag=True):
-    """Note a statement."""
+    """Note a statement. `created_at`: when it was noted on another device, None for the time of the operation."""
 
     statement: Statement
+    created_at: str | None = None
 
 
 class ExpireEvidence(msgspec.Struct, frozen=True, tag=True):
@@ -362,12 +363,13 @@ LinkKind = Literal["same", "not_same", "alias"]
 class AddLink(msgspec.Struct, frozen=True, tag=True):
     """Decide about two entities, or give one an alias. `other`: an entity, or the canonical name of the alias `name`.
 
-    Refused as a no-op if it is decided like that already."""
+    Refused as a no-op if it is decided like that already. `created_at`: as that of `AddEvidence`."""
 
     kind: LinkKind
     entity_id: str
     other: str
     name: str = ""
+    created_at: str | None = None
 
 
 class ExpireLink(msgspec.Struct, frozen=True, tag=True):

@@ -79,7 +79,9 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     exchanges.purge(connection, contents)
     conversations.purge(connection)
     insights.purge(connection, insight_id)
-    return Removed(links, relations.purge_names(connection, named, contents))
+    decisions = relations.purge_names(connection, named, contents)
+    sync_state.purge_names(connection, named, contents)
+    return Removed(links, decisions)
 
 
 def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[str]:

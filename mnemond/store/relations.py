@@ -605,9 +605,9 @@ def undone_by(connection: Connection, op_id: str) -> str | None:
 
 
 def last_asked(connection: Connection) -> str:
-    """Return the time of the last operation that was asked for, "" if there is none: nothing that is read from memories
-    can have been known between two of them that it would come before."""
-    sql = "SELECT max(created_at) FROM knowledge_operations WHERE triggered_by NOT LIKE 'system:%'"
+    """Return the time of the last operation that was asked for, here or on another device, "" if there is none: nothing
+    that is read from memories can have been known between two of them that it would come before."""
+    sql = "SELECT max(created_at) FROM knowledge_operations WHERE triggered_by NOT LIKE 'system:%' OR method = 'sync'"
     return str(connection.value(sql) or "")
 
 
@@ -727,7 +727,7 @@ class _Knowledge:
             "INSERT INTO relationship_evidence(source_id, type, slot, target_id, value, kind, at, granularity,"
             " strength, memory_id, quote, origin, op_id, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (it.source_id, it.type, it.slot, it.target_id, it.value, it.kind, it.at, it.granularity, it.strength,
-             it.memory_id, it.quote, it.origin, self._op_id, self._now),
+             it.memory_id, it.quote, it.origin, self._op_id, change.created_at or self._now),
         )  # fmt: skip
         self._touched.add(_Group(it.source_id, it.type, it.slot))
 
@@ -752,7 +752,7 @@ class _Knowledge:
         self._connection.run(
             "INSERT INTO entity_links(kind, entity_id, other, name, op_id, created_at) VALUES(?, ?, ?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING",
-            (change.kind, change.entity_id, change.other, change.name, self._op_id, self._now),
+            (change.kind, change.entity_id, change.other, change.name, self._op_id, change.created_at or self._now),
         )
         if change.kind == "alias":
             self._connection.run(

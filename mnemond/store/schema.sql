@@ -1,5 +1,5 @@
 -- The schema every store has after its last migration, and a new one from the start. Kept in step with migrations/ by a test.
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
 CREATE TABLE "insights"(
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -413,10 +413,11 @@ CREATE TABLE imported(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imported_by_op ON imported(op_id);
 
--- Sync with other devices (docs/sync.md): what is known of each memory and link, and the files that were read and written.
--- `state` holds stamps and hashes, no texts; of a link its value. `seq` counts what has to be published.
-CREATE TABLE sync_rows(
-  kind TEXT NOT NULL CHECK(kind = 'memory' OR kind = 'edge'),
+-- Sync with other devices (docs/sync.md): what is known of each memory, link, statement and decision about names, and the
+-- files that were read and written. `state` holds stamps and hashes of memories, and values of the others, with names,
+-- which a purge removes. `seq` counts what has to be published.
+CREATE TABLE "sync_rows"(
+  kind TEXT NOT NULL,
   key TEXT NOT NULL,
   state TEXT NOT NULL,
   seq INTEGER NOT NULL DEFAULT 0,

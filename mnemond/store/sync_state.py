@@ -8,8 +8,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.model.changes import SyncedRow
+from mnemond.model.memory import EdgeType
 from mnemond.store import meta
 from mnemond.store.connection import Connection
+from mnemond.text.tokens import fold
 
 BY: Final = "system:sync"
 """`triggered_by` of what other devices did."""
@@ -61,6 +63,9 @@ def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
     """Write what is known."""
     last = last_seq(connection)
     for each in rows:
+        if not each.state:
+            connection.run("DELETE FROM sync_rows WHERE kind = ? AND key = ?", (each.kind, each.key))
+            continue
         last += each.publish
         connection.run(
             "INSERT INTO sync_rows(kind, key, state, seq) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(kind, key) DO UPDATE SET"
@@ -69,12 +74,23 @@ def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
         )
 
 
+def waiting_uses(connection: Connection) -> dict[str, str]:
+    """Return what is known of uses that the counts of their memory do not have yet, by key."""
+    sql = "SELECT key, state FROM sync_rows WHERE kind = 'use' AND json_extract(state, '$.waits')"
+    return dict(connection.rows(sql))
+
+
+def links_row(insight_id: str, kinds: Collection[EdgeType]) -> SyncedRow:
+    """Return the row that says which types of links a received memory is still to get; none: it has all."""
+    return SyncedRow("links", insight_id, msgspec.json.encode(sorted(kinds)).decode() if kinds else "", publish=False)
+
+
 def last_seq(connection: Connection) -> int:
     return connection.count("SELECT max(seq) FROM sync_rows")
 
 
 def states(connection: Connection, kind: str) -> dict[str, str]:
-    """Return what is known of all memories, or links, by key."""
+    """Return what is known of all of a kind, by key."""
     return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
 
 
@@ -89,22 +105,51 @@ def state(connection: Connection, kind: str, key: str) -> str | None:
     return found
 
 
+def withdrawn(connection: Connection) -> frozenset[str]:
+    """Return the keys of statements about relations that were taken back by hand on any device."""
+    sql = "SELECT key FROM sync_rows WHERE kind = 'relation' AND json_extract(state, '$.record.value') IS NULL"
+    return frozenset(connection.column(sql))
+
+
+def has_waiting_facts(connection: Connection) -> bool:
+    """Return True if a statement or a decision about names is known that does not count in the store yet."""
+    sql = (
+        "SELECT 1 FROM sync_rows WHERE kind IN ('relation', 'name') AND NOT json_extract(state, '$.here')"
+        " AND json_extract(state, '$.record.value') IS NOT NULL LIMIT 1"
+    )
+    return connection.row(sql) is not None
+
+
+def count_facts_from(connection: Connection, stamp: str) -> int:
+    """Return how many statements and decisions about names have a stamp that is not before another one."""
+    sql = (
+        "SELECT count(*) FROM sync_rows WHERE kind IN ('relation', 'name')"
+        " AND json_extract(state, '$.record.stamp') >= ?"
+    )
+    return connection.count(sql, (stamp,))
+
+
 def count_after(connection: Connection, seq: int) -> int:
-    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ?", (seq,))
+    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ? AND kind <> 'links'", (seq,))
 
 
 def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
-    sql = "SELECT kind, key FROM sync_rows WHERE seq > ? ORDER BY seq, kind DESC, key"
+    # Kinds of later versions last: an earlier one does not read a file behind many lines that it cannot use.
+    sql = (
+        "SELECT kind, key FROM sync_rows WHERE seq > ? AND kind <> 'links'"
+        " ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
+    )
     return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Delete the links of purged memories; what is known of these themselves holds no text."""
+    """Delete the links of purged memories, and what they stated; what is known of these themselves holds no text."""
     if device(connection) is None:
         return
     for each in insight_ids:
-        connection.run("DELETE FROM sync_rows WHERE kind = 'edge' AND instr(key, ?)", (each,))
+        connection.run("DELETE FROM sync_rows WHERE kind IN ('edge', 'use') AND instr(key, ?)", (each,))
+        connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(state, ?)", (each,))
     write_files_anew(connection)
 
 
@@ -121,6 +166,66 @@ def purged_since(connection: Connection, moment: str) -> int:
         " AND after_state IS NULL AND triggered_by = ? AND created_at > ?"
     )
     return connection.count(sql, (BY, moment))
+
+
+def purge_names(connection: Connection, named: Collection[str], contents: Sequence[str]) -> None:
+    """Take back what was decided about names that only a purged memory had, and let the other devices know: of such a
+    decision only a hash of its names is left. `named`: the rows of entities that it named; `contents`: its texts. For
+    use after `relations.purge_names`."""
+    it = device(connection)
+    if it is None:
+        return
+    rows = connection.rows("SELECT key, state FROM sync_rows WHERE kind = 'name'")
+    said = " ".join(map(fold, contents)) if rows else ""
+    canonicals = [connection.value("SELECT canonical_name FROM entities WHERE id = ?", (each,)) for each in named]
+    gone = []
+    for key, state in rows:
+        stamp, restamped, names = _names.decode(state).about()
+        lost = [each for each in names if each[0] in said or each[0] in canonicals]
+        if not all(has_name(connection, *each) for each in lost):
+            later = f"{int(stamp[:16], 16) + 1:016x}-{it.id}"
+            record = {"kind": "name", "key": key, "stamp": later, "purged": True, "restamped": restamped}
+            gone.append(SyncedRow("name", key, msgspec.json.encode({"record": record}).decode(), publish=True))
+    put(connection, gone)
+
+
+def has_name(connection: Connection, canonical: str, sense: str) -> bool:
+    """Return True if a memory or a statement names this, or it is an alias."""
+    return connection.row(_SUPPORTED, (canonical, sense)) is not None
+
+
+class _Named(msgspec.Struct):
+    """The part of what is known of a decision that its names are in: each is name, canonical name, kind and sense."""
+
+    record: _NamedRecord
+
+    def about(self) -> tuple[str, list[str], list[tuple[str, str]]]:
+        """Return the stamp, those in the place of which it came, and canonical name and sense of each name; none once
+        it was taken back."""
+        value = self.record.value
+        names = () if value is None else (value.one, value.other)
+        return self.record.stamp, self.record.restamped, [(canonical, sense) for _, canonical, _, sense in names]
+
+
+class _NamedRecord(msgspec.Struct):
+    stamp: str
+    value: _NamedValue | None = None
+    restamped: list[str] = []
+
+
+class _NamedValue(msgspec.Struct):
+    one: tuple[str, str, str, str]
+    other: tuple[str, str, str, str]
+
+
+_names = msgspec.json.Decoder(_Named)
+
+_SUPPORTED: Final = (
+    "SELECT 1 FROM entities AS e WHERE canonical_name = ?1 AND sense = ?2"
+    " AND (EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"
+    "  OR EXISTS (SELECT 1 FROM relationship_evidence WHERE source_id = e.id OR target_id = e.id))"
+    " UNION ALL SELECT 1 FROM entity_aliases WHERE alias = ?1 AND ?2 = ''"
+)
 
 
 # Files and targets.

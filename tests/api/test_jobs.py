@@ -40,9 +40,9 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "rolling_summary", "resolve", "slow_path", "relations", "entity_backfill", "decay_refresh", "expire",
-    "prune", "graph_metrics", "consolidate", "summaries", "core_summary", "evolve_keywords", "oplog_trim",
-    "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
+    "extract", "rolling_summary", "resolve", "slow_path", "link_received", "relations", "entity_backfill",
+    "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary", "evolve_keywords",
+    "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 
 

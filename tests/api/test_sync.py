@@ -20,6 +20,7 @@ from mnemonctl.sync import Keys, _Named
 from mnemond.api import sync as api_sync
 from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
+from mnemond.api.requests import submit
 from mnemond.api.sync import SyncHandlers
 from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_changes import UpdateParams
@@ -35,8 +36,10 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError
+from mnemond.memory.entities import NameDecision, propose_names
+from mnemond.memory.relations import RelationToAdd, propose_addition
 from mnemond.memory.sync_code import secret_of, signed
-from mnemond.store import reviews, sync_state
+from mnemond.store import relations, reviews, sync_state
 from mnemond.store.sync_state import Device
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.interchange.test_export import remember
@@ -289,6 +292,45 @@ async def test_a_file_without_records_is_not_read_to_its_end(tmp_path: Path, mon
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
         assert result.refused_found == sync_spool.MAX_REFUSED, "no more is held in memory"
+
+
+async def test_lines_of_a_later_version_hide_nothing_and_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "The first of all")
+        await one.sync(shared, monkeypatch)
+        (first,) = files_of(shared)
+        newer = [b'{"mnemond_sync":1,"kind":"dream","key":"%d"}' % each for each in range(2 * sync_spool.MAX_REFUSED)]
+        first.write_bytes(b"".join(signed(each, SECRET) + b"\n" for each in newer) + first.read_bytes())
+        result = await other.sync(shared, monkeypatch)
+        assert (result.added, result.refused_found) == (1, 1)
+        assert "kind 'dream': update it" in result.refused[0]
+        again = await other.sync(shared, monkeypatch)
+        assert (again.added, again.refused_found) == (0, 1), "it is sent until all of it can be read"
+
+
+async def test_relations_and_names_reach_the_other_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemond.api.requests.is_person", lambda _: True)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "Robert Smith prefers tabs")
+        await remember(one.over, "Bob Miller prefers tabs")
+        warm = await one.over.warm()
+        added = RelationToAdd(source="Bob Miller", type="works_at", target="Acme")
+        await submit(warm, propose_addition(added, one.over.identities.own("default", "user")))
+        joined = NameDecision(decision="merge", name="Robert Smith", other="Bob Miller")
+        by = msgspec.structs.replace(one.over.identities.own("default", "user"), by_person=True)
+        await submit(warm, propose_names(joined, by))
+        assert (await one.sync(shared, monkeypatch)).lines == 4
+        result = await other.sync(shared, monkeypatch)
+        assert (result.added, result.relations, result.names) == (2, 1, 1)
+        there = await other.over.warm()
+        views = await there.store.read(lambda it: relations.views(it, relations.relationships(it)))
+        assert [(each.source, each.type, each.target) for each in views] == [("Robert Smith", "works_at", "Acme")]
 
 
 async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,14 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mnemond.api.requests import submit
 from mnemond.api.transfers import has_ended
 from mnemond.api.types_changes import LinkParams, UndoParams, UpdateParams
 from mnemond.api.types_memories import ForgetParams
 from mnemond.api.types_sync import SyncFinishParams, SyncOpenParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory.entities import NameDecision, propose_names
+from mnemond.memory.relations import RelationToAdd, propose_addition
 from mnemond.memory.sync_guard import DAY_US, LEAST_PURGES, MOST_PURGES
+from mnemond.store import relations
 from tests.api.factories import CALL, bench
-from tests.api.test_sync import TARGET, Machine, two
+from tests.api.test_sync import TARGET, Machine, files_of, two
 from tests.interchange.test_export import remember
 
 MANY = MOST_PURGES + 5
@@ -114,6 +118,100 @@ async def test_one_undo_takes_a_sync_back_but_for_its_purges(tmp_path: Path, mon
         await other.sync(shared, monkeypatch)
         await one.sync(shared, monkeypatch)
         assert await one.texts() == await other.texts(), "the undo travels as any change"
+
+
+async def statements_of(it: Machine) -> list[str]:
+    warm = await it.over.warm()
+    return [each.type for each in await warm.store.read(relations.all_evidence)]
+
+
+async def names_of(it: Machine) -> list[str]:
+    warm = await it.over.warm()
+    return [each.kind for each in await warm.store.read(relations.links)]
+
+
+async def join(it: Machine) -> None:
+    by = msgspec.structs.replace(it.over.identities.own("default", "user"), by_person=True)
+    joined = NameDecision(decision="merge", name="Robert Smith", other="Bob Miller")
+    await submit(await it.over.warm(), propose_names(joined, by))
+
+
+async def relate_and_join(it: Machine) -> None:
+    added = RelationToAdd(source="Bob Miller", type="works_at", target="Acme")
+    await submit(await it.over.warm(), propose_addition(added, it.over.identities.own("default", "user")))
+    await join(it)
+
+
+async def test_another_undo_takes_relations_and_names_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_person(monkeypatch)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "Robert Smith and Bob Miller prefer tabs")
+        await relate_and_join(one)
+        await one.sync(shared, monkeypatch)
+        met = await other.sync(shared, monkeypatch, tty=True)
+        assert (met.added, met.relations, met.names) == (1, 1, 1)
+        assert None is not met.op_id != met.knowledge_op_id is not None
+        assert (await statements_of(other), await names_of(other)) == (["works_at"], ["same"])
+        undone = await other.over.history.undo(CALL, UndoParams(operation=met.knowledge_op_id))
+        assert (undone.relations, undone.memories) == (2, [])
+        assert (await statements_of(other), await names_of(other)) == ([], [])
+        assert len(await other.texts()) == 1
+        await other.sync(shared, monkeypatch)
+        await one.sync(shared, monkeypatch, tty=True)
+        assert (await statements_of(one), await names_of(one)) == ([], []), "the undo travels as any change"
+        assert len(await one.texts()) == 1
+        back = await other.over.history.undo(CALL, UndoParams(operation=met.op_id))
+        assert (len(back.memories), await other.texts()) == (1, [])
+        again = await other.sync(shared, monkeypatch)
+        assert (again.op_id, again.knowledge_op_id) == (None, None), "there is nothing to take back"
+
+
+async def test_names_are_not_taken_back_for_purges_that_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_person(monkeypatch)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        keys = [await remember(one.over, "Robert Smith and Bob Miller prefer tabs"), *await remember_many(one, MANY)]
+        await join(one)
+        await one.sync(shared, monkeypatch)
+        await other.sync(shared, monkeypatch, tty=True)
+        await purge(one, keys)
+        await one.sync(shared, monkeypatch)
+        lines = [line for file in files_of(shared) for line in file.read_bytes().splitlines() if b'"name"' in line]
+        assert any(b'"purged":true' in line for line in lines)
+        held = await other.sync(shared, monkeypatch, tty=True)
+        assert (held.purged, held.held_purges_found, held.names) == (0, MANY + 1, 0)
+        assert await names_of(other) == ["same"]
+        assert (await one.sync(shared, monkeypatch)).names == 0
+        done = await other.sync(shared, monkeypatch, tty=True, allow_purges=True)
+        assert (done.purged, await names_of(other)) == (MANY + 1, [])
+
+
+async def test_stamps_of_relations_and_uses_ahead_of_the_clock_are_counted_and_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_person(monkeypatch)
+    async with AsyncExitStack() as stack:
+        one, other = await two(stack, tmp_path)
+        shared = tmp_path / "shared"
+        await remember(one.over, "Robert Smith and Bob Miller prefer tabs")
+        await one.sync(shared, monkeypatch)
+        now_us = one.over.clock.us
+        one.over.clock.us += 30 * DAY_US
+        await relate_and_join(one)
+        assert (await one.sync(shared, monkeypatch)).ahead == 0
+        one.over.clock.us = now_us
+        assert (await one.sync(shared, monkeypatch)).ahead == 2
+        refused = await other.sync(shared, monkeypatch, tty=True)
+        assert (refused.relations, refused.names, refused.refused_found) == (0, 0, 2)
+        renewed = await one.sync(shared, monkeypatch, restamp=True)
+        assert (renewed.restamped, renewed.ahead) == (2, 0)
+        met = await other.sync(shared, monkeypatch, tty=True)
+        assert (met.relations, met.names, met.refused_found) == (1, 1, 0)
 
 
 async def test_a_purge_of_one_does_not_keep_the_others_from_coming_back(

@@ -15,14 +15,26 @@ from hypothesis import strategies as st
 from mnemond.api import sync_spool
 from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
 from mnemond.memory.sync_code import StrangerError
-from mnemond.memory.sync_records import MAX_LINE, EdgeRecord, Record, RecordError
-from mnemond.memory.syncing import LINKS, MAX_NAMED, MEMORIES, PURGES, RECORDS_AT_ONCE
+from mnemond.memory.sync_knowledge import FACTS_AT_ONCE
+from mnemond.memory.sync_records import (
+    MAX_LINE,
+    AnyRecord,
+    EdgeRecord,
+    NameRecord,
+    Record,
+    RecordError,
+    RelationRecord,
+    UnknownKindError,
+    UseRecord,
+    UseValue,
+)
+from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PURGES, RECORDS_AT_ONCE, USES
 
 STAMP = f"{1:016x}-{1:016x}"
 _line = msgspec.json.Decoder(dict[str, str])
 
 
-def decode(line: bytes) -> Record | EdgeRecord:
+def decode(line: bytes) -> AnyRecord:
     """Read a line of the tests: the kind of a record, its key and how it is filled up."""
     try:
         fields = _line.decode(line)
@@ -33,6 +45,14 @@ def decode(line: bytes) -> Record | EdgeRecord:
             return Record(key=fields["key"], purged=STAMP)
         case "edge":
             return EdgeRecord(key=fields["key"], stamp=STAMP)
+        case "relation":
+            return RelationRecord(key=fields["key"], stamp=STAMP)
+        case "name":
+            return NameRecord(key=fields["key"], stamp=STAMP, purged=bool(fields["fill"]))
+        case "use":
+            return UseRecord(key=fields["key"], stamp=STAMP, value=UseValue(1, None, 0, 0))
+        case "newer":
+            raise UnknownKindError("this mnemond does not know records of that kind")
         case "stranger":
             raise StrangerError("it is signed with another code")
         case _:
@@ -62,6 +82,42 @@ async def test_purges_come_first_and_links_last(spool: SyncSpool) -> None:
     assert read(spool) == [(PURGES, ["c"]), (MEMORIES, ["a", "a"]), (LINKS, ["a b causal"])]
     assert [part.files for part in spool.parts(decode, ())] == [[1], [0, 1], [0]], "in the order of the files"
     assert spool.good == {0, 1}
+
+
+async def test_relations_and_names_come_behind_links_and_uses_last(spool: SyncSpool) -> None:
+    spool.take(0, line("use", "a 1") + line("name", "d") + line("edge", "a b causal"))
+    spool.take(1, line("relation", "c") + line("memory", "a"))
+    spool.look(decode)
+    found = read(spool)
+    assert [(kind, sorted(keys)) for kind, keys in found] == [
+        (MEMORIES, ["a"]), (LINKS, ["a b causal"]), (KNOWLEDGE, ["c", "d"]), (USES, ["a 1"]),
+    ]  # fmt: skip
+    assert spool.good == {0, 1}
+
+
+async def test_many_relations_are_one_part_as_each_compares_all_that_is_known(spool: SyncSpool) -> None:
+    spool.take(0, "".join(line("relation", f"{number}") for number in range(FACTS_AT_ONCE + 1)))
+    spool.look(decode)
+    assert [(kind, len(keys)) for kind, keys in read(spool)] == [(KNOWLEDGE, FACTS_AT_ONCE), (KNOWLEDGE, 1)]
+
+
+async def test_names_that_went_with_a_purge_wait_while_purges_are_held(spool: SyncSpool) -> None:
+    spool.take(0, line("name", "gone", "purged") + line("memory", "a"))
+    spool.take(1, line("name", "taken back"))
+    spool.take(2, line("purge", "b"))
+    spool.look(decode)
+    assert [keys for kind, keys in read(spool, frozenset("b")) if kind == KNOWLEDGE] == [["taken back"]]
+    assert spool.good == {1}
+    assert [sorted(keys) for kind, keys in read(spool) if kind == KNOWLEDGE] == [["gone", "taken back"]]
+
+
+async def test_kinds_of_a_later_version_are_named_once_and_hide_nothing(spool: SyncSpool) -> None:
+    spool.take(0, line("newer", "a") * (MAX_REFUSED + 1) + line("memory", "b"))
+    spool.take(1, line("memory", "c"))
+    spool.look(decode)
+    assert (spool.refused_found, [number for _, number, _ in spool.refused]) == (1, [1])
+    assert spool.good == {1}, "the other one is read again after an update"
+    assert sorted(key for _, keys in read(spool) for key in keys) == ["b", "c"]
 
 
 async def test_a_file_with_a_purge_that_is_held_is_not_good(spool: SyncSpool) -> None:

@@ -33,12 +33,13 @@ INTERCHANGE_RESULTS: dict[str, object] = {
     ),
     "share": ExportOpenResult(export="0123456789abcdef", store="default", whole=False, expected=12),
     "sync": SyncUniteResult(
-        added=3, changed=1, retired=0, purged=1, links=2, conflicts=["1a2b3c4d-0000-4000-8000-000000000001"],
-        conflicts_found=1, held=["9f8e7d6c-0000-4000-8000-000000000002"],
+        added=3, changed=1, retired=0, purged=1, links=2, relations=0, names=1,
+        conflicts=["1a2b3c4d-0000-4000-8000-000000000001"], conflicts_found=1,
+        held=["9f8e7d6c-0000-4000-8000-000000000002"],
         held_purges=["7d6c5b4a-0000-4000-8000-000000000003"], held_purges_found=30,
         refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
-        op_id="operation-1", ahead=2, restamped=1, strangers=["00112233445566bb"], code="AAAA-BBBB",
-        publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
+        op_id="operation-1", knowledge_op_id="operation-2", ahead=2, restamped=1, strangers=["00112233445566bb"],
+        code="AAAA-BBBB", publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
     ),
 }  # fmt: skip
 
@@ -64,7 +65,7 @@ Would import 1,198 memories into store "default"
 """,
     "share": "0123456789abcdef\n",
     "sync": """\
-From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed
+From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed, 1 name changed
 To other devices: 4 records
   1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
   1a2b3c4d
@@ -78,6 +79,7 @@ meant, run it at a terminal with --allow-purges
   passed over: device 00112233445566bb, whose files have another code. There: --show-code, then here: --join
   Code for your other devices, which ask for it at --join: AAAA-BBBB
   to take it back: mnemonctl undo operation-1
+  to take back the relations and names: mnemonctl undo operation-2
   1 record got the time of now
   more than a day ahead of this clock: 2 records, which other devices refuse. If the clock is right now, repeat with \
 --restamp

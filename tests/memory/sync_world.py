@@ -7,23 +7,54 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.memory import syncing
-from mnemond.memory.sync_records import GROUPS, EdgeRecord, Record, RecordError, decode, encode
+from mnemond.jobs.relations import next_part, read_part
+from mnemond.memory import retention, sync_knowledge, sync_uses, syncing
+from mnemond.memory.entities import Decision, NameDecision, propose_names
+from mnemond.memory.feedback import Judgement, propose_judgement
+from mnemond.memory.relations import (
+    RelationToAdd,
+    RelationToClose,
+    propose_addition,
+    propose_closing,
+    propose_reading,
+)
+from mnemond.memory.sync_records import GROUPS, RecordError, decode, encode
 from mnemond.memory.syncing import Report
-from mnemond.store import reviews, sync_state
+from mnemond.model.outcomes import Outcome
+from mnemond.store import relations, reviews, sync_state
 from mnemond.store.connection import Connection
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
 
 SHARED: Final = frozenset(name for names in GROUPS.values() for name in names) - {
     "entities", "keywords", "trigger", "trigger_type", "event_start", "event_end", "intent", "scope",
 } | {"user_id", "session_id", "agent_id", "project", "id", "when"}  # fmt: skip
+
+
+USED: Final = frozenset({"access_count", "last_accessed_at", "useful", "misled"})
+
+STATED: Final = (
+    "type",
+    "slot",
+    "value",
+    "evidence_kind",
+    "at",
+    "granularity",
+    "memory_id",
+    "quote",
+    "origin",
+)
+
+
+def _ends(line: dict[str, Any], names: dict[str, tuple[str, str]]) -> list[tuple[str, str] | None]:
+    return [names[line["source_id"]], names.get(line.get("target_id") or "")]
 
 
 class Device(AuditWorld):
@@ -46,12 +77,17 @@ class Device(AuditWorld):
             it, id=f"{self.number:02x}{it.id[2:]}", op_id=f"{self.number}-{it.op_id}", by_person=True
         )
 
-    def scan(self) -> None:
+    def scan(self) -> int:
+        """Note what changed; return how many records have stamps ahead of the clock."""
         after: str | None = ""
+        ahead = 0
         while after is not None:
             scan = partial(syncing.scan_memories, after=after, now_us=self.clock_us, device=self.name)
-            after, _ = self.engine.rewrite(scan)
-        self.engine.rewrite(lambda it: syncing.scan_gone(it, self.clock_us, self.name))
+            after, found = self.engine.rewrite(scan)
+            ahead += found
+        for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
+            ahead += self.engine.rewrite(partial(scan_all, now_us=self.clock_us, device=self.name)).ahead
+        return ahead
 
     def restamp(self) -> None:
         """Set right what a clock that was ahead stamped."""
@@ -83,21 +119,51 @@ class Device(AuditWorld):
                 records.append(decode(line, self.clock_us))
         total = Report(conflicts=[], held=[])
         records.sort(key=lambda it: (syncing.kind_of(it), it.key))
-        for _, part in groupby(records, syncing.kind_of):
-            total.add(self._write(list(part)))
         reports: list[Report] = []
-        circles = syncing.propose_open_circles(self._by(), self.name, reports)
-        for proposal in (circles, syncing.propose_missing_links(self._by(), reports)):
-            result = self.engine.commit([proposal])[0]
-            assert not isinstance(result, MnemonError), result
-            total.add(reports[-1])
+        by, name = self._by, self.name
+        parts: dict[int, list[Any]] = {kind: list(part) for kind, part in groupby(records, syncing.kind_of)}
+        for kind in (syncing.PURGES, syncing.MEMORIES, syncing.LINKS):
+            if kind in parts:
+                self._write(syncing.propose_unite(parts[kind], by(), name, reports))
+        self._write(syncing.propose_open_circles(by(), name, reports))
+        self._write(syncing.propose_missing_links(by(), name, reports))
+        self._write(sync_knowledge.propose_unite(parts.get(syncing.KNOWLEDGE, []), by(), name, reports))
+        self._write(sync_uses.propose_unite(parts.get(syncing.USES, []), by(), name, reports))
+        for each in reports:
+            total.add(each)
         return total
 
-    def _write(self, part: list[Record | EdgeRecord]) -> Report:
-        reports: list[Report] = []
-        result = self.engine.commit([syncing.propose_unite(part, self._by(), self.name, reports)])[0]
+    def _write(self, proposal: Any) -> None:
+        result = self.engine.commit([proposal])[0]
         assert not isinstance(result, MnemonError), result
-        return reports[-1]
+
+    # ------------------------------------------------------------ uses, relations and names
+
+    def use(self, insight_id: str, times: int) -> None:
+        self.commit(retention.propose({insight_id: times}, self.identity()))
+
+    def judge(self, insight_id: str, verdict: Literal["useful", "misled"]) -> Outcome | MnemonError:
+        wanted = Judgement(id=insight_id, verdict=verdict)
+        return self.commit(propose_judgement(wanted, self.identity(), one_active))
+
+    def relate(self, source: str, kind: str, target: str, **fields: Any) -> Outcome | MnemonError:
+        wanted = RelationToAdd(source=source, type=kind, target=target, **fields)
+        return self.commit(propose_addition(wanted, self.identity()))
+
+    def end(self, source: str, kind: str, **fields: Any) -> Outcome | MnemonError:
+        wanted = RelationToClose(source=source, type=kind, **fields)
+        return self.commit(propose_closing(wanted, self.identity()))
+
+    def decide(self, decision: Decision, name: str, other: str) -> Outcome | MnemonError:
+        wanted = NameDecision(decision=decision, name=name, other=other)
+        return self.commit(propose_names(wanted, self.identity()))
+
+    def read_relations(self) -> None:
+        """What the job does."""
+        while (part := self.read(next_part)) is not None:
+            facts = (("relations_read", str(part.last)),)
+            identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
+            self._write(propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first))
 
     def _by(self) -> Any:
         return msgspec.structs.replace(self.identity(), triggered_by=sync_state.BY)
@@ -108,14 +174,48 @@ class Device(AuditWorld):
 
         self.engine.rewrite(note)
 
-    def shared(self) -> list[bytes]:
-        """The export of the store, without what every device has for itself."""
+    def stated(self) -> dict[bytes, str | None]:
+        """Statements by hand that count, with their memory."""
+        found = self.read(lambda connection: relations.all_evidence(connection))
+        called = self.read(lambda connection: {it.id: it.canonical for it in relations.entities(connection)})
+        return {
+            msgspec.json.encode(
+                [called[it.source_id], it.type, called.get(it.target_id or ""), it.kind, it.at, it.origin, it.memory_id]
+            ): it.memory_id
+            for it in found
+            if it.origin in ("user", "host")
+        }
+
+    def shared(self, *, with_last_use: bool = True) -> list[bytes]:
+        """The export of the store, without what every device has for itself. A last use by a clock that was ahead stays
+        on its device."""
         found = self.read(lambda connection: list(export.lines(connection, Selection())))
-        kept, active, gone = [], set(), set()
+        kept: list[dict[str, Any]] = []
+        active, gone = set(), set()
+        believed: dict[str, bool] = {}
+        stated: dict[bytes, str] = {}
+        names: dict[str, tuple[str, str]] = {}
         for line in map(msgspec.json.decode, found):
             match line["kind"]:
+                case "entity":
+                    names[line["id"]] = (line["canonical_name"], line.get("sense") or "")
+                case "evidence" if line.get("expired_at") is None:
+                    if line["origin"] in ("user", "host") and believed.get(line.get("memory_id"), True):
+                        about = [*_ends(line, names), *(line.get(each) for each in STATED)]
+                        # What one device says twice in the same words counts twice there only.
+                        stated.setdefault(msgspec.json.encode(about), line["created_at"])
+                case "relationship" if line.get("expired_at") is None:
+                    about = [line.get(each) for each in ("type", "slot", "value", "valid_from", "invalid_at")]
+                    kept.append({"relation": [*_ends(line, names), *about]})
+                case "name" if line.get("expired_at") is None:
+                    pair = [names[line["entity_id"]], names.get(line["other"], line["other"])]
+                    pair = sorted(pair) if line["name_kind"] == "not_same" else pair
+                    kept.append({"decision": line["name_kind"], "pair": pair})
                 case "memory":
-                    kept.append({name: line[name] for name in sorted(line.keys() & SHARED)})
+                    used = USED if with_last_use else USED - {"last_accessed_at"}
+                    names_of = SHARED | used if line["status"] == "active" else SHARED
+                    kept.append({name: line[name] for name in sorted(line.keys() & names_of)})
+                    believed[line["id"]] = line["status"] != "forgotten"
                     if line["status"] == "active":
                         active.add(line["id"])
                 case "edge" if line["created_by"] != "auto":
@@ -124,6 +224,7 @@ class Device(AuditWorld):
                 case "tombstone":
                     gone.add(line["id"])
         kept = [each for each in kept if "edge" not in each or active.issuperset(each["edge"][:2])]
+        kept += [{"statement": msgspec.json.decode(about), "created_at": at} for about, at in stated.items()]
         return sorted(msgspec.json.encode(each) for each in kept)
 
     def conflicts(self) -> set[frozenset[str]]:

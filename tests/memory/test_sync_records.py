@@ -17,14 +17,22 @@ from mnemond.memory.sync_records import (
     EdgeRecord,
     EdgeValue,
     Known,
+    Name,
+    NameRecord,
+    NameValue,
     Record,
     RecordError,
+    RelationRecord,
+    RelationValue,
+    UnknownKindError,
     changed,
     copy_key,
     decode,
     encode,
     memory_of,
+    name_key,
     next_stamp,
+    relation_key,
     stamp_of,
     united,
     values_of,
@@ -95,6 +103,71 @@ BAD: dict[str, Record | EdgeRecord] = {
 def test_what_cannot_be_used_is_refused(why: str) -> None:
     with pytest.raises(RecordError, match=why):
         decode(encode(BAD[why]), NOW_US)
+
+
+AT = "2024-01-01T00:00:00.000000Z"
+ANA, ACME = Name("Ana", "ana", "person"), Name("Acme", "acme", "organization")
+USER = Name("User", "default", "user", "user")
+WORKS = RelationValue(ANA, "works_at", "", ACME, None, "start", AT, "year", "user", 0.9, "", AT)
+JOINED = NameValue("same", ANA, ACME, "user", AT)
+
+
+def stated(memory: str | None = None, **fields: Any) -> RelationRecord:
+    value = msgspec.structs.replace(WORKS, **fields)
+    return RelationRecord(key=relation_key(value, memory), stamp=stamp_of(1, DEVICES[0]), memory=memory, value=value)
+
+
+def decided(**fields: Any) -> NameRecord:
+    value = msgspec.structs.replace(JOINED, **fields)
+    return NameRecord(key=name_key(value), stamp=stamp_of(1, DEVICES[0]), value=value)
+
+
+@pytest.mark.parametrize(
+    "it",
+    [
+        stated(), stated(IT.id, quote="Ana joined Acme", origin="rules"), stated(target=None, value="tea"),
+        stated(source=USER), msgspec.structs.replace(stated(), value=None), decided(), decided(decision="not_same"),
+        decided(decision="alias", other=Name("Annie", "annie", "")), msgspec.structs.replace(decided(), value=None),
+    ],
+)  # fmt: skip
+def test_relations_and_names_come_back_as_they_were(it: RelationRecord | NameRecord) -> None:
+    assert decode(encode(it), NOW_US) == it
+
+
+BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
+    "its key is no hash": msgspec.structs.replace(stated(), key="x"),
+    "its key is that of another statement": msgspec.structs.replace(stated(), key="0" * 24),
+    "its key is that of another decision": msgspec.structs.replace(decided(), key="0" * 24),
+    "its memory is no id": stated("a b"),
+    "its type cannot be used": stated(type="Works At"),
+    "its type cannot": stated(slot="x" * 41),
+    "it has no target, or two": stated(value="tea"),
+    "it has no target": stated(target=ANA),
+    "a name in it is not one line": stated(source=Name("An\na", "ana", "person")),
+    "a name in it is not one": stated(source=Name("A" * 401, "ana", "person")),
+    "a name in it has a kind": stated(source=Name("Ana", "ana", "Person")),
+    "a name in it is no user": stated(source=Name("Ana", "ana", "person", "user")),
+    "its target is too long": stated(target=None, value="x" * 401),
+    "its strength or its sentence": stated(strength=2.0),
+    "it was read from a memory": stated(origin="rules"),
+    "a time of it cannot be used": stated(at="2024-01-01"),
+    "a time of it cannot": decided(created_at="now"),
+    "it is about one name": decided(other=ANA._replace(name="ANA")),
+    "a user is no name of another": decided(other=USER),
+    "it does not name what decided": decided(by="x" * 201),
+    "more than a day ahead": msgspec.structs.replace(decided(), stamp=stamp_of(NOW_US + AHEAD_US + 1, DEVICES[0])),
+}
+
+
+@pytest.mark.parametrize("why", BAD_FACTS)
+def test_relations_and_names_that_cannot_be_used_are_refused(why: str) -> None:
+    with pytest.raises(RecordError, match=why):
+        decode(encode(BAD_FACTS[why]), NOW_US)
+
+
+def test_a_kind_of_a_later_version_is_told_from_a_line_that_is_damaged() -> None:
+    with pytest.raises(UnknownKindError, match="does not know records of the kind 'dream': update it"):
+        decode(b'{"mnemond_sync":1,"kind":"dream","key":"x"}', NOW_US)
 
 
 def test_a_line_without_end_is_refused() -> None:

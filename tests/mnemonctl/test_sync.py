@@ -22,9 +22,9 @@ from mnemond.errors import MnemonError
 
 SYNC = next(each for each in COMMANDS if each.name == "sync")
 NOTHING = SyncUniteResult(
-    added=0, changed=0, retired=0, purged=0, links=0, conflicts=[], conflicts_found=0, held=[], held_purges=[],
-    held_purges_found=0, refused=[], refused_found=0, op_id=None, ahead=0, restamped=0, strangers=[], code=None,
-    publish=None, lines=0, remove=[],
+    added=0, changed=0, retired=0, purged=0, links=0, relations=0, names=0, conflicts=[], conflicts_found=0, held=[],
+    held_purges=[], held_purges_found=0, refused=[], refused_found=0, op_id=None, knowledge_op_id=None, ahead=0,
+    restamped=0, strangers=[], code=None, publish=None, lines=0, remove=[],
 )  # fmt: skip
 
 
