@@ -249,6 +249,7 @@ SESSION: Final[Mapping[str, LiteralString]] = {
 }
 """Every statement about the session."""
 
+_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 _MOVED: Final = (errors.NotNullViolation, errors.UniqueViolation, errors.SerializationFailure)
 
 
@@ -403,8 +404,10 @@ class PostgresqlLog:
             raise LostConnectionError("there is no connection")
         try:
             yield self._db
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except psycopg.Error as error:
             if isinstance(error, errors.LockNotAvailable | errors.SerializationFailure):
+                raise
+            if not (isinstance(error, _LOST) or self._db.closed):
                 raise
             self._db.close()
             raise LostConnectionError(plain(error)) from error
