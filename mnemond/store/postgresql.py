@@ -189,9 +189,9 @@ CREATE OR REPLACE VIEW {view} AS
 ALTER VIEW {view} SET (security_invoker = true);
 """,
 }
-"""What not every server and role can have, and nothing here needs: faster compression, tried as the tables are made,
-and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are read from
-their bits (IEEE 754)."""
+"""Statements that not every server and role can run, and nothing here needs: faster compression, tried as the tables
+are made, and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are
+read from their bits (IEEE 754)."""
 
 _PUT: Final[LiteralString] = (
     "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
@@ -284,6 +284,7 @@ SESSION: Final[Mapping[str, LiteralString]] = {
 }
 """Every statement about the session."""
 
+_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 _MOVED: Final = (errors.NotNullViolation, errors.UniqueViolation, errors.SerializationFailure)
 
 
@@ -388,7 +389,7 @@ class PostgresqlLog:
         self._db: _Connection | None = None
         self._turn: Head | None = None
         self._loading: object | None = None
-        """What the open transaction loads."""
+        """The load that the open transaction belongs to."""
         self.visibility: Visibility | None = None
 
     # ------------------------------------------------------------ the connection
@@ -468,8 +469,10 @@ class PostgresqlLog:
             raise LostConnectionError("there is no connection")
         try:
             yield self._db
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except psycopg.Error as error:
             if isinstance(error, errors.LockNotAvailable | errors.SerializationFailure):
+                raise
+            if not (isinstance(error, _LOST) or self._db.closed):
                 raise
             self._db.close()
             raise LostConnectionError(plain(error)) from error
@@ -681,8 +684,8 @@ class StoredRow(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """What operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`: edges by the
-    newer of their two memories and their name; `unlinked`: those that are gone."""
+    """Rows and edges that operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`:
+    edges by the newer of their two memories and their name; `unlinked`: those that are gone."""
 
     put: dict[tuple[str, str], StoredRow]
     gone: list[tuple[str, str]]

@@ -147,6 +147,19 @@ def test_a_write_without_a_turn_is_refused_where_nothing_answers(server: PgServe
     a.close()
 
 
+def test_a_turn_that_the_server_ended_is_no_defect(server: PgServer, tmp_path: Path) -> None:
+    """A daemon that decided for longer than it may be silent: its session is over, which is no OperationalError."""
+    a = Peer(tmp_path / "a.db", server.dsn, "slow")
+    a.shared.take_turn()
+    log = log_of(a)
+    with pytest.raises(LostConnectionError, match="too long"), log.answers():
+        raise postgresql.errors.IdleInTransactionSessionTimeout("silent for too long")
+    a.shared.end_turn()
+    assert not isinstance(a.write(remember(1))[0], MnemonError)
+    assert a.engine.degraded_reason is None
+    a.close()
+
+
 def test_a_daemon_is_not_behind_its_own_write(peers: tuple[Peer, Peer]) -> None:
     """It hears of it before the local file has it."""
     a, _ = peers
