@@ -493,7 +493,7 @@ def _check_relation(it: RelationRecord, now_us: int) -> None:
     for kind, shape in ((value.type, _TYPE), (value.slot, _SLOT)):
         if len(kind) > MAX_TYPE or not shape.fullmatch(kind):
             raise RecordError("its type cannot be used")
-    if (value.target is None) == (value.value is None) or value.target == value.source:
+    if (value.target is None) == (value.value is None):
         raise RecordError("it has no target, or two")
     _check_names(value.source, *(() if value.target is None else (value.target,)))
     if value.value is not None and not 0 < len(value.value) <= _MAX_NAME:

@@ -126,7 +126,8 @@ def decided(**fields: Any) -> NameRecord:
     "it",
     [
         stated(), stated(IT.id, quote="Ana joined Acme", origin="rules"), stated(target=None, value="tea"),
-        stated(source=USER), msgspec.structs.replace(stated(), value=None), decided(), decided(decision="not_same"),
+        stated(source=USER), stated(target=ANA),
+        msgspec.structs.replace(stated(), value=None), decided(), decided(decision="not_same"),
         decided(decision="alias", other=Name("Annie", "annie", "")), msgspec.structs.replace(decided(), value=None),
     ],
 )  # fmt: skip
@@ -142,7 +143,7 @@ BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
     "its type cannot be used": stated(type="Works At"),
     "its type cannot": stated(slot="x" * 41),
     "it has no target, or two": stated(value="tea"),
-    "it has no target": stated(target=ANA),
+    "it has no target": stated(target=None),
     "a name in it is not one line": stated(source=Name("An\na", "ana", "person")),
     "a name in it is not one": stated(source=Name("A" * 401, "ana", "person")),
     "a name in it has a kind": stated(source=Name("Ana", "ana", "Person")),
