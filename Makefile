@@ -10,12 +10,20 @@ COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:1
                    mnemond/api/types_*.py,mnemond/api/registry.py,mnemond/mcp/protocol.py,mnemond/mcp/tools.py:100
 
 # Files of shared stores, which are measured only where a PostgreSQL server can be started for their tests.
-SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/jobs/follow.py
+SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/store/store.py,mnemond/jobs/follow.py
+
+# What holds for a store holds for one whose log is in PostgreSQL as well: tests that are run a second time over shared stores,
+# in `make check` the main ones, each with a daemon that comes at its end and must have the same.
+OVER_BOTH := $(addprefix tests/memory/test_,update.py supersede.py forget.py merge.py undo.py relations.py names_decided.py \
+             audit_replay.py) tests/interchange/test_import.py tests/api/test_writes.py tests/store/test_purge.py
+ALL_OVER_BOTH := tests/memory tests/interchange tests/api tests/store
+WITH_SHARED := -m pytest -p tests.shared_backend
 
 # The tests in three parts. Tracing each line takes nearly as long as what it traces (280 s of CPU beside 470), so
-# `make check` does not: `make check-all` measures coverage over the two parts that the floors need. In the third, much is done by daemons and tools that the tests start, or is arithmetic on
-# texts that the first two run as well. The files of its last lines run hundreds of examples through code of which others
-# reach every line: `pytest --cov --cov-context=test` says which test reaches what.
+# `make check` does not: `make check-all` measures coverage over the two parts that the floors need. In the third, much is
+# done by daemons and tools that the tests start, or is arithmetic on texts that the first two run as well. The files of its
+# last lines run hundreds of examples through code of which others reach every line: `pytest --cov --cov-context=test`
+# says which test reaches what.
 WITHOUT_COVERAGE := tests/architecture tests/benchmarks tests/daemon tests/extract tests/text \
                     $(filter-out %/test_store_faults.py,$(wildcard tests/faults/test_*.py)) \
                     tests/jobs/test_any_sequence.py tests/mnemonctl/test_daemon.py \
@@ -50,7 +58,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all coverage attacks hosts llm bench eval-llm load format docs shape clean check-deep-faults check-deep-rest \
+.PHONY: help demo test check check-all check-shared check-all-shared coverage attacks hosts llm bench eval-llm load format docs shape clean check-deep-faults check-deep-rest \
         check-memory check-processes check-rules check-floors measure-memory measure-rules check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
@@ -63,11 +71,12 @@ test: $(VENV)/.ready-dev ## the tests, without the long ones
 	@$(BIN)/python -m pytest
 
 check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
-	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
+	@$(SIDE_BY_SIDE) check-processes check-shared check-rules check-memory check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
 	@echo "make check: all passed"
 
 check-all: check coverage ## check, then floors of coverage, the attacks, the long fault, fuzz and load runs, every property with all its examples, real agents
 	@$(MAKE) --no-print-directory attacks
+	@$(MAKE) --no-print-directory check-all-shared
 	@$(MAKE) --no-print-directory hosts || true
 	@$(MAKE) --no-print-directory llm || true
 	@$(SIDE_BY_SIDE) check-deep-faults check-deep-rest
@@ -127,6 +136,13 @@ check-rules:
 
 check-processes:
 	@$(BIN)/python -m pytest $(WITHOUT_COVERAGE)
+
+# Without a server it is said why, and nothing is wrong.
+check-shared:
+	@! $(BIN)/python -m benchmarks.pg_server || $(BIN)/python $(WITH_SHARED) $(OVER_BOTH)
+
+check-all-shared:
+	@! $(BIN)/python -m benchmarks.pg_server || $(BIN)/python $(WITH_SHARED) $(ALL_OVER_BOTH)
 
 # Two halves again. Whatever has not begun when the time is up is skipped, and named.
 check-deep-faults:

@@ -280,7 +280,7 @@ class Daemon:
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
                 RelationHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
                 EntityHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
-                RuleHandlers(self.open_stores, identities, self._compiled_rules),
+                RuleHandlers(self.open_stores, identities),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
                 self.exports,

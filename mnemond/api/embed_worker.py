@@ -184,10 +184,10 @@ class Switcher:
     async def run(self, state: EmbeddingState, record: SwitchRecord) -> None:
         """Stage vectors until every memory has one, then cut over. Returns early if the switch was aborted."""
         embedder = await self._next_embedder(state, record)
-        known = await state.store.read(embedder_switch.staged_hashes)
         attempts = 0
         while True:
             attempts += 1
+            known = await state.store.read(embedder_switch.staged_hashes)
             snapshot = state.store.snapshot
             given_up = [insight_id for insight_id in state.refusals if state.is_given_up(insight_id)]
             texts = await self._batches.in_thread(texts_to_stage, snapshot, known, given_up)
@@ -302,6 +302,15 @@ class EmbeddingWorker:
         """Start work on an opened store: a switch may be incomplete, and memories may lack vectors."""
         state = self._states[warm.store.name] = EmbeddingState(warm, change)
         self._start(state)
+
+    def set_embedder(self, name: str, embedder: Embedder | None) -> None:
+        """Go on with another embedder, or without one until it can be had: another daemon switched a shared store."""
+        if (state := self._states.get(name)) is not None:
+            state.embedder, state.attempted = embedder, None
+            state.refusals.clear()
+            state.reset_pause()
+            state.wake()
+            self.request_backfill(name)
 
     def detach(self, name: str) -> None:
         """Stop work on a store that is being closed."""

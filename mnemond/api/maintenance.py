@@ -14,6 +14,7 @@ from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
 from mnemond.api.types_admin import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.clock import Clock
+from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.follow import Followers
 from mnemond.jobs.job import Done
@@ -177,10 +178,16 @@ class StoreListeners:
     def _replayed(self, warm: OpenStore, operations: Sequence[Operation]) -> None:
         """Other daemons wrote to a shared store."""
         emit_replayed(warm.store.name, self._feed, operations)
+        if any(map(_lacks_vector, operations)):
+            self._worker.request_backfill(warm.store.name)
         if warm.on_purged is not None and (not operations or any(each.purged for each in operations)):
             warm.on_purged()
         if not operations:
             self._followers.start_soon(self._on_reload, warm.store.name)
+
+    def set_embedder(self, name: str, embedder: Embedder | None) -> None:
+        """Let the worker go on with another embedder."""
+        self._worker.set_embedder(name, embedder)
 
     def request_backfill(self, name: str) -> None:
         """Embed the memories of a store that lack a vector."""
@@ -191,6 +198,12 @@ class StoreListeners:
         self._followers.detach(name)
         self._scheduler.detach(name)
         self._worker.detach(name)
+
+
+def _lacks_vector(operation: Operation) -> bool:
+    """Return True for an operation of a daemon that could not embed what it stored."""
+    rows = (*operation.change.get("memory", ()), *operation.add.get("memory", ()))
+    return any(row["status"] == "active" and row["id"] not in operation.vectors for row in rows)
 
 
 class JobHandlers:

@@ -12,7 +12,7 @@ import trio
 from msgspec import UNSET
 
 from mnemond.api.projects import Asked, Projects
-from mnemond.api.requests import moment_of, one_active, scope_of, span_of
+from mnemond.api.requests import moment_of, one_active, scope_of, span_of, until_seen
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
     ContextParams,
@@ -366,6 +366,8 @@ class ReadHandlers:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         form = form_of(params, self._nonce)
         warm = await self._open_stores.use(params.store)
+        if isinstance(params, RecallParams) and params.min_seq is not None:
+            await in_task(until_seen, warm, params.min_seq)
         asked = await self._projects.asked(params, warm)
         query = self._query(params, form, within(wanted, asked), asked.here, warm.config.retrieval)
         form = form._replace(core=form.core and not wanted.historic)  # it says what is known now
@@ -480,6 +482,8 @@ class ReadHandlers:
         """Return one memory; of a retired one also what became of it. Raises MnemonError(NOT_FOUND) or
         MnemonError(AMBIGUOUS)."""
         warm = await self._open_stores.use(params.store)
+        if params.min_seq is not None:
+            await in_task(until_seen, warm, params.min_seq)
         kept_out = [each for each in warm.store.unreadable if each.id.startswith(params.id.casefold())]
         if len(kept_out) == 1 and not warm.store.snapshot.find(params.id.casefold()):
             return await in_task(_get_unreadable, warm, params, kept_out[0])
@@ -497,6 +501,8 @@ class ReadHandlers:
         """Return a page of memories, newest first, or of retired ones. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
+        if params.min_seq is not None:
+            await in_task(until_seen, warm, params.min_seq)
         asked = await self._projects.asked(params, warm)
         wanted = within(wanted, asked, alone=True)
         if params.community is not None and (params.retired or wanted.historic):

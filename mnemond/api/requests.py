@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
+import trio
 from msgspec import UNSET
 
 from mnemond.api.store_access import OpenStore, R
@@ -17,7 +18,7 @@ from mnemond.api.types_changes import MergeParams
 from mnemond.api.types_extract import ExtractParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.clock import Clock
-from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import lacks_vector
@@ -29,7 +30,7 @@ from mnemond.store.operations import Proposal, Write
 from mnemond.text.dates import only_date
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call
-from mnemond.wire.params import Params, ScopedWriteParams
+from mnemond.wire.params import Params, ScopedWriteParams, plural
 
 _json = msgspec.json.Encoder(order="deterministic")
 
@@ -216,6 +217,40 @@ async def submitted(warm: OpenStore, write: Write, kind: type[R]) -> R:
     outcome = await submit(warm, write)
     assert isinstance(outcome, kind), "a method has outcomes of one kind"  # noqa: S101
     return warm.marked(outcome)
+
+
+# Reading what was written on another daemon.
+
+SEEN_WITHIN_S: Final = 5.0
+"""Seconds in which a daemon has to have an operation that a reading requires: half of what a client waits."""
+
+
+async def until_seen(warm: OpenStore, seq: int) -> None:
+    """Wait until a shared store shows an operation of the log.
+
+    Raises MnemonError: INVALID_PARAMS for a store that is not shared, UNAVAILABLE if it does not within SEEN_WITHIN_S.
+    """
+    shared = warm.store.shared
+    if shared is None:
+        raise invalid([FieldProblem("min_seq", f'min_seq is of shared stores; "{warm.store.name}" is none')])
+    failure: MnemonError | None = None
+    with trio.move_on_after(SEEN_WITHIN_S):
+        if shared.cursor.seq >= seq:
+            await warm.store.read(lambda _: None)  # behind the change of the index that belongs to it
+            return
+        try:
+            await warm.store.catch_up()
+        except MnemonError as error:
+            failure = error
+    here = shared.cursor.seq
+    if here < seq:
+        why = "" if failure is None else f": {failure.message}"
+        raise rejected(
+            UNAVAILABLE,
+            f"this daemon is at operation {here:,} of the shared store, {plural(seq - here, 'operation')} behind"
+            f" what was required{why}",
+            "repeat in a moment, or leave min_seq out",
+        )
 
 
 # Lookup by id.

@@ -9,7 +9,7 @@ from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.history import admits
 from mnemond.memory.rule_index import Rule, RuleIndex
-from mnemond.memory.rules import Setting, all_off, propose_setting, propose_switch
+from mnemond.memory.rules import Setting, propose_setting, propose_switch
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import RuleResult
 from mnemond.store import insights
@@ -29,24 +29,19 @@ class CompiledRules:
     def __init__(self) -> None:
         self._compiled: dict[str, _StoreRules] = {}
 
-    async def rules_for(self, warm: OpenStore, call: ToolCall) -> list[Rule]:
+    def rules_for(self, warm: OpenStore, call: ToolCall) -> list[Rule]:
         """Return the rules of a store that fit a call, those that matter most first."""
+        if warm.store.rules_off:
+            return []
         rules = self._compiled.get(warm.store.name)
         if rules is None or rules.store is not warm.store:
-            off = await in_task(warm.store.read, all_off)
-            rules = self._compiled[warm.store.name] = _StoreRules(warm.store, off=off)
-        return [] if rules.off else rules.current().matching(call)
-
-    def switched(self, store: str, *, on: bool) -> None:
-        """Note that the rules of a store were switched on or off."""
-        if store in self._compiled:
-            self._compiled[store].off = not on
+            rules = self._compiled[warm.store.name] = _StoreRules(warm.store)
+        return rules.current().matching(call)
 
 
 class _StoreRules:
-    def __init__(self, store: Store, *, off: bool) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
-        self.off = off
         self._snapshot: Snapshot | None = None
         self._memories: list[Insight] = []
         self._index = RuleIndex([])
@@ -64,8 +59,7 @@ class _StoreRules:
 class RuleHandlers:
     """Lists and sets rules, the memories with triggers; `hooks.rules` applies them before calls."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, compiled: CompiledRules) -> None:
-        self._compiled = compiled
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
         self._open_stores = open_stores
         self._identities = identities
 
@@ -74,7 +68,6 @@ class RuleHandlers:
         """Return all rules with their counts. Raises MnemonError if the store cannot be read."""
         warm = await self._open_stores.use(params.store)
         counts = await in_task(warm.store.read, insights.trigger_counts)
-        off = await in_task(warm.store.read, all_off)
         scope = scope_of(params)
         rules = [
             RuleView(
@@ -85,7 +78,7 @@ class RuleHandlers:
             if admits(scope, it)
             for each in it.when
         ]  # fmt: skip
-        return warm.marked(RulesListResult(on=not off, rules=rules))
+        return warm.marked(RulesListResult(on=not warm.store.rules_off, rules=rules))
 
     @handles("rules.set")
     async def set(self, call: Call, params: RulesSetParams) -> RuleResult:
@@ -101,8 +94,6 @@ class RuleHandlers:
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params, call=call)
         if params.id is None:
-            result = await submitted(warm, propose_switch(identity, on=state == "on"), RuleResult)
-            self._compiled.switched(warm.store.name, on=state == "on")
-            return result
+            return await submitted(warm, propose_switch(identity, on=state == "on"), RuleResult)
         setting = Setting(id=params.id, state=state, enforce=enforce, scope=scope_of(params))
         return await submitted(warm, propose_setting(setting, identity, one_active), RuleResult)

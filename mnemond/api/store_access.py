@@ -16,7 +16,7 @@ from mnemond.embed.embedder import Embedder, Supply, sentence
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteRules, write_rules
-from mnemond.model.outcomes import Result
+from mnemond.model.outcomes import Result, WriteResult
 from mnemond.recall.archive import Archives
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
@@ -79,7 +79,10 @@ class OpenStore(msgspec.Struct, frozen=True):
         return write_rules(self.store.embedder, self.config)
 
     def marked(self, result: R, reason: str | None = None) -> R:
-        """Return `result`, marked as degraded if the store is, or for `reason`."""
+        """Return `result`, marked as degraded if the store is, or for `reason`; of a write to a shared store with the
+        number of an operation that has it."""
+        if isinstance(result, WriteResult) and self.store.shared is not None:
+            result = msgspec.structs.replace(result, seq=self.store.shared.cursor.seq)
         reason = reason or self.degraded_reason
         if reason is None:
             return result
@@ -103,6 +106,10 @@ class StoreListener(Protocol):
 
     def request_backfill(self, name: str) -> None:
         """A memory of the store has no vector."""
+        ...
+
+    def set_embedder(self, name: str, embedder: Embedder | None) -> None:
+        """Another daemon gave a shared store another embedder; None: this one does not have it."""
         ...
 
     def detach(self, name: str) -> None:
@@ -217,12 +224,23 @@ class OpenStores:
 
     async def reload_embedder(self, name: str) -> None:
         """Another daemon may have given a shared store another embedder: find the one of its vectors."""
+        while (record := self._record_without_embedder(name)) is not None:
+            embedder, error = await trio.to_thread.run_sync(self._embedder_for, record, abandon_on_cancel=True)
+            if self._record_without_embedder(name) != record:
+                continue  # it was changed again meanwhile
+            self._change(
+                name, embedder=embedder, embed_error=error, lacks_embedder=embedder is None, next_embedder=None
+            )
+            if self._listener is not None:
+                self._listener.set_embedder(name, embedder)
+            return
+
+    def _record_without_embedder(self, name: str) -> EmbedderRecord | None:
+        """Return the record of a store's embedder if another one is in use for it."""
         warm = self._warm.get(name)
         record = None if warm is None else warm.store.embedder
-        if warm is None or record is None or (warm.embedder and warm.embedder.fingerprint == record.fingerprint):
-            return
-        embedder, error = await trio.to_thread.run_sync(self._embedder_for, record, abandon_on_cancel=True)
-        self._change(name, embedder=embedder, embed_error=error, lacks_embedder=embedder is None, next_embedder=None)
+        in_use = None if warm is None or warm.embedder is None else warm.embedder.fingerprint
+        return None if record is None or record.fingerprint == in_use else record
 
     def apply_settings(self) -> None:
         """Apply the settings in force to every open store, for later requests."""

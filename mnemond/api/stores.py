@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 import trio
+from msgspec import UNSET
 
 from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
@@ -181,6 +182,8 @@ def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.Back
 def _log_of(params: types_admin.StoreCreateParams) -> Cursor | None:
     """Return the log of a new store, None for a local one. Raises MnemonError(INVALID_PARAMS)."""
     if params.backend is None and params.dsn_env is None:
+        if params.visibility is not None:
+            raise _only_shared("visibility is of shared stores; give backend and dsn_env (--backend, --dsn-env) too")
         return None
     if params.backend is None or params.dsn_env is None:
         problem = "backend and dsn_env (--backend, --dsn-env) belong together"
@@ -191,6 +194,10 @@ def _log_of(params: types_admin.StoreCreateParams) -> Cursor | None:
         hint = "put it into the environment of the daemon, for instance MNEMOND_DSN, and give --dsn-env MNEMOND_DSN"
         raise invalid([FieldProblem("dsn_env", problem)], hint)
     return Cursor(params.backend, params.dsn_env, params.name)
+
+
+def _only_shared(problem: str) -> MnemonError:
+    return invalid([FieldProblem("visibility", problem)])
 
 
 def _checked(name: str | None) -> str | None:
@@ -212,7 +219,9 @@ class StoreHandlers:
     async def list(self, call: Call, params: NoParams) -> types_admin.StoreListResult:
         """List all stores."""
         active, source = self._stores.active()
-        entries = [types_admin.StoreEntry(name, name == active) for name in self._stores.names()]
+        shared = {each.name: each.shared.visibility for each in self._stores.open_stores() if each.shared}
+        names = self._stores.names()
+        entries = [types_admin.StoreEntry(name, name == active, shared.get(name) or UNSET) for name in names]
         return types_admin.StoreListResult(stores=entries, active=active, source=source)
 
     @handles("store.create", in_task=True)
@@ -220,7 +229,7 @@ class StoreHandlers:
         """Create a store. Raises MnemonError for an invalid name, a directory that cannot be written, or a log that
         cannot be used."""
         path = self._stores.path(params.name)
-        created = await self._stores.create(params.name, _log_of(params))
+        created = await self._stores.create(params.name, _log_of(params), params.visibility)
         shared = None if (store := self._stores.warm(params.name)) is None else store.shared
         return types_admin.StoreCreateResult(
             name=params.name, path=str(path), created=created, shared=None if shared is None else shared.standing
@@ -228,8 +237,15 @@ class StoreHandlers:
 
     @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
-        """Set the active store. Raises MnemonError: NOT_FOUND, STORAGE."""
+        """Set the active store, or the visibility of a shared one. Raises MnemonError: NOT_FOUND, STORAGE; UNAVAILABLE,
+        INVALID_PARAMS for a visibility that cannot be set."""
         name, (previous, _) = check_name(params.name), self._stores.active()
+        if params.visibility is not None:
+            store = (await self._open_stores.open(name)).store
+            if store.shared is None:
+                raise _only_shared(f'the store "{name}" is not shared: it is seen by you alone')
+            await store.show(params.visibility)
+            return types_admin.StoreSetResult(name=name, previous=previous, visibility=params.visibility)
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
         return types_admin.StoreSetResult(name=name, previous=previous)
 

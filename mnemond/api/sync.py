@@ -131,13 +131,20 @@ class SyncHandlers:
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
         """Begin a sync: note what changed here, and say which files are to be sent. Raises MnemonError: BUSY,
-        NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for."""
+        NOT_FOUND, STORAGE, INVALID_PARAMS for what only a person may ask for, or a store that several daemons share."""
         call = from_client(call, tty=params.tty)
         for name in ("allow_purges", "join", "show_code"):
             if getattr(params, name):
                 only_by_person(call, name, f"mnemonctl sync DIR --{name.replace('_', '-')}")
         joined = None if params.join is None else _secret_from(params.join)
         warm = await self._open_stores.use(params.store)
+        if warm.store.shared is not None:  # each daemon would be a device, with the same memories as the others
+            raise rejected(
+                INVALID_PARAMS,
+                f'the store "{warm.store.name}" is shared by several daemons, so it is not synced through files',
+                "every daemon that shares it has all of it; `mnemonctl export` and `mnemonctl import` take memories"
+                " into another store",
+            )
         self._syncs.end_left()
         if any(each.store == warm.store.name for each in self._syncs):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.llm.reader import ReaderStatus
-from mnemond.model.answers import GcResult, GcReview, LogStanding
+from mnemond.model.answers import GcResult, GcReview, LogStanding, Visibility
 from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
     MAX_DIRECTORY,
@@ -259,10 +259,11 @@ CLI_RUN = method(
 
 
 class StoreEntry(msgspec.Struct, frozen=True):
-    """One store."""
+    """One store. `visibility`: who sees it, for one that daemons share and that is open."""
 
     name: str
     active: bool
+    visibility: Visibility | UnsetType = UNSET
 
 
 class StoreListResult(Result, frozen=True, kw_only=True):
@@ -288,6 +289,10 @@ class StoreCreateParams(Params, frozen=True, kw_only=True):
         Annotated[str, Meta(max_length=2000)] | None,
         about("the environment variable of the daemon that has the connection string", metavar="VARIABLE"),
     ] = None
+    visibility: Annotated[
+        Visibility | None,
+        about("who sees a shared store: private (you), project (members of the role of its name), team", metavar="WHO"),
+    ] = None
 
 
 class StoreCreateResult(Result, frozen=True, kw_only=True):
@@ -307,16 +312,22 @@ STORE_CREATE = method(
 
 
 class StoreSetParams(Params, frozen=True, kw_only=True):
-    """The store has to exist, except `default`."""
+    """The store has to exist, except `default`. With `visibility` that is changed, and the active store stays."""
 
     name: Annotated[StoreName, about("the name of a store")]
+    visibility: Annotated[
+        Visibility | None,
+        about("change who sees this shared store (private, project, team); it does not become active", metavar="WHO"),
+    ] = None
 
 
 class StoreSetResult(Result, frozen=True, kw_only=True):
-    """The active store, and the one that was active before."""
+    """The active store, and the one that was active before. With `visibility`: the store whose visibility that is now;
+    the active one is `previous`."""
 
     name: str
     previous: str
+    visibility: Visibility | None = None
 
 
 STORE_SET = method(

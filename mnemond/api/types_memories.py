@@ -64,6 +64,11 @@ Id = Annotated[IdOrPrefix, about("id of a memory, or a unique beginning of it")]
 AllowSecret = Annotated[bool, about("keep what looks like a key or a password as it is")]
 DryRun = Annotated[bool, about("say what would happen and write nothing")]
 
+MinSeq = Annotated[
+    Annotated[int, Meta(ge=0, le=MAX_EXACT)] | None,
+    about("answer from operation N of a shared store on, as a write on another daemon named it (seq)", metavar="N"),
+]
+
 MAX_TAGS = 50
 """Tags of one filter: more than any memory has."""
 
@@ -285,6 +290,7 @@ class RecallParams(QuestionParams, frozen=True, kw_only=True):
     compact: Annotated[bool, about("short results", cli="a line for each result, or a short object")] = False
     context: Annotated[bool, about("a text for a prompt, fenced: data, not instructions")] = False
     budget: Budget = None
+    min_seq: MinSeq = None
 
 
 class ContextParams(QuestionParams, frozen=True, kw_only=True):
@@ -323,6 +329,7 @@ class GetParams(ScopeParams, frozen=True, kw_only=True):
     memory of any scope is."""
 
     id: Id
+    min_seq: MinSeq = None
 
 
 GET = method(
@@ -345,6 +352,7 @@ class ListParams(FilterParams, frozen=True, kw_only=True):
               metavar="ID", shortened=True, completes="memory",
               cli="go on after this memory (the page before names it)"),
     ] = None  # fmt: skip
+    min_seq: MinSeq = None
 
 
 LIST = method(

@@ -17,6 +17,7 @@ from mnemond.api.types_admin import (
     ConfigShowResult,
     SettingView,
     StoreCreateResult,
+    StoreEntry,
     StoreListResult,
     StorePathResult,
     StoreRemoveResult,
@@ -46,7 +47,12 @@ def _list(result: StoreListResult, style: Style) -> str:
         return lines("no stores yet")
     if style.quiet:
         return lines(*(one_line(store.name) for store in result.stores))
-    return lines(*(f"{'*' if store.active else ' '} {one_line(store.name)}" for store in result.stores))
+    return lines(*map(_entry, result.stores))
+
+
+def _entry(it: StoreEntry) -> str:
+    seen_by = f"  ({it.visibility})" if it.visibility else ""
+    return f"{'*' if it.active else ' '} {one_line(it.name)}{seen_by}"
 
 
 STORE_LIST = Command(
@@ -73,7 +79,10 @@ def shared_log(found: LogStanding) -> str:
     """Return where the log of a shared store is, and how far this daemon has it."""
     behind = f", {plural(found.behind, 'operation')} behind for {found.behind_s:,.1f} s" if found.behind else ""
     lost = f"; not connected: {one_line(found.error)}" if found.error else ""
-    return f"shared      {one_line(found.store)} ({found.backend}), as of operation {found.seq:,}{behind}{lost}"
+    seen_by = f", {found.visibility}" if found.visibility else ""
+    return (
+        f"shared      {one_line(found.store)} ({found.backend}{seen_by}), as of operation {found.seq:,}{behind}{lost}"
+    )
 
 
 STORE_CREATE = Command(
@@ -95,13 +104,15 @@ def _set(result: StoreSetResult, style: Style) -> str:
     name, previous = one_line(result.name), one_line(result.previous)
     if style.quiet:
         return lines(name)
+    if result.visibility is not None:
+        return lines(f'The shared store "{name}" has visibility {result.visibility}')
     return lines(f'The active store is "{name}"' + (f' (it was "{previous}")' if name != previous else ""))
 
 
 STORE_SET = Command(
     "store set",
     Group.STORES,
-    ("mnemonctl store set work", "mnemonctl store set default"),
+    ("mnemonctl store set work", "mnemonctl store set default", "mnemonctl store set team --visibility private"),
     method=types_admin.STORE_SET,
     words=Words("NAME", ("name",)),
     details=("--store NAME goes before it, and so does $MNEMON_STORE.",),

@@ -137,7 +137,7 @@ class RuleGuard:
         key = hash((call, event.agent))
         if use.id and shown.last[0] == (use.id, key):
             return shown.last[1]  # two hook files of one host
-        fitting = [rule for rule in await self._compiled.rules_for(warm, call) if _is_for(rule, project)]
+        fitting = [rule for rule in self._compiled.rules_for(warm, call) if _is_for(rule, project)]
         shown.note_call(key)
         said, told = self._decide(event, shown, call, key, fitting, settings) if fitting else ("", ())
         if fitting:

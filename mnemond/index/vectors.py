@@ -166,6 +166,20 @@ def own_vector(vector: Vector) -> Vector:
     return vector[0] if vector.ndim == 2 else vector
 
 
+def is_stored(stored: Vector | None, given: Vector | None) -> bool:
+    """Return True if a row (of length 1, None without a vector) has just this vector."""
+    if given is None:
+        return stored is None
+    block = np.array(np.atleast_2d(given), dtype=np.float32)  # a copy
+    if not normalise(block).all():
+        return stored is None
+    return (
+        stored is not None
+        and stored.shape == given.shape
+        and np.allclose(stored, block.reshape(given.shape), atol=1e-6)
+    )
+
+
 def normalise(block: Floats) -> Marks:
     """Scale each row to length 1 in place, or to zeros when it has no direction; 1 for each row that has one."""
     with np.errstate(over="ignore", invalid="ignore"):

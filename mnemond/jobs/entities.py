@@ -23,12 +23,10 @@ from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview
 from mnemond.store import edges, insights, relations, reviews
 from mnemond.store.connection import Connection
+from mnemond.store.meta import ENTITIES_READ_KEY
 from mnemond.text.entities import nothing_known
 
 NAME: Final = "entity_backfill"
-
-READ_KEY: Final = "entities_read"
-"""Key in `meta` of the number of the last memory whose names were noted, behind the version of the rules."""
 
 VERSION: Final = 1
 """Raised when the rules find names that they did not find before: stores are read again then."""
@@ -95,7 +93,7 @@ class _Part(NamedTuple):
 
 
 def _reached(connection: Connection) -> int:
-    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
+    value = connection.value("SELECT value FROM meta WHERE key = ?", (ENTITIES_READ_KEY,))
     version, _, number = str(value or "").partition(":")
     return int(number) if version == str(VERSION) and number.isdecimal() else 0
 
@@ -141,7 +139,9 @@ def _note(connection: Connection, part: _Part, found: Sequence[tuple[str, tuple[
             edges.mention(connection, insight_id, mentions, work.identity.now)
             after = connection.count("SELECT count(*) FROM memory_entities WHERE memory_id = ?", (insight_id,))
             changed += after > before
-    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (READ_KEY, f"{VERSION}:{part.last}"))
+    connection.run(
+        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (ENTITIES_READ_KEY, f"{VERSION}:{part.last}")
+    )
     return changed
 
 

@@ -19,7 +19,7 @@ from mnemond.model.outcomes import Maintained
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
-from mnemond.store.relations import READ_KEY, STALE, last_read
+from mnemond.store.relations import STALE, last_read
 
 NAME: Final = "relations"
 PORTION: Final = 100
@@ -46,8 +46,7 @@ class ReadRelations:
         while (part := await work.store.read(next_part)) is not None:
             since = trio.current_time()
             readings = await work.think(read_part, part.memories)
-            facts = ((READ_KEY, str(part.last)),)
-            proposal = propose_reading(readings, work.identity, facts, refresh=part.is_first)
+            proposal = propose_reading(readings, work.identity, (part.start, part.last))
             changed += cast("Maintained", await work.store.write(proposal)).changed
             await work.make_room(since)
         done = work.done(changed, "statements" if changed else "")
@@ -55,11 +54,12 @@ class ReadRelations:
 
 
 class _Part(NamedTuple):
-    """Memories with the times at which they were written so, each once, and the last row of the history with them."""
+    """Memories with the times at which they were written so, each once, and the rows of the history with them: from
+    behind `start`, None before the first run, to `last`."""
 
     memories: list[tuple[Insight, str]]
+    start: int | None
     last: int
-    is_first: bool
 
 
 def next_part(connection: Connection) -> _Part | None:
@@ -78,7 +78,7 @@ def next_part(connection: Connection) -> _Part | None:
         if row.after is not None and not _is_same(row):
             memories.append((row.after.insight, row.created_at))
     if start is None or last > start or _is_stale(connection):
-        return _Part(memories, last, start is None)
+        return _Part(memories, start, last)
     return None
 
 

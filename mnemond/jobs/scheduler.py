@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
 import trio
 
 from mnemond.clock import Clock
-from mnemond.errors import BUSY, INTERNAL, STOPPING, MnemonError
+from mnemond.errors import BUSY, INTERNAL, STOPPING, MnemonError, rejected
 from mnemond.jobs.job import Done, Job, Work
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import aged, effective_now, parse_rfc3339
 from mnemond.store.meta import read_jobs
+from mnemond.store.shared_log import JOBS_S
 from mnemond.store.store import Store
 
 FIRST_PAUSE_S: Final = 60.0
@@ -74,6 +75,11 @@ class Entry:
         else:
             self.due = now if self._hurried else now + self.job.interval_s
 
+    def postpone(self, why: str, now: float) -> None:
+        """Note why a run that is due cannot begin now."""
+        self.skipped = why
+        self.due = max(self.due, now + POSTPONED_S)
+
     def failed(self, why: str, now: float) -> None:
         """Record a failed run, to be retried after a pause."""
         self.failures = self.failures % ATTEMPTS + 1
@@ -122,6 +128,35 @@ MAX_ASKED: Final = 16
 
 USED: Final = "the store is in use; it runs after 2 s without a request, or after 10 minutes"
 WRITING: Final = "the store is being written; it runs when nothing waits to be written, or after 10 minutes"
+
+ELSEWHERE: Final = "another daemon runs jobs in this shared store; it runs after that"
+
+WITHOUT_TURN: Final = frozenset(
+    {
+        "backup",
+        "checkpoint",
+        "decay_refresh",
+        "full_verify",
+        "graph_metrics",
+        "oplog_trim",
+        "relations",
+        "vacuum",
+        "verify",
+    }
+)
+"""Jobs that several daemons may run at once in a shared store: they change what each has for itself, but for
+`relations`, which writes only where nothing was read since. All others would find the same work, and do it twice."""
+
+POSTPONED_S: Final = 10.0
+"""Seconds until a job is tried again that another daemon kept from running."""
+
+TURN_WAIT_S: Final = 10.0
+"""Seconds that a requested run waits for jobs of another daemon."""
+
+TURN_POLL_S: Final = 0.5
+
+LEAVE_S: Final = 1.0
+"""Seconds that a stop waits until others may run jobs at once; without an answer they may once JOBS_S are over."""
 
 Guard = Callable[[], AbstractContextManager[object]]
 """Return a context manager that contains and logs defects."""
@@ -276,6 +311,37 @@ class StoreJobRunner:
         self._resting = trio.Event()
 
     async def _run(self, entry: Entry, asked: Asked | None) -> None:
+        alone = self.store.shared is not None and entry.job.name not in WITHOUT_TURN
+        if alone and not (asked and asked.dry_run):
+            if (why := await self._turn_refused(asked)) is not None:
+                self._refused(entry, asked, why)
+                return
+            async with _holding(self.store):
+                await self._run_now(entry, asked)
+            if self.running is not None:  # it was cancelled
+                self.running = None
+                self._refused(entry, asked, rejected(BUSY, ELSEWHERE, "repeat in a moment"))
+        else:
+            await self._run_now(entry, asked)
+
+    def _refused(self, entry: Entry, asked: Asked | None, why: MnemonError) -> None:
+        entry.postpone(why.message, trio.current_time())
+        if asked is not None:
+            asked.settle(why)
+
+    async def _turn_refused(self, asked: Asked | None) -> MnemonError | None:
+        """Wait, for a requested run, until no other daemon runs jobs; return why that was in vain."""
+        deadline = trio.current_time() + (0.0 if asked is None else TURN_WAIT_S)
+        try:
+            while not await self.store.hold_jobs():
+                if trio.current_time() >= deadline:
+                    return rejected(BUSY, ELSEWHERE, "repeat in a moment")
+                await trio.sleep(TURN_POLL_S)
+        except MnemonError as error:
+            return error
+        return None
+
+    async def _run_now(self, entry: Entry, asked: Asked | None) -> None:
         self.running = entry.job.name
         entry.begun()
         work = self._work(entry, asked)
@@ -317,6 +383,28 @@ class StoreJobRunner:
             record = record_of(result, work.identity.now, work.aged_us, work.seconds())
             entry.finished(record, now, again=result.again)
         self._means.tell(self.store.name, entry.job.name, result)
+
+
+@asynccontextmanager
+async def _holding(store: Store) -> AsyncIterator[None]:
+    """Keep other daemons from running jobs in a shared store until the end of the block. If they do nevertheless,
+    because this one stood still for too long, the block is cancelled."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_hold, store, nursery.cancel_scope)
+        try:
+            yield
+        finally:
+            nursery.cancel_scope.cancel()
+            with trio.move_on_after(LEAVE_S, shield=True), suppress(MnemonError):
+                await store.leave_jobs()
+
+
+async def _hold(store: Store, scope: trio.CancelScope) -> None:
+    while True:
+        await trio.sleep(JOBS_S / 3)
+        with suppress(MnemonError):  # without a connection the job cannot write either
+            if not await store.hold_jobs():
+                scope.cancel()
 
 
 def _stopping() -> MnemonError:

@@ -375,18 +375,21 @@ def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
     return any(it.expired_at is None and it.valid_from == claim.at and it.thing != thing for it in rows)
 
 
-def propose_reading(
-    readings: Sequence[Reading], identity: WriteContext, facts: tuple[tuple[str, str], ...], *, refresh: bool = False
-) -> Proposal:
+def propose_reading(readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int]) -> Proposal:
     """Propose to note what memories stated since when, and to take back what they no longer do: because they were
-    forgotten, or have another text. No memory may be read twice. `facts` are rows of `meta` to write with it."""
-    return identity.proposal("jobs", partial(_decide_reading, readings, identity, facts, refresh))
+    forgotten, or have another text. No memory may be read twice. `part`: the rows of the history that were read, from
+    behind the first (None: all of the store is read for the first time) to the last. Nothing is done if others were
+    read meanwhile, by another daemon that shares the store."""
+    return identity.proposal("jobs", partial(_decide_reading, readings, identity, part))
 
 
 def _decide_reading(
-    readings: Sequence[Reading], identity: WriteContext, facts: tuple[tuple[str, str], ...], refresh: bool, view: View
+    readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int], view: View
 ) -> ChangeSet:
     connection = view.connection
+    if relations.last_read(connection) != part[0]:
+        return identity.change_set("jobs", (), Maintained(op_id=identity.op_id), operation="")
+    facts, refresh = [(relations.READ_KEY, str(part[1]))], part[0] is None
     changes: list[KnowledgeChange] = []
     for at in relations.migrated_times(connection) if refresh else ():
         changes += [KnownSince(at), RefreshAll(known_then=True)]
@@ -402,10 +405,10 @@ def _decide_reading(
     stale = connection.row("SELECT 1 FROM meta WHERE key = ? AND value = '1'", (relations.STALE,)) is not None
     if refresh or stale:
         changes += [KnownSince(identity.now), RefreshAll()]
-        facts = (*facts, (relations.STALE, "0"))
+        facts.append((relations.STALE, "0"))
     outcome = Maintained(changed=count, op_id=identity.op_id)
     change_set = identity.change_set("jobs", (), outcome, operation="relations", detail=f"statements={count}")
-    return msgspec.structs.replace(change_set, knowledge=tuple(changes), facts=facts)
+    return msgspec.structs.replace(change_set, knowledge=tuple(changes), facts=tuple(facts))
 
 
 def _changes(

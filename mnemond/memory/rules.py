@@ -13,12 +13,9 @@ from mnemond.memory.history import Find, active_row
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.memory import MAX_TRIGGERS, Enforcement, Insight, Scope, Trigger, TriggerState
 from mnemond.model.outcomes import RuleResult
-from mnemond.store.connection import Connection
+from mnemond.store.meta import RULES_OFF_KEY, are_rules_off
 from mnemond.store.operations import Proposal, View
 from mnemond.text.triggers import normal_trigger
-
-OFF_KEY = "rules_off"
-"""Key in `meta` of the switch of all rules of a store; "1" when they are off."""
 
 # Lists of triggers.
 
@@ -55,11 +52,6 @@ def revised_triggers(old: Sequence[Trigger], texts: Iterable[str]) -> tuple[Trig
 
 def _given(state: TriggerState) -> TriggerState:
     return "on" if state == "proposed" else state
-
-
-def all_off(connection: Connection) -> bool:
-    """Return True if the rules of a store are switched off."""
-    return bool(connection.value("SELECT value FROM meta WHERE key = ?", (OFF_KEY,)) == "1")
 
 
 # What a person sets.
@@ -114,14 +106,14 @@ def propose_switch(identity: WriteContext, *, on: bool) -> Proposal:
 
 
 def _decide_switch(identity: WriteContext, view: View, *, on: bool) -> ChangeSet:
-    changed = all_off(view.connection) == on
+    changed = are_rules_off(view.connection) == on
     change_set = identity.change_set(
         method="rules.set",
         changes=(),
         outcome=RuleResult(id=None, when=(), changed=changed, on=on, op_id=identity.op_id, replayed=False),
         operation="rules-on" if on else "rules-off",
     )
-    return msgspec.structs.replace(change_set, facts=((OFF_KEY, "0" if on else "1"),))
+    return msgspec.structs.replace(change_set, facts=((RULES_OFF_KEY, "0" if on else "1"),))
 
 
 def has_rule(it: Insight) -> bool:

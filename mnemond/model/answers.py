@@ -539,10 +539,15 @@ class Dropped(msgspec.Struct, frozen=True):
     omitted: int = 0
 
 
+Visibility = Literal["private", "project", "team"]
+"""Roles that see a shared store: the one that made it, members of the one that has its name, or all that may use the
+tables."""
+
+
 class LogStanding(msgspec.Struct, frozen=True):
     """A shared store as `status` shows it. `store`: its name in the log. `seq`: the last line that is applied here;
     `behind`: known lines that are not, and for how long (seconds). `connected`: the last contact did not fail, else
-    `error` says why."""
+    `error` says why. `visibility`: who sees it, as of the last connect; null before the first."""
 
     backend: str
     store: str
@@ -551,3 +556,4 @@ class LogStanding(msgspec.Struct, frozen=True):
     behind_s: float
     connected: bool
     error: str | None = None
+    visibility: Visibility | None = None

@@ -26,10 +26,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 class WriteResult(Result, frozen=True, kw_only=True):
     """Base of the result of a write. `op_id` names it for history and undo; `replayed`: it was done before, by another
-    request with this op_id."""
+    request with this op_id. `seq`: of a store that daemons share, the number of an operation; a daemon that has it
+    has this write (`min_seq`)."""
 
     op_id: str
     replayed: bool
+    seq: int | UnsetType = UNSET
 
 
 # Parts of several outcomes.

@@ -34,7 +34,17 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
-from mnemond.store import core_summaries, held_texts, imports, operations, purge, relations, reviews, shared_log
+from mnemond.store import (
+    core_summaries,
+    embedder_switch,
+    held_texts,
+    imports,
+    operations,
+    purge,
+    relations,
+    reviews,
+    shared_log,
+)
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import (
     NORMAL,
@@ -48,7 +58,7 @@ from mnemond.store.database import Opened, load_index
 from mnemond.store.gc_tuning import gc_paused
 from mnemond.store.health import DAMAGE_HINT, Ballast, HighWater, StoreHealth, last_line
 from mnemond.store.insights import Unreadable
-from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
+from mnemond.store.meta import RULES_OFF_KEY, EmbedderRecord, are_rules_off, made_by, read_embedder, write_embedder
 from mnemond.store.operation_log import (
     LINKS,
     Operation,
@@ -101,11 +111,12 @@ OnDefect = Callable[[str, BaseException], None]
 
 class Touched(NamedTuple):
     """What a batch changed beside memories: bytes that have to be wiped, reviews to be counted, core summaries to be
-    read again, by the rows of their users."""
+    read again, by the rows of their users, and the switch of all rules."""
 
     purged: bool
     reviews: bool
     cores: frozenset[str]
+    rules: bool
 
 
 class Engine:
@@ -144,7 +155,7 @@ class Engine:
         self.pending_reviews = self.held_texts = 0
         self.imports = imports.Waiting()
         self.core_summaries: Mapping[str, CoreSummary] = {}
-        self.has_facts = False
+        self.has_facts = self.rules_off = False
         self._read_derived(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
@@ -192,6 +203,8 @@ class Engine:
                 self._count_reviews(connection)
             if touched.cores:
                 self._read_cores(connection, touched.cores)
+            if touched.rules:
+                self._read_switch(connection)
             if not self.has_facts:
                 self._look_for_facts(connection)
         lost = self._lost_files("unknown")
@@ -239,7 +252,7 @@ class Engine:
         self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool, recorder: Recorder | None
     ) -> tuple[list[Result], Touched]:
         results: list[Result] = []
-        purged = reviewed = False
+        purged = reviewed = switched = False
         cores = frozenset[str]()
         cosines = BatchCosines(self.index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
@@ -264,7 +277,9 @@ class Engine:
             purged |= written.purged
             reviewed |= written.reviews
             cores |= written.cores
-        return results, Touched(purged, reviewed, cores)
+            facts = () if written.change_set is None else written.change_set.facts
+            switched |= any(key == RULES_OFF_KEY for key, _ in facts)
+        return results, Touched(purged, reviewed, cores, switched)
 
     def _end_transaction(self, connection: Connection) -> MnemonError | None:
         """COMMIT and advance the high-water mark; the error if that fails, after which the outcome is unknown."""
@@ -455,6 +470,8 @@ class Engine:
         """Commit to the shared log what the open transaction did. `whole`: operations are not all of it. Raises
         LogError, HeadMovedError."""
         embedder = read_embedder(connection)
+        if embedder != self.embedder and not operations:  # the head has it, which moves with a line only
+            operations = [Operation(op_id="", method="", at="")]
         if made_by(embedder) == made_by(self.embedder) and not whole:
             shared.append(connection, [part for each in operations for part in parts(each)], embedder)
             return
@@ -494,7 +511,19 @@ class Engine:
             self._load_rest()
         self._apply_missing(shared, head)
 
+    def hold_jobs(self) -> bool:
+        """Begin, or go on, to run jobs of a shared store, on the newest state of it; return False while another
+        daemon runs some. Raises MnemonError, SqliteError."""
+        assert self.shared is not None, "it is shared"  # noqa: S101
+        if not self.shared.hold_jobs():
+            return False
+        self.catch_up()
+        return True
+
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
+        """Apply lines up to a head, and what was measured of its embedder. Raises MnemonError, SqliteError."""
+        if (embedder := head.embedder) != self.embedder and embedder and made_by(embedder) == made_by(self.embedder):
+            self._note_measured(embedder)
         lines: Sequence[Line] = ()
         while shared.cursor.seq < head.seq:
             if not (lines := lines or shared.missing(shared.cursor.seq)):
@@ -504,6 +533,14 @@ class Engine:
             except MnemonError as error:
                 shared.note_failure(error)
                 raise
+
+    def _note_measured(self, embedder: EmbedderRecord) -> None:
+        connection = self._healthy()
+        connection.run("BEGIN IMMEDIATE")
+        write_embedder(connection, embedder)
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
+        self.embedder = embedder
 
     def _replay(self, shared: SharedLog, lines: Sequence[Line], head: Head) -> Sequence[Line]:
         """Apply lines in one transaction, with the index beside the rows, and as many more as belong to the entry of
@@ -542,6 +579,8 @@ class Engine:
             connection.run("BEGIN IMMEDIATE")
             clear(connection)
             if head.embedder is not None and head.embedder != self.embedder:
+                if made_by(head.embedder) != made_by(self.embedder):
+                    embedder_switch.clear(connection)  # one that was under way here is over
                 write_embedder(connection, head.embedder)
             embedder = read_embedder(connection)
             self._load_rows(connection, rows, embedder, until_links=True)
@@ -691,6 +730,14 @@ class Engine:
         self._count_reviews(connection)
         self._read_cores(connection)
         self._look_for_facts(connection)
+        self._read_switch(connection)
+
+    def _read_switch(self, connection: Connection) -> None:
+        """Read if all rules are switched off."""
+        try:
+            self.rules_off = are_rules_off(connection)
+        except SqliteError as error:
+            self.health.note_failure(error)
 
     def _look_for_facts(self, connection: Connection) -> None:
         """Note if the store has a relation or an alias."""

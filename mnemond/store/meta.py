@@ -80,6 +80,18 @@ def store_id(connection: Connection, fresh: str) -> str:
     return found.id
 
 
+RULES_OFF_KEY: Final = "rules_off"
+"""Row with the switch of all rules of a store; "1" when they are off."""
+
+ENTITIES_READ_KEY: Final = "entities_read"
+"""Row that says for which memories names were noted: the version of the rules, and the number of the last one."""
+
+
+def are_rules_off(connection: Connection) -> bool:
+    """Return True if the rules of a store are switched off."""
+    return bool(connection.value("SELECT value FROM meta WHERE key = ?", (RULES_OFF_KEY,)) == "1")
+
+
 LINKS_KEY: Final = "links"
 """Row that says which memories were read for links."""
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.index.vectors import is_stored
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
@@ -29,7 +30,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.store import edges, insights
 from mnemond.store.connection import ChangedRow, Connection, RowChange, Value
-from mnemond.store.meta import LINKS_KEY, EmbedderRecord, made_by
+from mnemond.store.meta import ENTITIES_READ_KEY, LINKS_KEY, RULES_OFF_KEY, EmbedderRecord, made_by
 from mnemond.store.relations import READ_KEY, STALE
 
 FORMAT: Final = 1
@@ -94,8 +95,9 @@ TABLES: Final = (
 )  # fmt: skip
 """Each table after those that it refers to."""
 
-FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY})
-"""Keys of `meta` that are in the log: what jobs have read of the store. The others are about one file of it."""
+FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY, ENTITIES_READ_KEY, RULES_OFF_KEY})
+"""Keys of `meta` that are in the log: what jobs have read of the store, and the switch of its rules. The others are
+about one file of it."""
 
 NOT_LOGGED: Final = {
     "oplog": "a ring of lines about the last commands",
@@ -515,17 +517,20 @@ def index_changes(
         it = insights.read(connection, names[number]) if number in names else None
         if it is None:
             continue
-        is_indexed, is_active = index.row_of(it.id) is not None, it.status == "active"
+        row, is_active = index.row_of(it.id), it.status == "active"
         vector = None if embedder is None else insights.vector_of(connection, it.id, embedder)
-        if is_indexed and not is_active:
+        evolved = insights.evolved_of(connection, it.id)
+        if row is not None and not is_active:
             found.append(PurgeInsight(it.id))
-        elif is_indexed:
-            found.append(PutInsight(it, embedded=True, vector=vector))
+        elif row is not None:  # what stays as it is keeps its row of the index
+            cued = index.table.insights[row].cues != it.cues
+            anew = cued or not is_stored(index.vectors.stored(row), vector)
+            found.append(PutInsight(it, embedded=anew, vector=vector if anew else None))
         elif is_active:
             found.append(RestoreInsight(it, vector))
             fresh.append(it.id)
-        if is_active:
-            found.append(SetEvolved(it.id, insights.evolved_of(connection, it.id)))
+        if is_active and tuple(evolved) != (() if row is None else index.table.evolved.get(row, ())):
+            found.append(SetEvolved(it.id, evolved))
     wanted = {(names[s], names[t], EDGE_TYPES[int(str(k))]) for s, t, k in links if s in names and t in names}
     linked = {edges.key(edge): edge for each in fresh for edge in edges.touching(connection, each)}
     for key in sorted(wanted - linked.keys()):

@@ -21,9 +21,18 @@ from psycopg import conninfo, errors, sql, waiting
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
+from mnemond.model.answers import Visibility
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operation_log import EDGE_COLUMNS, LINKS, ROWS_AT_ONCE, TABLES, Operation, StoredRows, encode
-from mnemond.store.shared_log import Head, HeadMovedError, Line, Listener, LostConnectionError, contended
+from mnemond.store.shared_log import (
+    Head,
+    HeadMovedError,
+    Line,
+    Listener,
+    LostConnectionError,
+    contended,
+    seen_otherwise,
+)
 
 FORMAT: Final = 1
 """Version of the tables; a store with another one is refused."""
@@ -73,10 +82,15 @@ CREATE TABLE IF NOT EXISTS mnemond.heads(
   embedder json,
   fence bigint NOT NULL DEFAULT 0,
   lease_until timestamptz,
-  visibility text NOT NULL DEFAULT 'team' CHECK (visibility IN ('private', 'project', 'team')),
-  created_by text NOT NULL DEFAULT session_user,
+  jobs_by text,
+  jobs_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS mnemond.access(
+  store_id text NOT NULL PRIMARY KEY REFERENCES mnemond.heads ON DELETE CASCADE,
+  visibility text NOT NULL CHECK (visibility IN ('private', 'project', 'team')),
+  created_by text NOT NULL DEFAULT session_user
+);
 CREATE TABLE IF NOT EXISTS mnemond.operations(
   store_id text NOT NULL REFERENCES mnemond.heads ON DELETE CASCADE,
   seq bigint NOT NULL,
@@ -120,24 +134,36 @@ CREATE OR REPLACE VIEW mnemond.edges AS
     edge.value->>8 AS created_by, seq
   FROM mnemond.links, json_each(links.edges) AS edge;
 ALTER VIEW mnemond.edges SET (security_invoker = true);
+ALTER TABLE mnemond.access ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.operations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.rows ENABLE ROW LEVEL SECURITY;
 ALTER TABLE mnemond.links ENABLE ROW LEVEL SECURITY;
-CREATE POLICY visible ON mnemond.heads USING (
+CREATE POLICY seen ON mnemond.access FOR SELECT USING (
   visibility = 'team' OR created_by = session_user
   OR visibility = 'project' AND EXISTS (
     SELECT FROM pg_catalog.pg_roles WHERE rolname = store_id AND pg_has_role(session_user, oid, 'MEMBER')
   )
 );
-CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.heads));
-CREATE POLICY visible ON mnemond.links USING (store_id IN (SELECT store_id FROM mnemond.heads));
-CREATE POLICY visible ON mnemond.operations USING (store_id IN (SELECT store_id FROM mnemond.heads))
-  WITH CHECK (store_id IN (SELECT store_id FROM mnemond.heads) AND actor = session_user);
+CREATE POLICY made ON mnemond.access FOR INSERT WITH CHECK (created_by = session_user);
+CREATE POLICY changed ON mnemond.access FOR UPDATE
+  USING (created_by = session_user) WITH CHECK (created_by = session_user);
+CREATE POLICY seen ON mnemond.heads FOR SELECT USING (store_id IN (SELECT store_id FROM mnemond.access));
+CREATE POLICY made ON mnemond.heads FOR INSERT WITH CHECK (true);
+CREATE POLICY moved ON mnemond.heads FOR UPDATE USING (store_id IN (SELECT store_id FROM mnemond.access));
+CREATE POLICY removed ON mnemond.heads FOR DELETE
+  USING (store_id IN (SELECT store_id FROM mnemond.access WHERE created_by = session_user));
+CREATE POLICY visible ON mnemond.rows USING (store_id IN (SELECT store_id FROM mnemond.access));
+CREATE POLICY visible ON mnemond.links USING (store_id IN (SELECT store_id FROM mnemond.access));
+CREATE POLICY seen ON mnemond.operations FOR SELECT USING (store_id IN (SELECT store_id FROM mnemond.access));
+CREATE POLICY made ON mnemond.operations FOR INSERT
+  WITH CHECK (store_id IN (SELECT store_id FROM mnemond.access) AND actor = session_user);
+CREATE POLICY removed ON mnemond.operations FOR DELETE USING (store_id IN (SELECT store_id FROM mnemond.access));
 """
 """Made by the first daemon that uses a database, in one transaction. A role without the right to make tables finds them
 there. Policies hold for every role but the owner of the tables: a store is seen by all (team), by members of the role
-with its name (project), or by the role that made it (private); nothing can be written in another's name."""
+with its name (project), or by the role that made it (private), which alone changes that and removes the store; no line
+can be written in the name of another role, or changed."""
 
 EXTRAS: Final[Mapping[str, LiteralString]] = {
     "compression": """
@@ -163,9 +189,9 @@ CREATE OR REPLACE VIEW {view} AS
 ALTER VIEW {view} SET (security_invoker = true);
 """,
 }
-"""What not every server and role can have, and nothing here needs: faster compression, tried as the tables are made,
-and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are read from
-their bits (IEEE 754)."""
+"""Statements that not every server and role can run, and nothing here needs: faster compression, tried as the tables
+are made, and, with pgvector, a view of the vectors of one dimension, tried as a store is made or joined. Floats are
+read from their bits (IEEE 754)."""
 
 _PUT: Final[LiteralString] = (
     "INSERT INTO mnemond.rows(store_id, kind, key, row, seq, model, vector)"
@@ -197,6 +223,10 @@ _APPEND: Final[LiteralString] = (
 STATEMENTS: Final[Mapping[str, LiteralString]] = {
     "make": "INSERT INTO mnemond.heads(store_id, format, embedder) VALUES(%(store_id)s, %(format)s, %(embedder)s::json)"
     " ON CONFLICT DO NOTHING",
+    "own": "INSERT INTO mnemond.access(store_id, visibility) VALUES(%(store_id)s, %(visibility)s)"
+    " ON CONFLICT DO NOTHING",
+    "access": "SELECT visibility FROM mnemond.access WHERE store_id = %(store_id)s",
+    "show": "UPDATE mnemond.access SET visibility = %(visibility)s WHERE store_id = %(store_id)s RETURNING visibility",
     "head": "SELECT format, seq, entry, tail, fence, embedder::text FROM mnemond.heads WHERE store_id = %(store_id)s",
     "lock": "SELECT pg_advisory_xact_lock(hashtextextended('mnemond:' || %(store_id)s, 0))",
     "lease": "UPDATE mnemond.heads SET fence = fence + 1,"
@@ -204,6 +234,11 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
     " RETURNING format, seq, entry, tail, fence, embedder::text",
     "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
+    "lease_jobs": "UPDATE mnemond.heads SET jobs_by = %(owner)s,"
+    " jobs_until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE store_id = %(store_id)s"
+    " AND (jobs_by IS NULL OR jobs_by = %(owner)s OR jobs_until < clock_timestamp()) RETURNING seq",
+    "release_jobs": "UPDATE mnemond.heads SET jobs_by = NULL, jobs_until = NULL WHERE store_id = %(store_id)s"
+    " AND jobs_by = %(owner)s",
     "append": f"{_APPEND} SELECT seq FROM moved",  # noqa: S608 - constants
     "append_and_announce": f"{_APPEND} SELECT pg_notify(%(channel)s, seq::text) FROM moved",  # noqa: S608
     "put": _PUT,
@@ -249,6 +284,7 @@ SESSION: Final[Mapping[str, LiteralString]] = {
 }
 """Every statement about the session."""
 
+_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 _MOVED: Final = (errors.NotNullViolation, errors.UniqueViolation, errors.SerializationFailure)
 
 
@@ -353,7 +389,8 @@ class PostgresqlLog:
         self._db: _Connection | None = None
         self._turn: Head | None = None
         self._loading: object | None = None
-        """What the open transaction loads."""
+        """The load that the open transaction belongs to."""
+        self.visibility: Visibility | None = None
 
     # ------------------------------------------------------------ the connection
 
@@ -367,8 +404,10 @@ class PostgresqlLog:
             self._db = open_connection(self._dsn)
             if self._turns is None:
                 self._turns = turns_of(self._db, self._store)
+            with suppress(errors.UndefinedTable, errors.InsufficientPrivilege):
+                self.visibility = next(iter(self.run("access").fetchall()), (None,))[0]
 
-    def make(self, embedder: EmbedderRecord | None) -> Head:
+    def make(self, embedder: EmbedderRecord | None, visibility: Visibility | None = None) -> Head:
         """Make the tables and the store, if they are not there, and return its head. Raises MnemonError."""
         self.connect()
         with lost_or_refused(), self.answers() as db:
@@ -377,7 +416,21 @@ class PostgresqlLog:
                     self.session("only_one")
                     db.execute(SCHEMA)
                 self._try("compression")
-            self.run("make", format=FORMAT, embedder=None if embedder is None else _encoder.encode(embedder).decode())
+            record = None if embedder is None else _encoder.encode(embedder).decode()
+            with db.transaction():
+                self.run("make", format=FORMAT, embedder=record)
+                self.run("own", visibility=visibility or "team")
+            found = self.run("access").fetchone()
+        if found is None:
+            raise rejected(
+                UNAVAILABLE,
+                f"the server has a store {self._store[:64]!a} that this role may not see",
+                "give yours another name; or the role that made it lets others see it: mnemonctl store set NAME"
+                " --visibility team",
+            )
+        self.visibility = found[0]
+        if visibility not in (None, self.visibility):
+            raise seen_otherwise(self._store, found[0])
         head = self.head()
         if head.embedder is not None:
             view = f"vectors_{head.embedder.dimension}"
@@ -391,6 +444,19 @@ class PostgresqlLog:
         with lost_or_refused(), suppress(*missing), self.answers() as db, db.transaction():
             db.execute(sql.SQL(EXTRAS[extra]).format(view=view, dimension=sql.Literal(dimension)))
 
+    def show(self, visibility: Visibility) -> None:
+        try:
+            found = self.run("show", visibility=visibility).fetchone()
+        except psycopg.Error as error:
+            raise refused(error) from error
+        if found is None:
+            raise rejected(
+                INVALID_PARAMS,
+                "only the role that made a store says who sees it",
+                "its daemon, or an administrator of the server, can: docs/shared-store.md",
+            )
+        self.visibility = visibility
+
     @property
     def in_transaction(self) -> bool:
         idle = psycopg.pq.TransactionStatus.IDLE
@@ -403,8 +469,10 @@ class PostgresqlLog:
             raise LostConnectionError("there is no connection")
         try:
             yield self._db
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except psycopg.Error as error:
             if isinstance(error, errors.LockNotAvailable | errors.SerializationFailure):
+                raise
+            if not (isinstance(error, _LOST) or self._db.closed):
                 raise
             self._db.close()
             raise LostConnectionError(plain(error)) from error
@@ -432,7 +500,7 @@ class PostgresqlLog:
         if row is None:
             raise rejected(
                 UNAVAILABLE,
-                f"the server has no store {self._store[:64]!a}",
+                f"the server has no store {self._store[:64]!a}, or this role may not see it",
                 "`mnemonctl store create` makes it; look at the database that the connection string names",
             )
         version, seq, entry, tail, fence, embedder = row
@@ -581,6 +649,17 @@ class PostgresqlLog:
             self.run("unlink", seq=seq, memories=memories, names=[each[1] for each in left.unlinked])
             self.run("prune", memories=memories)
 
+    def lease_jobs(self, owner: str, lease_s: float) -> bool:
+        try:
+            return self.run("lease_jobs", owner=owner, lease_s=lease_s).fetchone() is not None
+        except errors.LockNotAvailable as error:
+            raise contended() from error
+        except psycopg.Error as error:
+            raise refused(error) from error
+
+    def release_jobs(self, owner: str) -> None:
+        self.run("release_jobs", owner=owner)
+
     def listener(self) -> Listener:
         with lost_or_refused():
             db = open_connection(self._dsn)
@@ -605,8 +684,8 @@ class StoredRow(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """What operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`: edges by the
-    newer of their two memories and their name; `unlinked`: those that are gone."""
+    """Rows and edges that operations leave. `put`: rows by kind and key; `gone`: keys of rows that are gone. `linked`:
+    edges by the newer of their two memories and their name; `unlinked`: those that are gone."""
 
     put: dict[tuple[str, str], StoredRow]
     gone: list[tuple[str, str]]

@@ -16,13 +16,14 @@ import trio
 from mnemond.config.reading import VectorSettings
 from mnemond.config.regular_files import NotAFileError, read_regular
 from mnemond.errors import BUSY, DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
+from mnemond.model.answers import Visibility
 from mnemond.store.checksums import is_damage, reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
 from mnemond.store.database import ChooseEmbedder
 from mnemond.store.engine import OnDefect
 from mnemond.store.files import log_bytes, make_directory, replace_file
 from mnemond.store.health import DAMAGE_HINT, Ballast
-from mnemond.store.shared_log import Cursor, embedder_of_shared
+from mnemond.store.shared_log import Cursor, embedder_of_shared, seen_otherwise
 from mnemond.store.store import EventLoop, Store, open_store
 from mnemond.text.secrets import kind_in_name
 
@@ -301,9 +302,10 @@ class StoreRegistry:
                 )
             yield Closed(self.path(name), sound)
 
-    async def create(self, name: str, share: Cursor | None = None) -> bool:
-        """Make a store and open it; return True if it is new. `share`: it is a cache of that log. Raises MnemonError:
-        STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store that cannot be used so."""
+    async def create(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> bool:
+        """Make a store and open it; return True if it is new. `share`: it is a cache of that log, with this
+        `visibility`. Raises MnemonError: STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store
+        that cannot be used so."""
         async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)
             if not existed:
@@ -315,15 +317,17 @@ class StoreRegistry:
                         f'the store "{name}" is not of that log',
                         "give it another name; `mnemonctl export` and `mnemonctl import` take its memories along",
                     )
+                if visibility is not None and (found := store.shared.visibility) not in (None, visibility):
+                    raise seen_otherwise(name, found)
                 return False
-            await self._open_cold(name, share)
+            await self._open_cold(name, share, visibility)
             return not existed
 
-    async def _open_cold(self, name: str, share: Cursor | None = None) -> Store:
+    async def _open_cold(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> Store:
         if (store := self._stores.get(name)) is not None:
             return store
         path, attempt = self.path(name), CancellableOpen()
-        open_it = self._open_blocking if share is None else partial(self._open_shared, share)
+        open_it = self._open_blocking if share is None else partial(self._open_shared, share, visibility)
         try:
             # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
             store = await trio.to_thread.run_sync(attempt.run, partial(open_it, name, path), abandon_on_cancel=True)
@@ -338,8 +342,8 @@ class StoreRegistry:
         self._stores[name] = store
         return store
 
-    def _open_shared(self, share: Cursor, name: str, path: Path) -> Store:
-        embedder_of_shared(share, self._environment, self._choose_embedder)  # before there is a file of it
+    def _open_shared(self, share: Cursor, visibility: Visibility | None, name: str, path: Path) -> Store:
+        embedder_of_shared(share, self._environment, self._choose_embedder, visibility)  # before there is a file of it
         return self._open_blocking(name, path, partial(self._open, share=share))
 
     def _open_blocking(self, name: str, path: Path, opening: Callable[[str, Path], Store] | None = None) -> Store:

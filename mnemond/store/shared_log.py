@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError, rejected
-from mnemond.model.answers import LogStanding
+from mnemond.model.answers import LogStanding, Visibility
 from mnemond.model.changes import ChangeSet
 from mnemond.store import meta
 from mnemond.store.connection import Connection
@@ -57,6 +58,10 @@ only one as it commits, only while others are silent."""
 
 PAUSE_S: Final = 0.2
 """Seconds between two tries to connect during a recovery."""
+
+JOBS_S: Final = 60.0
+"""Seconds for which a daemon may run jobs of a shared store without saying so again. If it ends meanwhile, others wait
+as long."""
 
 Backend = Literal["postgresql"]
 
@@ -117,14 +122,22 @@ class Listener(Protocol):
 
 
 class Log(Protocol):
-    """The log of one store on a server. One thread at a time; every call may raise LostConnectionError."""
+    """The log of one store on a server. One thread at a time; every call may raise LostConnectionError. `visibility`:
+    who sees the store, as of the last connect."""
+
+    visibility: Visibility | None
 
     def connect(self) -> None:
         """Connect, if it is not. Raises MnemonError for a server that cannot be used."""
         ...
 
-    def make(self, embedder: EmbedderRecord | None) -> Head:
-        """Connect, make the store if it is new, with that embedder, and return its head. Raises MnemonError."""
+    def make(self, embedder: EmbedderRecord | None, visibility: Visibility | None = None) -> Head:
+        """Connect, make the store if it is new, with that embedder, seen by a team unless `visibility` says otherwise,
+        and return its head. Raises MnemonError, also for a store that is there with another visibility."""
+        ...
+
+    def show(self, visibility: Visibility) -> None:
+        """Let other roles see the store. Raises MnemonError for a role that may not change that."""
         ...
 
     def head(self) -> Head: ...
@@ -163,6 +176,15 @@ class Log(Protocol):
         of the kind LINKS comes before edges, which come last."""
         ...
 
+    def lease_jobs(self, owner: str, lease_s: float) -> bool:
+        """Let a daemon run the jobs of this store for some seconds, from now; False while another one may. Raises
+        MnemonError."""
+        ...
+
+    def release_jobs(self, owner: str) -> None:
+        """Let others run them."""
+        ...
+
     def listener(self) -> Listener:
         """Return a listener with a connection of its own; callable from any thread."""
         ...
@@ -182,6 +204,8 @@ class SharedLog:
         self._open_log = open_log
         self._opened: Log | None = None
         self._new_entry = new_entry
+        self._owner = new_entry()
+        """A random name of this daemon, for its jobs."""
         self._noted: Cursor | None = None
         self._head: Head | None = None
         self._last: Head | None = None
@@ -218,13 +242,18 @@ class SharedLog:
             self._error = error.message if isinstance(error, MnemonError) else str(error)
 
     @property
+    def visibility(self) -> Visibility | None:
+        """The roles that see the store, as of the last connect."""
+        return None if self._opened is None else self._opened.visibility
+
+    @property
     def standing(self) -> LogStanding:
         with self._lock:
             since = 0.0 if self._since_s is None else monotonic_s() - self._since_s
             behind = max(0, self._known - self.cursor.seq)
             return LogStanding(
                 self.cursor.backend, self.cursor.store, self.cursor.seq, behind, round(since, 3), self._error is None,
-                self._error,
+                self._error, self.visibility,
             )  # fmt: skip
 
     @property
@@ -443,6 +472,28 @@ class SharedLog:
                 self._reached(self._head)
                 return self._head, found
 
+    def show(self, visibility: Visibility) -> None:
+        """Let other roles see the store. Raises MnemonError."""
+        self.look()  # connects
+        try:
+            self._log.show(visibility)
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+
+    def hold_jobs(self) -> bool:
+        """Run jobs that write to the log for JOBS_S from now; return False while another daemon does. Raises
+        MnemonError."""
+        self.look()  # connects
+        try:
+            return self._log.lease_jobs(self._owner, JOBS_S)
+        except LostConnectionError as error:
+            raise self.failed(error) from error
+
+    def leave_jobs(self) -> None:
+        """Let another daemon run jobs. Without a connection it may once JOBS_S are over."""
+        with suppress(LostConnectionError, MnemonError):
+            self._log.release_jobs(self._owner)
+
     def note(self, connection: Connection, seq: int, entry: str) -> None:
         """Note in the caller's transaction how much of the log the rows have."""
         self._noted = msgspec.structs.replace(self.cursor, seq=seq, entry=entry)
@@ -492,6 +543,15 @@ def contended() -> MnemonError:
     return rejected(BUSY, "other daemons were writing to this shared store; nothing was written", "repeat in a moment")
 
 
+def seen_otherwise(store: str, visibility: Visibility) -> MnemonError:
+    """Return the error for a store that is there already, with another visibility than it should have."""
+    return rejected(
+        INVALID_PARAMS,
+        f'the shared store "{store}" is there already, with visibility {visibility}',
+        f"mnemonctl store set {store} --visibility … changes it; without --visibility it is joined as it is",
+    )
+
+
 def _unknown(why: str) -> LogError:
     return LogError(
         STORAGE,
@@ -526,12 +586,15 @@ def begin_sharing(connection: Connection, cursor: Cursor) -> None:
 
 
 def embedder_of_shared(
-    cursor: Cursor, environment: Mapping[str, str], choose_embedder: Callable[[], EmbedderRecord | None]
+    cursor: Cursor,
+    environment: Mapping[str, str],
+    choose_embedder: Callable[[], EmbedderRecord | None],
+    visibility: Visibility | None = None,
 ) -> EmbedderRecord | None:
     """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
     log = connect_log(cursor, environment)
     try:
-        return log.make(choose_embedder()).embedder
+        return log.make(choose_embedder(), visibility).embedder
     except LostConnectionError as error:
         raise rejected(
             UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"

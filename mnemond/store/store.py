@@ -23,6 +23,7 @@ from mnemond.config.reading import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.ids import RandomIds, nonce
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import Visibility
 from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
@@ -304,6 +305,11 @@ class Store:
         return self._engine.has_facts
 
     @property
+    def rules_off(self) -> bool:
+        """True if all rules are switched off, as of the last write."""
+        return self._engine.rules_off
+
+    @property
     def imports(self) -> Waiting:
         """Imported memories that are not accepted, as of the last write."""
         return self._engine.imports
@@ -324,6 +330,21 @@ class Store:
     async def catch_up(self) -> None:
         """Apply what others wrote to a shared log. Raises MnemonError."""
         await _answer(lambda done: self._writer.run_job(self._engine.catch_up, done))
+
+    async def show(self, visibility: Visibility) -> None:
+        """Let other roles see a shared store. Raises MnemonError."""
+        if (shared := self.shared) is not None:
+            await _answer(lambda done: self._writer.run_job(lambda: shared.show(visibility), done))
+
+    async def hold_jobs(self) -> bool:
+        """Begin, or go on, to run jobs; return False while another daemon runs some in a shared store. Raises
+        MnemonError."""
+        return bool(await _answer(lambda done: self._writer.run_job(self._engine.hold_jobs, done)))
+
+    async def leave_jobs(self) -> None:
+        """Let other daemons run jobs in a shared store. Raises MnemonError."""
+        if (shared := self.shared) is not None:
+            await _answer(lambda done: self._writer.run_job(shared.leave_jobs, done))
 
     @property
     def degraded_reason(self) -> str | None:
@@ -506,7 +527,7 @@ def open_store(
         if share is not None:
             engine.rewrite(partial(begin_sharing, cursor=share))
         cursor = engine.read(read_cursor)
-        if isinstance(cursor, Cursor):
+        if isinstance(cursor, Cursor) and cursor.store == name:  # a copy under another name stays as it was
             engine.follow(SharedLog(cursor, partial(connect_log, cursor, known), partial(nonce, RandomIds())))
             engine.on_replayed = partial(loop.run_sync_soon, store.note_replayed)
         if share is not None:

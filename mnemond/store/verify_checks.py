@@ -24,11 +24,12 @@ from mnemond.index.vectors import UNIT_TOLERANCE, normalise
 from mnemond.model.memory import format_us
 from mnemond.store import health, stored_rows
 from mnemond.store.checksums import faulty_pages
-from mnemond.store.connection import FULL, Connection, Value, check_sqlite_version
+from mnemond.store.connection import FULL, NORMAL, Connection, Value, check_sqlite_version
 from mnemond.store.health import HighWater, last_line
 from mnemond.store.insights import VECTOR_FITS, content_hash
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.schema import APPLICATION_ID, current_version, migrate
+from mnemond.store.shared_log import read_cursor
 
 Tier = Literal["tick", "fast", "full"]
 """Takes thousandths of a second, tenths, or seconds, for a store of 10,000."""
@@ -254,7 +255,8 @@ def _sole_writer(evidence: Evidence) -> Steps:
 # Checks of the tier "fast".
 
 WANTED: Final[dict[str, int | str | None]] = {"journal_mode": "wal", "synchronous": FULL, "foreign_keys": 1}
-"""Pragmas of the connection that writes: an acknowledged memory survives power loss."""
+"""Pragmas of the connection that writes: an acknowledged memory survives power loss. Those of a shared store are in its
+log, so that its file need not be flushed before a checkpoint."""
 
 _ENTRIES = "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
@@ -275,8 +277,10 @@ def _schema(evidence: Evidence) -> Steps:
     if odd:
         names = ", ".join(sorted({f"{kind} {name}" for kind, name, _ in odd})[:3])
         yield Problem("tables, indexes or views are not those of this schema version", names, DAMAGED)
+    may_be_late = read_cursor(connection) is not None
     for name, wanted in WANTED.items():
-        if evidence.session is not None and (value := evidence.session.pragmas.get(name)) != wanted:
+        value = wanted if evidence.session is None else evidence.session.pragmas.get(name)
+        if value != wanted and not (may_be_late and (name, value) == ("synchronous", NORMAL)):
             what = f"the daemon's connection has {name} {value} instead of {wanted}"
             yield Problem(what, where, "mnemonctl daemon restart; an acknowledged write may be lost in a power cut")
 

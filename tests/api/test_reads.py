@@ -175,7 +175,7 @@ async def stored(over: Bench, content: str, **scope: str) -> str:
 
 
 async def got(over: Bench, name: str, **scope: str) -> GetResult:
-    result = await over.reads.get(CALL, GetParams(id=name, **scope))
+    result = await over.reads.get(CALL, GetParams(id=name, **scope))  # type: ignore[arg-type]
     assert isinstance(result, GetResult)
     return result
 

@@ -29,6 +29,7 @@ SECRET = "postgresql://ada:hunter2@db.example/memory"
         (None, "TEAM_DSN", INVALID_PARAMS, "belong together"),
         ("postgresql", SECRET, INVALID_PARAMS, "is not the name of an environment variable"),
         ("postgresql", "host=db password=hunter2", INVALID_PARAMS, "is not the name of an environment variable"),
+        (None, None, INVALID_PARAMS, "visibility is of shared stores"),
         ("postgresql", "TEAM_DSN", UNAVAILABLE, "TEAM_DSN, which names the server, is not set"),
     ],
 )
@@ -36,7 +37,7 @@ async def test_what_cannot_be_shared_is_refused(
     backend: Any, dsn_env: str | None, kind: object, why: str, tmp_path: Path
 ) -> None:
     async with bench(tmp_path) as over:
-        params = types_admin.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env)
+        params = types_admin.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env, visibility="project")
         with pytest.raises(MnemonError, match=why) as caught:
             await over.named.create(CALL, params)
         assert caught.value.kind is kind
@@ -47,9 +48,17 @@ async def test_what_cannot_be_shared_is_refused(
 class Listener:
     """Of an embedding worker, nothing."""
 
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.embedders: list[Any] = []
+
     def attach(self, *_: Any) -> None: ...
 
-    def request_backfill(self, _name: str) -> None: ...
+    def request_backfill(self, name: str) -> None:
+        self.asked.append(name)
+
+    def set_embedder(self, _name: str, embedder: Any) -> None:
+        self.embedders.append(embedder)
 
     def detach(self, _name: str) -> None: ...
 
@@ -67,7 +76,8 @@ async def test_what_others_wrote_is_an_event_and_a_purge_clears_caches(tmp_path:
         followers = Followers(nullcontext)
         followers.start_soon = lambda work, name: reloaded.append(name)  # type: ignore[method-assign]
         jobs = Listener()
-        listeners = StoreListeners(Listener(), jobs, feed, followers, over.open_stores.reload_embedder)  # type: ignore[arg-type]
+        worker = Listener()
+        listeners = StoreListeners(worker, jobs, feed, followers, over.open_stores.reload_embedder)  # type: ignore[arg-type]
         warm = msgspec.structs.replace(await over.open_stores.open("default"), on_purged=lambda: cleared.append(1))
         listeners.attach(warm, lambda **_: None)
         written = Operation(op_id="op-1", method="remember", at="")
@@ -79,6 +89,13 @@ async def test_what_others_wrote_is_an_event_and_a_purge_clears_caches(tmp_path:
         assert (cleared, reloaded) == ([], [])
         warm.store.note_replayed([msgspec.structs.replace(written, op_id="op-3", method="gc", purged=["x"])])
         assert (cleared, reloaded) == ([1], [])
+        assert worker.asked == []
+        row = {"id": "y", "status": "active"}
+        for op in ({"add": {"memory": [row]}, "vectors": {"y": ""}}, {"change": {"memory": [row]}}):
+            warm.store.note_replayed([msgspec.structs.replace(written, op_id="", method="", **op)])
+        assert worker.asked == ["default"]
+        listeners.set_embedder("default", None)
+        assert worker.embedders == [None]
         warm.store.note_replayed([])
         assert (cleared, reloaded) == ([1, 1], ["default"])
         listeners.detach("default")

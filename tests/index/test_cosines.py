@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.reading import VectorSettings
 from mnemond.index import vectors
-from mnemond.index.vectors import CODE_TAIL, Cosines, Dense, cosines_of
+from mnemond.index.vectors import CODE_TAIL, Cosines, Dense, cosines_of, is_stored
 from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
@@ -142,3 +143,25 @@ def test_where_as_many_are_wanted_as_there_are_all_are_compared() -> None:
     dense, vector = searched(400, 3, 400), unit(1, 4)[0]
     exact = (dense.matrix @ vector).tolist()
     assert same(cosines_of(dense, vector).best_between(-2.0, 2.0, 400, None), ranked(exact, [True] * 400, 400))
+
+
+@pytest.mark.parametrize(
+    ("stored", "given", "same"),
+    [
+        (None, None, True),
+        (None, [0.0, 0.0], True),
+        (None, [3.0, 4.0], False),
+        ([0.6, 0.8], None, False),
+        ([0.6, 0.8], [0.0, 0.0], False),
+        ([0.6, 0.8], [3.0, 4.0], True),
+        ([0.6, 0.8], [4.0, 3.0], False),
+        ([0.6, 0.8], [[3.0, 4.0], [0.0, 2.0]], False),
+        ([[0.6, 0.8], [0.0, 1.0]], [[3.0, 4.0], [0.0, 2.0]], True),
+    ],
+)
+def test_a_vector_is_known_again(stored: Any, given: Any, same: bool) -> None:
+    """Rows are of length 1, whatever was given."""
+    rows = [None if each is None else np.array(each, np.float32) for each in (stored, given)]
+    assert is_stored(*rows) is same
+    if rows[1] is not None and given is not None:
+        assert rows[1].tolist() == np.array(given, np.float32).tolist()  # as it was

@@ -10,13 +10,14 @@ from trio.testing import MockClock
 
 from mnemond.config.settings import Config, config_from
 from mnemond.errors import MnemonError
-from mnemond.jobs.entities import PORTION, READ_KEY, EntityBackfill
+from mnemond.jobs.entities import PORTION, EntityBackfill
 from mnemond.memory.entities import NameDecision, propose_names
 from mnemond.memory.names_alike import MAX_PROPOSED, MAX_WAITING, Named, alike, proposals
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.relations import Roots
 from mnemond.store import reviews
+from mnemond.store.meta import ENTITIES_READ_KEY
 from mnemond.text.entities import canonical_name
 from tests.jobs.factories import DAY_S, NOW_US, Keeping, kept
 from tests.store.factories import insight_id
@@ -40,7 +41,7 @@ async def names(over: Keeping) -> list[tuple[str, str]]:
 
 async def again(over: Keeping) -> None:
     """The next run reads every memory."""
-    await over.store.rewrite(lambda it: it.run("DELETE FROM meta WHERE key = ?", (READ_KEY,)))
+    await over.store.rewrite(lambda it: it.run("DELETE FROM meta WHERE key = ?", (ENTITIES_READ_KEY,)))
     over.told.clear()
     await over.attendant.run("entity_backfill")
 

@@ -49,7 +49,6 @@ from mnemond.model.reviews import OpenReview, Resolution, Review
 from mnemond.store import conversations, core_summaries, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import Conversation, RollingSummary, Spoken
-from mnemond.store.relations import READ_KEY
 from mnemond.text.entities import canonical_name
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
@@ -133,8 +132,7 @@ class KnowledgeWorld(AuditWorld):
         """Read the relations that memories state, as the job does."""
         while (part := self.read(next_part)) is not None:
             identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
-            facts = ((READ_KEY, str(part.last)),)
-            proposal = propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first)
+            proposal = propose_reading(read_part(part.memories), identity, (part.start, part.last))
             outcome = self.engine.commit([proposal])[0]
             assert not isinstance(outcome, MnemonError), outcome
 

@@ -103,8 +103,7 @@ class RelationWorld:
         """Read what memories say, as the job does."""
         while (part := self.ask(next_part)) is not None:
             context = self.context("system:relations")
-            facts = ((relations.READ_KEY, str(part.last)),)
-            self.write(propose_reading(read_part(part.memories), context, facts, refresh=part.is_first))
+            self.write(propose_reading(read_part(part.memories), context, (part.start, part.last)))
 
     def add(self, source: str, kind: str, target: str, *, since: str | None = None, until: str | None = None) -> str:
         context = self.context()

@@ -8,7 +8,15 @@ import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.memory.relations import Point, RelationToAdd, RelationToClose, propose_addition, propose_closing
+from mnemond.jobs.relations import next_part, read_part
+from mnemond.memory.relations import (
+    Point,
+    RelationToAdd,
+    RelationToClose,
+    propose_addition,
+    propose_closing,
+    propose_reading,
+)
 from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Entity, Scope, format_us
@@ -55,6 +63,20 @@ def test_a_memory_that_is_forgotten_takes_back_what_it_said(world: RelationWorld
     world.undo(forgotten)
     world.read()
     assert len(world.told()) == 2
+
+
+def test_what_another_daemon_read_meanwhile_stays(world: RelationWorld) -> None:
+    """Both read the same rows of the history; the second one is late, and the memory has another text by then."""
+    it = world.remember("Bob lives in Berlin")
+    late = world.ask(next_part)
+    assert late is not None
+    world.reword(it, "Bob lives in Munich")
+    world.read()
+    before = [(row.id, row.expired_at) for row in world.ask(relations.relationships)]
+    world.write(propose_reading(read_part(late.memories), world.context("system:relations"), (late.start, late.last)))
+    assert [(row.id, row.expired_at) for row in world.ask(relations.relationships)] == before
+    assert world.ask(next_part) is None
+    assert [row[2] for row in world.told()] == ["Munich"]
 
 
 def test_another_text_says_something_else(world: RelationWorld) -> None:

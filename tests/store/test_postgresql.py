@@ -8,14 +8,15 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.pg_server import PgServer
-from mnemond.errors import UNAVAILABLE, UNSUPPORTED, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.shared_log import Cursor, connect_log
 from tests.store.factories import DIMENSION, EMBEDDER, contents, forget, insight_id, remember
 from tests.store.pg_server import running
@@ -43,7 +44,7 @@ def test_every_statement_names_the_store(name: str) -> None:
     assert re.findall(r"INSERT INTO mnemond\.\w+\((\w+), ", sql) == ["store_id"] * sql.count("INSERT")
     assert sql.count("%(store_id)s") >= sql.count("mnemond.")
     tables = re.findall(r"mnemond\.(\w+)", sql)
-    assert set(tables) <= {"heads", "operations", "rows", "links"}
+    assert set(tables) <= {"access", "heads", "operations", "rows", "links"}
 
 
 @pytest.mark.parametrize("name", postgresql.SESSION)
@@ -72,7 +73,7 @@ def test_every_key_begins_with_the_store(server: PgServer) -> None:
         " AND a.attnum = i.indkey[0] WHERE n.nspname = 'mnemond'"
     )
     found = server.query(sql)
-    assert len(found) == 5
+    assert len(found) == 6
     assert {column for _, column in found} == {"store_id"}
 
 
@@ -83,6 +84,29 @@ def test_a_store_of_another_format_is_refused(server: PgServer) -> None:
         with pytest.raises(MnemonError, match="format 9") as caught:
             log.head()
     assert caught.value.kind is UNSUPPORTED
+
+
+def test_one_daemon_at_a_time_runs_jobs(server: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "TURN_S", 0.05)
+    with closing(postgresql.PostgresqlLog(server.dsn, "jobs")) as log:
+        log.make(EMBEDDER)
+        assert log.lease_jobs("a", 60)
+        assert log.lease_jobs("a", 60)
+        assert not log.lease_jobs("b", 60)
+        log.release_jobs("b")
+        assert not log.lease_jobs("b", 60)
+        log.release_jobs("a")
+        assert log.lease_jobs("b", 0)
+        assert log.lease_jobs("a", 60)
+        with closing(postgresql.open_connection(postgresql.checked_dsn(server.dsn))) as other, other.transaction():
+            other.execute(b"SELECT FROM mnemond.heads WHERE store_id = 'jobs' FOR UPDATE")
+            with pytest.raises(MnemonError) as caught:
+                log.lease_jobs("a", 60)
+        assert caught.value.kind is BUSY
+        server.query("ALTER TABLE mnemond.heads RENAME COLUMN jobs_by TO was")
+        with pytest.raises(MnemonError, match="the server refused"):
+            log.lease_jobs("a", 60)
+        server.query("ALTER TABLE mnemond.heads RENAME COLUMN was TO jobs_by")
 
 
 def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:
@@ -185,45 +209,107 @@ def test_a_role_that_may_not_write_is_told_so(server: PgServer) -> None:
     assert caught.value.kind is UNAVAILABLE
 
 
-def test_a_store_is_seen_by_its_team_its_project_or_its_maker(server: PgServer, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def roles(server: PgServer) -> dict[str, str]:
+    """Three roles, of which two are members of the project "shop", and a connection string of each. The tables are of
+    an administrator's role."""
     with closing(postgresql.PostgresqlLog(server.dsn, "first")) as log:
-        log.make(EMBEDDER)  # the owner of the tables
-    for role in ("ada", "bob"):
+        log.make(EMBEDDER)
+    server.query("CREATE ROLE shop")
+    for role in ("ada", "bob", "eve"):
         server.query(f"CREATE ROLE {role} LOGIN")
         server.query(f"GRANT USAGE ON SCHEMA mnemond TO {role}")
         server.query(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mnemond TO {role}")
-    server.query("CREATE ROLE shop")
-    dsn_of = {role: server.dsn.replace("user=mnemond", f"user={role}") for role in ("ada", "bob")}
-    ada, bob = (Peer(tmp_path / f"{role}.db", dsn, "shop") for role, dsn in dsn_of.items())
+    server.query("GRANT shop TO ada, bob")
+    return {role: server.dsn.replace("user=mnemond", f"user={role}") for role in ("ada", "bob", "eve")}
+
+
+def test_a_store_is_seen_by_its_team_its_project_or_its_maker(
+    server: PgServer, roles: dict[str, str], tmp_path: Path
+) -> None:
+    """A role that sees it writes into it, in its own name; the role that made it says who sees it."""
+    peers = {role: Peer(tmp_path / f"{role}.db", dsn, "shop") for role, dsn in roles.items()}  # ada is the first
+    of, seen = "WHERE store_id = 'shop'", "SELECT count(*) FROM mnemond.memories WHERE store_id = 'shop'"
+    for number, (visibility, sees) in enumerate(
+        (("team", "ada bob eve"), ("project", "ada bob"), ("private", "ada"), ("team", "ada bob eve")), 1
+    ):
+        peers["ada"].shared.show(visibility)  # type: ignore[arg-type]
+        written = 0
+        for role, each in peers.items():
+            (result,) = each.write(remember(10 * number + written))
+            if role in sees:
+                assert not isinstance(result, MnemonError), (visibility, role)
+                assert server.query(f"SELECT actor FROM mnemond.operations {of} ORDER BY seq DESC LIMIT 1") == [(role,)]
+                written += 1
+            else:
+                assert isinstance(result, MnemonError)
+                assert "or this role may not see it" in result.message
+                assert result.outcome == "rejected"
+            with closing(postgresql.open_connection(roles[role])) as reading:
+                found = reading.execute(seen).fetchone()
+                assert (found > (0,)) is (role in sees)
+    for each in peers.values():
+        each.catch_up()
+    assert len({frozenset(contents(each.engine)) for each in peers.values()}) == 1
+    assert peers["eve"].shared.standing.visibility == "team"
+    with pytest.raises(MnemonError, match="only the role that made a store says who sees it") as caught:
+        peers["bob"].shared.show("private")
+    assert caught.value.kind is INVALID_PARAMS
+    for each in peers.values():
+        each.close()
+
+
+def test_a_store_of_another_role_is_not_joined_unseen(server: PgServer, roles: dict[str, str]) -> None:
+    def made(role: str, visibility: Any = None) -> Any:
+        with closing(postgresql.PostgresqlLog(roles[role], "diary")) as log:
+            log.make(EMBEDDER, visibility)
+            return log.visibility
+
+    assert made("ada", "private") == "private"
+    assert made("ada") == "private"
+    with pytest.raises(MnemonError, match="'diary' that this role may not see") as caught:
+        made("bob")
+    assert caught.value.kind is UNAVAILABLE
+    with pytest.raises(MnemonError, match="is there already, with visibility private") as caught:
+        made("ada", "team")
+    assert caught.value.kind is INVALID_PARAMS
+
+
+_INSERT = "INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE mnemond.operations SET actor = 'bob'",
+        "UPDATE mnemond.operations SET line = '{}'",
+        "UPDATE mnemond.access SET visibility = 'private'",
+        "UPDATE mnemond.access SET created_by = 'bob'",
+        "DELETE FROM mnemond.access",
+        "DELETE FROM mnemond.heads",
+        f"{_INSERT}, actor) VALUES('notes', 9, '', '', '', '{{}}', 'ada')",
+        f"{_INSERT}) VALUES('hidden', 9, '', '', '', '{{}}')",
+        "INSERT INTO mnemond.rows(store_id, kind, key, row, seq) VALUES('hidden', 'memory', '[9]', '{}', 9)",
+        "UPDATE mnemond.heads SET seq = 9 WHERE store_id = 'hidden'",
+        "INSERT INTO mnemond.access(store_id, visibility, created_by) VALUES('notes', 'team', 'ada')",
+    ],
+)
+def test_nothing_is_written_in_the_name_of_another_role(
+    server: PgServer, roles: dict[str, str], sql: str, tmp_path: Path
+) -> None:
+    """Whatever a role tries by hand: nothing of another role's lines and stores changes."""
+    server.query("DELETE FROM mnemond.heads WHERE store_id IN ('notes', 'hidden')")
+    for store, visibility in (("notes", "team"), ("hidden", "private")):
+        with closing(postgresql.PostgresqlLog(roles["ada"], store)) as log:
+            log.make(EMBEDDER, visibility)
+    ada = Peer(tmp_path / "ada.db", roles["ada"], "notes")
     ada.write(remember(1))
-    bob.write(remember(2))
-    ada.catch_up()
-    assert contents(ada.engine) == contents(bob.engine) == {"memory number 1", "memory number 2"}
-    assert server.query("SELECT actor FROM mnemond.operations WHERE store_id = 'shop' ORDER BY seq") == [
-        ("ada",), ("bob",),
-    ]  # fmt: skip
-    seen = "SELECT count(*) FROM mnemond.memories WHERE store_id = 'shop'"
-    with closing(postgresql.open_connection(dsn_of["bob"])) as reading:
-        for visibility, member, expected in (
-            ("team", False, 2),
-            ("project", False, 0),
-            ("private", False, 0),
-            ("project", True, 2),
-            ("private", True, 0),
-        ):
-            server.query("UPDATE mnemond.heads SET visibility = %s WHERE store_id = 'shop'", visibility)
-            server.query("GRANT shop TO bob" if member else "REVOKE shop FROM bob")
-            assert reading.execute(seen).fetchone() == (expected,), (visibility, member)
-        assert isinstance(bob.write(remember(3))[0], MnemonError)
-        ada.write(remember(4))
-        server.query("UPDATE mnemond.heads SET visibility = 'team' WHERE store_id = 'shop'")
-        forged = "UPDATE mnemond.operations SET actor = 'ada' WHERE store_id = 'shop' AND seq = 2"
-        with pytest.raises(postgresql.errors.InsufficientPrivilege, match="row-level security"):
-            reading.execute(forged)
-    bob.write(remember(5))
-    assert contents(bob.engine) == {f"memory number {each}" for each in (1, 2, 4, 5)}
     ada.close()
-    bob.close()
+    everything = "SELECT * FROM mnemond.{} WHERE store_id IN ('notes', 'hidden') ORDER BY 1, 2"
+    before = [server.query(everything.format(each)) for each in ("access", "heads", "operations", "rows")]
+    with closing(postgresql.open_connection(roles["bob"])) as bob, suppress(postgresql.psycopg.Error):
+        bob.execute(sql)
+    assert [server.query(everything.format(each)) for each in ("access", "heads", "operations", "rows")] == before
 
 
 def test_a_connection_string_that_is_none_is_not_repeated() -> None:

@@ -19,17 +19,28 @@ from hypothesis.stateful import run_state_machine_as_test
 from benchmarks.pg_server import PgServer
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
 from mnemond.interchange.restore import restore
-from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RecallLine, RemoveEdge
+from mnemond.model.changes import AddEdge, Change, ChangeSet, CountUse, PurgeInsight, RecallLine, RemoveEdge, SetVector
 from mnemond.model.memory import Edge
-from mnemond.store import engine, operation_log, postgresql, shared_log
+from mnemond.store import embedder_switch, engine, operation_log, postgresql, shared_log
 from mnemond.store.connection import Connection, SqliteError
+from mnemond.store.embedder_switch import SwitchRecord, read_switch
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import LostConnectionError
 from tests.faults.failing_vfs import FailingVfs, Fault
 from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
-from tests.store.factories import DIMENSION, bytes_of, contents, engine_at, forget, insight_id, remember
+from tests.store.factories import (
+    DIMENSION,
+    EMBEDDER,
+    bytes_of,
+    contents,
+    engine_at,
+    forget,
+    insight_id,
+    remember,
+    vector_of,
+)
 from tests.store.mirror import mirrored, portrait
 from tests.store.pg_proxy import Cut, CuttingProxy
 from tests.store.pg_server import running
@@ -385,13 +396,48 @@ def test_another_embedder_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
         connection.run("UPDATE insights SET embedding_model = 'other'")
         write_embedder(connection, other)
 
+    mine = SwitchRecord("builtin", EmbedderRecord("mine", DIMENSION, "mine-1"), NOW)
+    b.engine.rewrite(lambda connection: embedder_switch.begin(connection, mine))
     a.engine.rewrite(switch)
     b.catch_up()
+    assert b.engine.read(read_switch) is None
     assert b.engine.embedder == a.engine.embedder == other
     assert b.engine.index.snapshot.made_by == "other-1"
     assert_same(a, b)
     b.write(remember(3))
     assert_same(a, b)
+
+
+def test_a_calibration_reaches_every_cache(peers: tuple[Peer, Peer]) -> None:
+    a, b = peers
+    a.write(remember(1))
+    b.catch_up()
+    measured = msgspec.structs.replace(EMBEDDER, unrelated=0.25, paraphrase=0.75)
+    a.engine.rewrite(lambda connection: write_embedder(connection, measured))
+    b.catch_up()
+    assert b.engine.embedder == a.engine.embedder == measured
+    b.write(remember(2))
+    a.catch_up()
+    assert b.engine.embedder == a.engine.embedder == measured
+    b.again()
+    assert b.engine.embedder == measured
+    assert_same(a, b)
+
+
+def test_what_stays_as_it_is_keeps_its_row_of_the_index(peers: tuple[Peer, Peer]) -> None:
+    """A use that is counted, or a link, gives no memory a new one, which would have to be removed some day."""
+    a, b = peers
+    a.write(remember(1), remember(2))
+    b.catch_up()
+    assert b.engine.index.snapshot.rows == 2
+    link = AddEdge(Edge(insight_id(1), insight_id(2), "causal", 0.5), audited=True)
+    for change in (CountUse(insight_id(1), 3, NOW), link):
+        a.write(msgspec.structs.replace(forget(1), op_id=type(change).__name__, changes=(change,)))
+    assert_same(a, b)
+    assert b.engine.index.snapshot.rows == 2
+    a.write(msgspec.structs.replace(forget(1), op_id="embedded", changes=(SetVector(insight_id(1), vector_of(9)),)))
+    assert_same(a, b)
+    assert b.engine.index.snapshot.rows == 3
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])

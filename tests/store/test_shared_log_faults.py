@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.pg_server import PgServer
 from mnemond.errors import BUSY, NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
+from mnemond.model.answers import Visibility
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
@@ -143,6 +144,19 @@ def test_a_write_without_a_turn_is_refused_where_nothing_answers(server: PgServe
     result = refused(a.write(forget(9))[0])
     assert (result.kind, result.outcome) == (UNAVAILABLE, "rejected")
     del log.head, log.is_open
+    a.close()
+
+
+def test_a_turn_that_the_server_ended_is_no_defect(server: PgServer, tmp_path: Path) -> None:
+    """A daemon that decided for longer than it may be silent: its session is over, which is no OperationalError."""
+    a = Peer(tmp_path / "a.db", server.dsn, "slow")
+    a.shared.take_turn()
+    log = log_of(a)
+    with pytest.raises(LostConnectionError, match="too long"), log.answers():
+        raise postgresql.errors.IdleInTransactionSessionTimeout("silent for too long")
+    a.shared.end_turn()
+    assert not isinstance(a.write(remember(1))[0], MnemonError)
+    assert a.engine.degraded_reason is None
     a.close()
 
 
@@ -342,6 +356,8 @@ HEAD = Head(3, "c", 0, 0, EMBEDDER)
 class Failing:
     """A log that can do everything, until a method is named in `fails`."""
 
+    visibility: Visibility | None = "team"
+
     def __init__(self) -> None:
         self.fails: dict[str, list[Exception]] = {}
         self.head_now = HEAD
@@ -354,8 +370,12 @@ class Failing:
     def connect(self) -> None:
         self._call("connect")
 
-    def make(self, _embedder: Any) -> Head:
+    def make(self, embedder: Any, visibility: Any = None) -> Head:
         return self.head()
+
+    def show(self, visibility: Visibility) -> None:
+        self._call("show")
+        self.visibility = visibility
 
     def head(self) -> Head:
         self._call("head")
@@ -381,6 +401,13 @@ class Failing:
     def lines(self, _after: int, _limit: int, _size: int) -> list[Line]:
         self._call("lines")
         return []
+
+    def lease_jobs(self, _owner: str, _lease_s: float) -> bool:
+        self._call("lease_jobs")
+        return self.held
+
+    def release_jobs(self, _owner: str) -> None:
+        self._call("release_jobs")
 
     def rows(self) -> tuple[Head, Generator[StoredRows]]:
         self._call("rows")
@@ -420,6 +447,29 @@ def test_a_connection_that_ends_while_catching_up_is_told(failing: tuple[Failing
     assert "1 known operations behind" in str(engine.degraded_reason)
     engine.catch_up()  # the lines were removed meanwhile: the next look sees that
     assert engine.degraded_reason is None
+
+
+def test_who_sees_a_store_cannot_be_changed_while_the_server_is_away(failing: tuple[Failing, SharedLog, Any]) -> None:
+    log, shared, _ = failing
+    assert shared.visibility is None
+    log.fails = {"show": [LOST]}
+    with pytest.raises(MnemonError, match="cannot be reached: cut"):
+        shared.show("private")
+    before = shared.standing.visibility
+    shared.show("private")
+    assert (before, shared.standing.visibility) == ("team", "private")
+
+
+def test_jobs_wait_while_the_server_is_away(failing: tuple[Failing, SharedLog, Any]) -> None:
+    log, shared, engine = failing
+    assert not engine.hold_jobs()
+    log.held, log.fails = True, {"lease_jobs": [LOST], "release_jobs": [LOST]}
+    with pytest.raises(MnemonError, match="cannot be reached: cut") as caught:
+        engine.hold_jobs()
+    assert caught.value.kind is UNAVAILABLE
+    assert engine.hold_jobs()
+    shared.leave_jobs()
+    assert log.fails == {"lease_jobs": [], "release_jobs": []}
 
 
 @pytest.mark.parametrize("place", ["rows", "row"])
