@@ -161,9 +161,8 @@ class Device(AuditWorld):
     def read_relations(self) -> None:
         """What the job does."""
         while (part := self.read(next_part)) is not None:
-            facts = (("relations_read", str(part.last)),)
             identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
-            self._write(propose_reading(read_part(part.memories), identity, facts, refresh=part.is_first))
+            self._write(propose_reading(read_part(part.memories), identity, (part.start, part.last)))
 
     def _by(self) -> Any:
         return msgspec.structs.replace(self.identity(), triggered_by=sync_state.BY)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import errors
 
 from benchmarks.pg_server import PgServer
 from mnemond.errors import BUSY, NOT_FOUND, OP_ID_REUSED, UNAVAILABLE, MnemonError
@@ -153,7 +154,7 @@ def test_a_turn_that_the_server_ended_is_no_defect(server: PgServer, tmp_path: P
     a.shared.take_turn()
     log = log_of(a)
     with pytest.raises(LostConnectionError, match="too long"), log.answers():
-        raise postgresql.errors.IdleInTransactionSessionTimeout("silent for too long")
+        raise errors.IdleInTransactionSessionTimeout("silent for too long")
     a.shared.end_turn()
     assert not isinstance(a.write(remember(1))[0], MnemonError)
     assert a.engine.degraded_reason is None
