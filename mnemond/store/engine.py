@@ -23,6 +23,7 @@ from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError, rejected
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, cosines_of_all, own_vector
+from mnemond.model.answers import Visibility
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
 from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import (
@@ -515,10 +516,17 @@ class Engine:
         """Begin, or go on, to run jobs of a shared store, on the newest state of it; return False while another
         daemon runs some. Raises MnemonError, SqliteError."""
         assert self.shared is not None, "it is shared"  # noqa: S101
+        self._load_rest()
         if not self.shared.hold_jobs():
             return False
         self.catch_up()
         return True
+
+    def show(self, visibility: Visibility) -> None:
+        """Let other roles see a shared store. Raises MnemonError, SqliteError."""
+        assert self.shared is not None, "it is shared"  # noqa: S101
+        self._load_rest()
+        self.shared.show(visibility)
 
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
         """Apply lines up to a head, and what was measured of its embedder. Raises MnemonError, SqliteError."""

@@ -333,8 +333,8 @@ class Store:
 
     async def show(self, visibility: Visibility) -> None:
         """Let other roles see a shared store. Raises MnemonError."""
-        if (shared := self.shared) is not None:
-            await _answer(lambda done: self._writer.run_job(lambda: shared.show(visibility), done))
+        if self.shared is not None:
+            await _answer(lambda done: self._writer.run_job(lambda: self._engine.show(visibility), done))
 
     async def hold_jobs(self) -> bool:
         """Begin, or go on, to run jobs; return False while another daemon runs some in a shared store. Raises

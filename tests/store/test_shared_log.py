@@ -234,12 +234,16 @@ def test_links_are_loaded_when_all_else_can_be_searched(linked: Peer, peers: tup
     assert_same(a, b)
 
 
-@pytest.mark.parametrize("use", ["write", "refused", "read"])
+@pytest.mark.parametrize("use", ["write", "refused", "read", "jobs", "show"])
 def test_what_needs_links_waits_for_them(linked: Peer, peers: tuple[Peer, Peer], use: str) -> None:
     a, b = peers
     b.engine.catch_up(with_links=False)
     if use == "read":
         assert b.rows("SELECT count(*) FROM edge_rows") == [(2,)]
+    elif use == "jobs":
+        assert b.engine.hold_jobs()
+    elif use == "show":
+        b.engine.show("team")
     else:
         result = b.write(remember(4) if use == "write" else forget(9))[0]
         assert isinstance(result, MnemonError) == (use == "refused")
