@@ -126,8 +126,8 @@ class Report(msgspec.Struct):
 
 
 class Scanned(NamedTuple):
-    """One part of a scan. `last`: the key behind which the next begins, None if there is none left. `ahead`: memories
-    or links with stamps that are more than a day ahead of the clock."""
+    """One part of a scan. `last`: the key behind which the next begins, None if there is none left. `ahead`: records
+    with stamps that are more than a day ahead of the clock."""
 
     last: str | None
     ahead: int
