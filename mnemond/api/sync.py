@@ -179,7 +179,7 @@ class SyncHandlers:
         return warm.marked(result)
 
     async def _scan(self, warm: OpenStore, device: str) -> int:
-        """Note what changed here; return how many memories and links have stamps ahead of the clock."""
+        """Note what changed here; return how many records have stamps ahead of the clock."""
         now_us, ahead = self._identities.now_us(), 0
         after: str | None = ""
         while after is not None:

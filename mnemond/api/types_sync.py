@@ -252,7 +252,7 @@ class SyncFailed(msgspec.Struct, frozen=True):
 
 
 class SyncTarget(msgspec.Struct, frozen=True):
-    """A directory or remote. `waiting`: memories and links that changed here since. `recipients`: the number of public
+    """A directory or remote. `waiting`: records of what changed here since. `recipients`: the number of public
     keys for which this store's files are encrypted. `looked_at`: the devices are as they are now, not as at the last
     sync."""
 

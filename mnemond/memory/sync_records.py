@@ -451,6 +451,11 @@ def is_ahead(stamp: str, now_us: int) -> bool:
     return time_of(stamp) > now_us + AHEAD_US
 
 
+def not_ahead(time: str | None, now_us: int) -> str | None:
+    """Return a time, or in the place of one that is more than AHEAD_US ahead of the clock that of now."""
+    return format_us(now_us) if time is not None and time > format_us(now_us + AHEAD_US) else time
+
+
 def check_restamped(stamps: list[str]) -> None:
     """Raise RecordError unless these are a few stamps, of any time."""
     if len(stamps) > MAX_RESTAMPED or not all(_STAMP.fullmatch(each) for each in stamps):

@@ -13,10 +13,20 @@ from typing import Final
 import msgspec
 
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import USE, KnownUse, UseRecord, UseValue, is_ahead, stamp_of, time_of, use_of
+from mnemond.memory.sync_records import (
+    USE,
+    KnownUse,
+    UseRecord,
+    UseValue,
+    is_ahead,
+    not_ahead,
+    stamp_of,
+    time_of,
+    use_of,
+)
 from mnemond.memory.syncing import METHOD, Report, Scanned, known_of, use_row
 from mnemond.model.changes import Change, ChangeSet, CountUse, PutInsight, SyncedRow
-from mnemond.model.memory import Insight, format_us
+from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
 from mnemond.store import history, insights, sync_state
 from mnemond.store.connection import Connection
@@ -42,8 +52,8 @@ _json = msgspec.json.Encoder()
 
 
 def scan(connection: Connection, now_us: int, device: str) -> Scanned:
-    """Note what other devices have to know of uses and judgements here. No use is later than now, though the clock was
-    ahead then. For one transaction. Raises SqliteError."""
+    """Note what other devices have to know of uses and judgements here. A use by a clock that was more than a day
+    ahead counts as one of now. For one transaction. Raises SqliteError."""
     known: dict[str, dict[str, KnownUse]] = {}
     for key, state in sync_state.states(connection, USE).items():
         memory, _, of = key.partition(" ")
@@ -53,13 +63,13 @@ def scan(connection: Connection, now_us: int, device: str) -> Scanned:
         " WHERE access_count > 0 OR useful > 0 OR misled > 0 OR id IN (SELECT value FROM json_each(?)) ORDER BY id",
         (_json.encode([memory for memory, of_all in known.items() if device in of_all]).decode(),),
     )
-    changed, now, ahead = [], format_us(now_us), 0
+    changed, ahead = [], 0
     for memory, uses, last, useful, misled in rows:
         of_all = known.get(memory, {})
         before = of_all.get(device)
         others = [it.counted for of, it in of_all.items() if of != device]
         own = UseValue(
-            max(0, uses - sum(it.uses for it in others)), last and min(last, now),
+            max(0, uses - sum(it.uses for it in others)), not_ahead(last, now_us),
             max(0, useful - sum(it.useful for it in others)), max(0, misled - sum(it.misled for it in others)),
         )  # fmt: skip
         if _is_news(own, before, now_us):

@@ -33,6 +33,7 @@ from mnemond.memory.sync_records import (
     is_ahead,
     memory_of,
     next_stamp,
+    not_ahead,
     renewed,
     stamp_of,
     time_of,
@@ -54,7 +55,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SyncedRow,
 )
-from mnemond.model.memory import Edge, EdgeType, Entity, EntityType, Insight, format_us, parse_rfc3339
+from mnemond.model.memory import Edge, EdgeType, Entity, EntityType, Insight, parse_rfc3339
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview
 from mnemond.store import edges, history, insights, sync_state
@@ -126,8 +127,8 @@ class Report(msgspec.Struct):
 
 
 class Scanned(NamedTuple):
-    """One part of a scan. `last`: the key behind which the next begins, None if there is none left. `ahead`: memories
-    or links with stamps that are more than a day ahead of the clock."""
+    """One part of a scan. `last`: the key behind which the next begins, None if there is none left. `ahead`: records
+    with stamps that are more than a day ahead of the clock."""
 
     last: str | None
     ahead: int
@@ -203,8 +204,8 @@ def _restamped(kind: str, key: str, text: str, now_us: int, device: str) -> Sync
         use = use_of(text)
         if use.record.of != device or not is_ahead(use.record.stamp, now_us):
             return None
-        last = use.record.value.last
-        value = msgspec.structs.replace(use.record.value, last=last and min(last, format_us(now_us)))
+        value = use.record.value
+        value = msgspec.structs.replace(value, last=not_ahead(value.last, now_us))
         record = renewed(msgspec.structs.replace(use.record, value=value), now_us, device)
         return use_row(msgspec.structs.replace(use, record=record), publish=True)
     return None

@@ -221,6 +221,11 @@ def test_what_a_device_changes_is_never_taken_for_what_follows_for_all() -> None
     run_schedule(514, 18)
 
 
+def test_a_clock_that_goes_back_by_minutes_changes_no_last_use() -> None:
+    """A device looked for changes before the time of its last use, as its clock had been set back since."""
+    run_schedule(1_813, 9)
+
+
 def test_devices_agree_once_their_clocks_are_right() -> None:
     assert sum(run_schedule(seed, wrong_clocks=True) for seed in range(SCHEDULES)) > 0
 
