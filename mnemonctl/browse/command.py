@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import select
+import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
+
+if TYPE_CHECKING:
+    from mnemonctl.browse.app import Browser
 
 LIBRARY: Final = "textual"
 """The library that draws on the terminal, of the extra `tui`."""
@@ -23,8 +29,20 @@ def run(options: dict[str, object], directory: Path, store: str) -> int:
 
     scope = {name: str(value) for name in _SCOPE if (value := options.get(name)) is not None}
     named = str(options.get("store") or store) or None
-    Browser(Daemon(directory, named, scope, at_terminal=True), light=options.get("light") is True).run()
+    browser = Browser(Daemon(directory, named, scope, at_terminal=True), light=options.get("light") is True)
+    threading.Thread(target=_end_with_terminal, args=(browser,), daemon=True).start()
+    browser.run()
     return 0
+
+
+def _end_with_terminal(browser: Browser) -> None:
+    """Wait until the terminal is gone, then end. A window that was closed sends a signal only to the processes that it
+    controls; without it the library reads the end of the input again and again."""
+    gone = select.poll()
+    gone.register(0, 0)  # hang-ups and errors are reported in any case
+    gone.poll()
+    with suppress(RuntimeError):  # it has ended
+        browser.call_from_thread(browser.exit)
 
 
 def require_terminal() -> None:

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
 
@@ -64,27 +66,38 @@ def test_usage_errors(argv: list[str]) -> None:
     assert answer.exit_code == INVALID_PARAMS.exit
 
 
-def test_at_a_real_terminal_nothing_hostile_is_written(tmp_path: Path) -> None:
-    """Everything that is written goes through a pseudo-terminal and is looked at as bytes."""
-    with DaemonProcess(tmp_path) as running:
-        with Client(data_dir=tmp_path, start=False) as client:
+@contextmanager
+def browsing(path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`browse` at a pseudo-terminal, which is no controlling terminal, and what it writes to."""
+    with DaemonProcess(path) as running:
+        with Client(data_dir=path, start=False) as client:
             client.stores.create(name="work")
             client.remember(content="Ana said \x1b]0;owned\x07 and \x1b[31mred\u202e", store="work")
         variables = {
             **running.environment(),
-            "MNEMON_DATA_DIR": str(tmp_path),
+            "MNEMON_DATA_DIR": str(path),
             "TERM": "xterm-256color",
             "TEXTUAL": "devtools",
         }
         shown, terminal = pty.openpty()
+        ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from mnemonctl.fast import main; main()", "browse", "--store", "work"],
+            cwd=ROOT, env=variables, stdin=terminal, stdout=terminal, stderr=terminal,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(terminal)
         try:
-            ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-            process = subprocess.Popen(
-                [sys.executable, "-c", "from mnemonctl.fast import main; main()", "browse", "--store", "work"],
-                cwd=ROOT, env=variables, stdin=terminal, stdout=terminal, stderr=terminal,
-                start_new_session=True,
-            )  # fmt: skip
-            os.close(terminal)
+            yield process, shown
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_at_a_real_terminal_nothing_hostile_is_written(tmp_path: Path) -> None:
+    """Everything that is written goes through a pseudo-terminal and is looked at as bytes."""
+    with browsing(tmp_path) as (process, shown):
+        try:
             written = read_until(shown, b"Reviews")
             written += read_until(shown, b"to decide")
             os.write(shown, b"2")
@@ -97,6 +110,14 @@ def test_at_a_real_terminal_nothing_hostile_is_written(tmp_path: Path) -> None:
     assert b"\x1b]0;owned" not in written
     assert "\u202e".encode() not in written
     assert b"\x1b]8;" not in written
+
+
+def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
+    """It went on for good, and took half a core, where no signal told it that the terminal was gone."""
+    with browsing(tmp_path) as (process, shown):
+        read_until(shown, b"to decide")
+        os.close(shown)
+        process.wait(20)
 
 
 def read_until(descriptor: int, wanted: bytes) -> bytes:
