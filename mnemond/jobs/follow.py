@@ -44,7 +44,10 @@ class Followers:
             task_status.started()
             for store, scope in self._scopes.values():
                 nursery.start_soon(self._follow, store, scope)
-            await trio.sleep_forever()
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None  # a writer that ends a load while the daemon stops starts nothing
 
     def attach(self, store: Store) -> None:
         """Follow an opened store, if it is shared."""
@@ -61,7 +64,7 @@ class Followers:
             followed[1].cancel()
 
     def start_soon(self, work: Callable[[str], Awaitable[None]], name: str) -> None:
-        """Run what follows from news, in a task."""
+        """Run what follows from news, in a task; without effect once the daemon stops."""
         if self._nursery is not None:
             self._nursery.start_soon(self._guarded, work, name)
 

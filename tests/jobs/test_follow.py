@@ -192,6 +192,7 @@ async def test_stores_that_are_open_before_it_runs_are_followed(server: PgServer
             await (await b.share("early")).write(remember(1))
             await early.until(1)
         nursery.cancel_scope.cancel()
+    early.followers.start_soon(_never, "early")  # a writer ended a load as the daemon stopped
     assert store.snapshot.live == 1
     await early.stores.close()
 
