@@ -236,6 +236,8 @@ class SharedLog:
 
     def note_failure(self, error: Exception) -> None:
         """There is no connection to the log."""
+        if isinstance(error.__cause__, LostConnectionError):
+            return  # the error of a request, of which the cause was noted
         with self._lock:
             if self._error is None or self._since_s is None:
                 self._since_s = monotonic_s()

@@ -148,6 +148,19 @@ def test_a_write_without_a_turn_is_refused_where_nothing_answers(server: PgServe
     a.close()
 
 
+def test_why_the_log_cannot_be_reached_is_said_once(server: PgServer, tmp_path: Path) -> None:
+    """A follower notes the error of what it does, which has the sentence already."""
+    a = Peer(tmp_path / "a.db", server.dsn, "once")
+    log = log_of(a)
+    log.head = lambda: (_ for _ in ()).throw(LOST)  # type: ignore[method-assign]
+    with pytest.raises(MnemonError) as refusal:
+        a.shared.look()
+    a.shared.note_failure(refusal.value)
+    assert str(a.engine.degraded_reason).count("cannot be reached") == 1
+    del log.head
+    a.close()
+
+
 def test_a_turn_that_the_server_ended_is_no_defect(server: PgServer, tmp_path: Path) -> None:
     """A daemon that decided for longer than it may be silent: its session is over, which is no OperationalError."""
     a = Peer(tmp_path / "a.db", server.dsn, "slow")
