@@ -17,6 +17,7 @@ import pytest
 
 from benchmarks.pg_server import PgServer
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError
+from mnemond.store.postgresql_statements import SESSION, STATEMENTS
 from mnemond.store.shared_log import Cursor, connect_log
 from tests.store.factories import DIMENSION, EMBEDDER, contents, forget, insight_id, remember
 from tests.store.pg_server import running
@@ -31,9 +32,9 @@ def server() -> Iterator[PgServer]:
         yield server
 
 
-@pytest.mark.parametrize("name", postgresql.STATEMENTS)
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_every_statement_names_the_store(name: str) -> None:
-    sql = postgresql.STATEMENTS[name]
+    sql = STATEMENTS[name]
     assert "%(store_id)s" in sql
     if sql.startswith("INSERT"):
         assert "WHERE" not in sql
@@ -47,9 +48,9 @@ def test_every_statement_names_the_store(name: str) -> None:
     assert set(tables) <= {"access", "heads", "operations", "rows", "links"}
 
 
-@pytest.mark.parametrize("name", postgresql.SESSION)
+@pytest.mark.parametrize("name", SESSION)
 def test_statements_of_a_session_touch_no_table(name: str) -> None:
-    assert re.search(r"(?i)\b(from|into|update|delete)\b", postgresql.SESSION[name]) is None
+    assert re.search(r"(?i)\b(from|into|update|delete)\b", SESSION[name]) is None
 
 
 def test_there_are_no_other_statements() -> None:

@@ -18,6 +18,7 @@ from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
 from mnemond.store.operation_log import Operation, StoredRows
 from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
+from mnemond.store.postgresql_statements import SESSION
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
 from tests.store.pg_proxy import CuttingProxy
@@ -316,7 +317,7 @@ def test_rows_come_with_the_model_of_their_vectors() -> None:
 
 
 def test_a_connection_whose_settings_fail_is_closed(server: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(postgresql.SESSION, "settings", "SELECT nonsense")
+    monkeypatch.setitem(SESSION, "settings", "SELECT nonsense")
     with closing(PostgresqlLog(server.dsn, "x")) as log, pytest.raises(MnemonError, match="nonsense"):
         log.connect()
     with pytest.raises(LostConnectionError, match="no connection"):
