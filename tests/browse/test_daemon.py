@@ -144,7 +144,9 @@ def test_keys(client: Client, daemon: Daemon) -> None:
         for key, name in zip(
             "1234567", ("reviews", "memories", "history", "entities", "timeline", "jobs", "recall"), strict=True
         ):
-            user.app.pane.rows.focus()
+            while user.app.screen.focused is not user.app.pane.rows:  # some panes give it to their line once shown
+                user.app.pane.rows.focus()
+                await user.pilot.pause(0.05)
             await user.press(key)
             assert user.app.pane.id == name
         user.app.pane.rows.focus()
