@@ -31,6 +31,7 @@ from tests.api.factories import CALL, ToySupply
 from tests.api.shared_desks import (
     TEAM,
     VARIABLE,
+    WITHIN_S,
     SharedDesk,
     assert_answers_alike,
     caught_up,
@@ -371,7 +372,9 @@ async def test_a_switch_of_one_daemon_reaches_the_others(tmp_path: Path) -> None
             assert (found.degraded_reason == msgspec.UNSET) is has
             assert embedder_of(b) == name
             assert embedder_of(c) == (name if has else None)
-            assert (await b.team("embed.status")).work is None
+            with trio.fail_after(WITHIN_S):
+                while (await b.team("embed.status")).work is not None:  # noqa: ASYNC110
+                    await trio.sleep(0.01)
 
 
 def is_switched(over: SharedDesk, name: str) -> bool:

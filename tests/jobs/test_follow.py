@@ -114,6 +114,7 @@ async def test_what_one_writes_the_other_shows(
             await here.write(remember(number))
             await b.until(number)
             assert there.snapshot.live == number
+        await until(lambda: len(b.replayed) == 5)  # which is told of it after the rows are there
         assert [each.op_id for each in b.replayed] == [f"made-{each}" for each in range(1, 6)]
         await there.write(remember(6))
         await a.until(6)
