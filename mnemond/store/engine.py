@@ -531,7 +531,7 @@ class Engine:
     def _apply_missing(self, shared: SharedLog, head: Head) -> None:
         """Apply lines up to a head, and what was measured of its embedder. Raises MnemonError, SqliteError."""
         if (embedder := head.embedder) != self.embedder and embedder and made_by(embedder) == made_by(self.embedder):
-            self._note_measured(embedder)
+            self._note_measured(shared, embedder)
         lines: Sequence[Line] = ()
         while shared.cursor.seq < head.seq:
             if not (lines := lines or shared.missing(shared.cursor.seq)):
@@ -542,20 +542,32 @@ class Engine:
                 shared.note_failure(error)
                 raise
 
-    def _note_measured(self, embedder: EmbedderRecord) -> None:
+    def _note_measured(self, shared: SharedLog, embedder: EmbedderRecord) -> None:
+        with self._applying(shared) as connection:
+            write_embedder(connection, embedder)
+        self.embedder = embedder
+
+    @contextmanager
+    def _applying(self, shared: SharedLog) -> Iterator[Connection]:
+        """One transaction for what the shared log has, rolled back by an error. Raises MnemonError, SqliteError."""
         connection = self._healthy()
-        connection.run("BEGIN IMMEDIATE")
-        write_embedder(connection, embedder)
+        try:
+            connection.run("BEGIN IMMEDIATE")
+            yield connection
+        except LostConnectionError as error:
+            self._roll_back(connection)
+            raise shared.failed(error) from error
+        except (MnemonError, SqliteError):
+            self._roll_back(connection)
+            raise
         if (failure := self._end_transaction(connection)) is not None:
             raise failure
-        self.embedder = embedder
 
     def _replay(self, shared: SharedLog, lines: Sequence[Line], head: Head) -> Sequence[Line]:
         """Apply lines in one transaction, with the index beside the rows, and as many more as belong to the entry of
         the last one: an operation may be several lines. Return lines behind these that were read."""
-        connection, found = self._healthy(), list[Operation]()
-        try:
-            connection.run("BEGIN IMMEDIATE")
+        found = list[Operation]()
+        with self._applying(shared) as connection:
             while lines:
                 for each in map(decode, [line.text for line in lines]):
                     apply(connection, each, self.embedder)
@@ -565,11 +577,6 @@ class Engine:
                 rest = shared.missing(last.seq) if last.seq < head.seq else []
                 lines = list(takewhile(partial(_is_of, last.entry), rest))
             shared.note(connection, last.seq, last.entry)
-        except (MnemonError, SqliteError):
-            self._roll_back(connection)
-            raise
-        if (failure := self._end_transaction(connection)) is not None:
-            raise failure
         if self.index.begun:
             self.index.publish()
         self._read_derived(connection)
@@ -580,11 +587,9 @@ class Engine:
 
     def _load_shared(self, shared: SharedLog) -> None:
         """Replace all rows by those of the shared log, but for links, which `_load_rest` loads."""
-        connection = self._healthy()
-        had_rows = connection.row("SELECT 1 FROM insights LIMIT 1") is not None
-        try:
+        with self._applying(shared) as connection:
+            had_rows = connection.row("SELECT 1 FROM insights LIMIT 1") is not None
             head, rows = shared.rows()
-            connection.run("BEGIN IMMEDIATE")
             clear(connection)
             if head.embedder is not None and head.embedder != self.embedder:
                 if made_by(head.embedder) != made_by(self.embedder):
@@ -593,14 +598,6 @@ class Engine:
             embedder = read_embedder(connection)
             self._load_rows(connection, rows, embedder, until_links=True)
             shared.note_loading(connection)
-        except LostConnectionError as error:
-            self._roll_back(connection)
-            raise shared.failed(error) from error
-        except (MnemonError, SqliteError):
-            self._roll_back(connection)
-            raise
-        if (failure := self._end_transaction(connection)) is not None:
-            raise failure
         self._rest = head, rows
         self.embedder = embedder
         self._load(connection)
@@ -615,20 +612,10 @@ class Engine:
         (head, rows), shared = self._rest, self.shared
         assert shared is not None, "it was loaded from there"  # noqa: S101
         self._rest = None
-        connection = self._healthy()
-        try:
-            connection.run("BEGIN IMMEDIATE")
+        with self._applying(shared) as connection:
             with closing(rows):
                 self._load_rows(connection, rows, self.embedder, until_links=False)
             shared.note(connection, head.seq, head.entry)
-        except LostConnectionError as error:
-            self._roll_back(connection)
-            raise shared.failed(error) from error
-        except (MnemonError, SqliteError):
-            self._roll_back(connection)
-            raise
-        if (failure := self._end_transaction(connection)) is not None:
-            raise failure
         self._load(connection)
         self.on_replayed(())
 
