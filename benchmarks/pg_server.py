@@ -27,7 +27,8 @@ def _places() -> list[Path]:
 
 
 PLACES = _places()
-USERS = ("postgres", "newcomer", "nobody")
+USERS = ("postgres", "nobody")
+"""Accounts of the system under which root starts a server."""
 START_S = 60
 
 

@@ -1,4 +1,4 @@
-"""What a client sends or reads in several messages: kept by name between them, and ended when the client is silent."""
+"""Transfers of content in several messages: kept by name between these, and ended when the client is silent."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import IO, Final, Generic, TypeVar
 
 import trio
 
+from mnemond.api import requests
 from mnemond.errors import MnemonError
 
 IDLE_S: Final = 60.0
@@ -105,10 +106,6 @@ class Transfers(Generic[T]):
             self.end(name)
 
 
-PROCESSES: Final = Path("/proc")
-"""The directory in which Linux tells of processes."""
-
-
 def has_ended(pid: int) -> bool:
     """Return True for a process that has ended, also while its parent does not know it. 0 is none that is known. A
     process may have the number of one that ended before: the answer is False then."""
@@ -116,7 +113,9 @@ def has_ended(pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
-        return (PROCESSES / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] in "ZX"
+        return (requests.PROCESSES / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[
+            0
+        ] in "ZX"
     except ProcessLookupError:
         return True
     except (OSError, IndexError):

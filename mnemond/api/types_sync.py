@@ -114,7 +114,7 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 
 
 class SyncUniteResult(Result, frozen=True, kw_only=True):
-    """What other devices changed here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed,
+    """Changes by other devices here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed,
     `relations` and `names`: statements about relations and decisions about names that were noted or taken back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of

@@ -17,7 +17,7 @@ from mnemond.api.types_interchange import (
     ImportOpenResult,
 )
 from mnemond.cli.keys import EncryptTo, IdentityFile
-from mnemond.cli.output import MIN_CONTENT, Style, lines, one_line, short_id, shorten, undo_line
+from mnemond.cli.output import MIN_CONTENT, Style, and_more, lines, one_line, short_id, shorten, undo_line
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.interchange.recognise import KINDS
 from mnemond.wire.params import StoreParams, about, plural
@@ -145,13 +145,9 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         f"  known already: {result.known['memory']:,}" if result.known.get("memory") else None,
         f"  with a key or password: {result.secrets:,}" if result.secrets else None,
         *(f"  left as it is: {short_id(each.id)}: {one_line(each.why)}" for each in result.conflicts),
-        f"  and {result.conflicts_found - len(result.conflicts):,} more"
-        if result.conflicts_found > len(result.conflicts)
-        else None,
+        and_more(result.conflicts_found, result.conflicts),
         *(line for each in result.contradictions for line in _at_odds(each, style)),
-        f"  and {result.contradictions_found - len(result.contradictions):,} more at odds with memories here"
-        if result.contradictions_found > len(result.contradictions)
-        else None,
+        and_more(result.contradictions_found, result.contradictions, " at odds with memories here"),
         f"  lines of a later version, passed over: {result.ignored:,}" if result.ignored else None,
         *(f"  {shorten(each, max(style.columns - 2, MIN_CONTENT))}" for each in result.samples),
         f"  {plural(result.over_cap, 'memory')} more than the store's maximum: --raise-cap raises it"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
@@ -207,6 +207,11 @@ def hanging(head: str, text: str, columns: int, margin: int) -> list[str]:
 def lines(*parts: str | None) -> str:
     """Join the parts that are not None, with a line break after each."""
     return "".join(f"{part}\n" for part in parts if part is not None)
+
+
+def and_more(found: int, shown: Sized, what: str = "") -> str | None:
+    """The line after those of a list that is not whole; None after one that is."""
+    return f"  and {found - len(shown):,} more{what}" if found > len(shown) else None
 
 
 def ids(found: Iterable[Any]) -> str:

@@ -18,7 +18,7 @@ from mnemond.api.types_sync import (
     SyncUniteResult,
 )
 from mnemond.cli.keys import EncryptTo, IdentityFile
-from mnemond.cli.output import Style, lines, one_line, short_id
+from mnemond.cli.output import Style, and_more, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.config.sections import seconds
 from mnemond.wire.params import StoreParams, about, plural
@@ -112,13 +112,9 @@ def united(result: SyncUniteResult, style: Style) -> str:
         *(f"  left as it is: {short_id(each)}: a rule that is enforced; sync at a terminal" for each in result.held),
         *_held_purges(result),
         *(f"  passed over: {one_line(each)}" for each in result.refused),
-        f"  and {result.refused_found - len(result.refused):,} more"
-        if result.refused_found > len(result.refused)
-        else None,
+        and_more(result.refused_found, result.refused),
         *(f"  not read: {one_line(each)}" for each in result.unread),
-        f"  and {result.unread_found - len(result.unread):,} more"
-        if result.unread_found > len(result.unread)
-        else None,
+        and_more(result.unread_found, result.unread),
         *_of_code(result),
         f"  to take it back: mnemonctl undo {one_line(result.op_id)}" if result.op_id else None,
         f"  to take back the relations and names: mnemonctl undo {one_line(result.knowledge_op_id)}"
@@ -143,8 +139,8 @@ def _held_purges(result: SyncUniteResult) -> Iterator[str]:
         " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
     )
     yield from (f"  {short_id(each)}" for each in result.held_purges)
-    if result.held_purges_found > len(result.held_purges):
-        yield f"  and {result.held_purges_found - len(result.held_purges):,} more"
+    if more := and_more(result.held_purges_found, result.held_purges):
+        yield more
 
 
 def _of_code(result: SyncUniteResult) -> Iterator[str]:

@@ -95,7 +95,7 @@ _edge = msgspec.json.Decoder(EdgeKnown)
 
 
 class Report(msgspec.Struct):
-    """What records changed here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed;
+    """Changes by records here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed;
     `relations` and `names`: statements about relations, and decisions about names, added or taken back.
     `conflicts`: ids of memories whose other text was kept as a memory of its own, `conflicts_found` their number.
     `held`: ids of memories with rules that only a person at a terminal may take in."""

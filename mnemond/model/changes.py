@@ -297,7 +297,7 @@ class TriggerCount(msgspec.Struct, frozen=True):
 
 
 class SyncedRow(NamedTuple):
-    """What is known of a memory, a link, a statement or a decision about names among devices (JSON). `publish`: the
+    """State of a memory, a link, a statement or a decision about names, as devices know it (JSON). `publish`: the
     others do not know it yet. `links`: types of links that a memory which came from another device is to get. An empty
     state is removed."""
 

@@ -86,7 +86,7 @@ class _Connection(psycopg.Connection[Any]):
 
 
 class Turns(Protocol):
-    """What of an engine orders the writers of a store, and wakes the others."""
+    """Orders the writers of a store and wakes the others, by means of one engine."""
 
     channel: str | None
     """Where new lines are announced; None: they have to be polled."""

@@ -26,12 +26,6 @@ from tests.store.shared_world import Peer
 postgresql = pytest.importorskip("mnemond.store.postgresql", reason="psycopg is not installed (the extra postgresql)")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PgServer]:
-    with running("-c", "fsync=off") as server:
-        yield server
-
-
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_statement_names_the_store(name: str) -> None:
     sql = STATEMENTS[name]

@@ -43,7 +43,6 @@ from tests.store.factories import (
 )
 from tests.store.mirror import mirrored, portrait
 from tests.store.pg_proxy import Cut, CuttingProxy
-from tests.store.pg_server import running
 from tests.store.shared_world import KINDS, Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
@@ -53,25 +52,6 @@ ROW_TABLES = ("heads", "operations", "rows", "links")
 def purge(number: int) -> ChangeSet:
     it = forget(number)
     return msgspec.structs.replace(it, op_id=f"purge-{number}", changes=(PurgeInsight(insight_id(number)),))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PgServer]:
-    with running("-c", "fsync=off") as server:
-        yield server
-
-
-@pytest.fixture(params=KINDS)
-def turns(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def peers(server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Peer, Peer]]:
-    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, request.node.name, turns) for each in "ab")
-    yield a, b
-    a.close()
-    b.close()
 
 
 def assert_same(*peers: Peer) -> None:

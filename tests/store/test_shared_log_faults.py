@@ -22,28 +22,8 @@ from mnemond.store.postgresql_statements import SESSION
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
 from tests.store.pg_proxy import CuttingProxy
-from tests.store.pg_server import running
-from tests.store.shared_world import KINDS, Peer, share
+from tests.store.shared_world import Peer, share
 from tests.store.test_shared_log import assert_same, purge, refused
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PgServer]:
-    with running("-c", "fsync=off") as server:
-        yield server
-
-
-@pytest.fixture(params=KINDS)
-def turns(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def peers(server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Peer, Peer]]:
-    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, request.node.name, turns) for each in "ab")
-    yield a, b
-    a.close()
-    b.close()
 
 
 def log_of(peer: Peer) -> PostgresqlLog:
