@@ -172,8 +172,8 @@ class PassageSnapshot:
         lists = sorted((each for each in lists if len(each[0])), key=lambda each: len(each[0]))[:MAX_TERMS]
         if not lists:
             return Words(whole, parts)
-        long: Floats = self._lengths / np.float32(max(1.0, self._lengths.mean()))
-        long_pieces: Floats = self._piece_lengths / np.float32(max(1.0, self._piece_lengths.mean()))
+        long: Floats = self._lengths * np.float32(1.0 / max(1.0, self._lengths.mean()))
+        long_pieces: Floats = self._piece_lengths * np.float32(1.0 / max(1.0, self._piece_lengths.mean()))
         bound = 0.0
         for rows, times in lists:
             owners = self.owners[rows]
