@@ -229,7 +229,7 @@ def build_answer(
 
 def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
     """Return the ids of the memories whose use counts: the relevant ones, not those that only fill up the answer."""
-    now = [hit for hit in found.hits if hit.former is None]
+    now = [hit for hit in found.hits if hit.former is None and not hit.session]
     used = [hit.insight.id for hit in now if is_used(hit.score, hit.via, hit.confidence, touch)]
     if not isinstance(answer, ContextResult):
         return used
@@ -281,6 +281,8 @@ def recall_hit(hit: Hit, intent: str, here: str = "") -> RecallHit:
         hit.wordings,
         hit.contradicts,
         hit.former,
+        "passage" if hit.session else "memory",
+        hit.session,
     )
 
 
@@ -297,6 +299,8 @@ def _short(hit: RecallHit) -> CompactHit:
         round(hit.score, 3),
         hit.wordings,
         hit.former,
+        hit.kind,
+        hit.session,
         project=it.project,
         project_id=it.project_id,
         other_project=it.other_project,
@@ -539,6 +543,7 @@ class ReadHandlers:
             min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
             here=here,
             budget=form.budget,
+            kind=params.kind if params.sessions else "memory",
         )
 
     def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:

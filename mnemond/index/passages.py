@@ -165,26 +165,28 @@ class PassageSnapshot:
     # ------------------------------------------------------------ words and vectors
 
     def words(self, terms: Sequence[str], of_passages: Bm25, of_pieces: Bm25) -> Words:
-        """Return BM25 of every passage and piece for the different terms of a question. A term is rare by the passages
-        that have it, dead ones included."""
+        """Return BM25 of every passage and piece for the different terms of a question, as shares of what these terms
+        can reach. A term is rare by the passages that have it, dead ones included."""
         whole, parts = np.zeros(self.rows, dtype=np.float32), np.zeros(self.pieces, dtype=np.float32)
         lists = [self._index.postings.of(term, self.pieces) for term in dict.fromkeys(terms)]
-        lists = sorted((each for each in lists if len(each[0])), key=lambda each: len(each[0]))[:MAX_TERMS]
-        if not lists:
-            return Words(whole, parts)
-        long: Floats = self._lengths * np.float32(1.0 / max(1.0, self._lengths.mean()))
-        long_pieces: Floats = self._piece_lengths * np.float32(1.0 / max(1.0, self._piece_lengths.mean()))
+        lists.sort(key=lambda each: (not len(each[0]), len(each[0])))
+        long: Floats = self._lengths * np.float32(1.0 / max(1.0, self._lengths.mean() if self.rows else 0.0))
+        long_pieces: Floats = self._piece_lengths * np.float32(
+            1.0 / max(1.0, self._piece_lengths.mean() if self.rows else 0.0)
+        )
         bound = 0.0
-        for rows, times in lists:
+        for rows, times in lists[:MAX_TERMS]:
             owners = self.owners[rows]
             first = np.flatnonzero(np.diff(owners, prepend=-1))
-            passages = owners[first]
-            together: Floats = np.add.reduceat(times, first)
-            found = len(passages)
-            rarity = math.log1p((self.rows - found + 0.5) / (found + 0.5))
-            whole[passages] += rarity * _saturated(together, long[passages], of_passages)
-            parts[rows] += rarity * _saturated(times, long_pieces[rows], of_pieces)
+            rarity = math.log1p((self.rows - len(first) + 0.5) / (len(first) + 0.5))
             bound += rarity
+            if not len(rows):
+                continue
+            together: Floats = np.add.reduceat(times, first)
+            whole[owners[first]] += rarity * _saturated(together, long[owners[first]], of_passages)
+            parts[rows] += rarity * _saturated(times, long_pieces[rows], of_pieces)
+        if not bound:
+            return Words(whole, parts)
         return Words(whole / np.float32(bound), parts / np.float32(bound))
 
     def cosines(self, vector: Vector) -> Floats:

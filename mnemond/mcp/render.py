@@ -79,7 +79,9 @@ def recalled(result: RecallResult, nonce: str) -> str:
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
     lines = [
-        _line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}{_until(hit)}", hit.contradicts)
+        _line(
+            hit.insight, refs, f"{hit.session or hit.insight.category} {hit.confidence}{_until(hit)}", hit.contradicts
+        )
         for hit in hits
     ]
     if result.meta.nothing_fits:

@@ -245,7 +245,8 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     link when only links led to it. `also`: other memories of the very same text, or of another of the `wordings` of
     this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it.
     `contradicts`: other results that this one may contradict; the newer one comes first. `former`: it holds no longer,
-    and is a result because the question asks how something was."""
+    and is a result because the question asks how something was. `kind`: of a "passage", which is what was said in a
+    session, `session` is where it is from, and the content the parts of it that answer."""
 
     insight: InsightView
     score: float
@@ -261,6 +262,8 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     wordings: int = 1
     contradicts: tuple[str, ...] = ()
     former: FormerState | None = None
+    kind: Literal["memory", "passage"] = "memory"
+    session: str = ""
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
@@ -324,7 +327,7 @@ class RecallResult(Result, frozen=True, kw_only=True):
 
 class CompactHit(MemoryInProject, frozen=True, gc=False):
     """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid".
-    `wordings`: how many memories of different texts say this. `former` as in a RecallHit."""
+    `wordings`: how many memories of different texts say this. `former`, `kind` and `session` as in a RecallHit."""
 
     intent: str
     matched_via: str
@@ -332,6 +335,8 @@ class CompactHit(MemoryInProject, frozen=True, gc=False):
     score: float
     wordings: int = 1
     former: FormerState | None = None
+    kind: Literal["memory", "passage"] = "memory"
+    session: str = ""
 
 
 class CompactResult(Result, frozen=True, kw_only=True):
