@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ from mnemond.text.tokens import index_terms
 WHOLE, PIECES = Bm25(2.0, 0.9), Bm25(1.2, 0.5)
 
 
-def passage(name: str, prompt: str, answer: str = "", at: int = 0, **fields: str) -> Passage:
+def passage(name: str, prompt: str, answer: str = "", at: int = 0, **fields: Any) -> Passage:
     said_at = f"2026-11-03T09:{at:02}:00Z"
     return Passage(id=name, said_at=said_at, host="claude-code", prompt=prompt, answer=answer, **fields)
 
