@@ -46,6 +46,16 @@ with 800 43, with 1,200 44."""
 FALL: Final = 4.0
 """Units of the ranking in which a score falls to 1/e, as for memories."""
 
+NEARLY: Final = 0.6
+"""Score, as a share of that of a passage before it, from which on a newer one may come first."""
+
+ALIKE: Final = 0.2
+"""Share of the words of the shorter of two such passages that the other has, from which on they are about one thing. Of
+24 corrections 12 come before what they correct with these two numbers, 9 without; with .3 of the words 10."""
+
+REORDERED: Final = 5
+"""First passages of an answer that may change places."""
+
 CHANNEL: Final = "session"
 """`channel` of a passage among memories."""
 
@@ -82,7 +92,7 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
     if not len(rows) or not (said or terms):
         return []
     found = _ranked(snapshot, rows, said or terms, vector, most)
-    return [_hit(snapshot.passage(row), found, place, query.here) for place, row in enumerate(found.rows)]
+    return newer_first([_hit(snapshot.passage(row), found, place) for place, row in enumerate(found.rows)])
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:
@@ -123,7 +133,7 @@ def _spread(signal: Floats) -> Floats:
     return apart * np.float32(1.0 / deviation) if deviation else apart
 
 
-def _hit(passage: Passage, found: Found, place: int, here: str) -> Hit:
+def _hit(passage: Passage, found: Found, place: int) -> Hit:
     keyword, similarity = found.keyword[place], found.similarity[place]
     signals = Signals(keyword=six(keyword), entity=0.0, similarity=six(similarity), graph=0.0)
     via = tuple(name for name, value in (("keyword", keyword), ("similarity", similarity)) if value > 0.0)
@@ -135,6 +145,23 @@ def _hit(passage: Passage, found: Found, place: int, here: str) -> Hit:
         signals,
         session=session_label(passage),
     )
+
+
+def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Put the newer of two passages that are about one thing and nearly as good first, with the score of the place that
+    it takes: what it says holds, where the two differ."""
+    ordered = list(hits)
+    words = {hit.insight.id: frozenset(question_terms(hit.insight.content)) for hit in hits[:REORDERED]}
+    for place in range(min(REORDERED, len(ordered))):
+        for other in range(place + 1, min(REORDERED, len(ordered))):
+            older, newer = ordered[place], ordered[other]
+            if newer.insight.created_at <= older.insight.created_at or newer.score < NEARLY * older.score:
+                continue
+            one, two = words[older.insight.id], words[newer.insight.id]
+            if len(one & two) >= ALIKE * max(1, min(len(one), len(two))):
+                ordered.insert(place, ordered.pop(other))
+    scores = sorted((hit.score for hit in hits), reverse=True)
+    return [msgspec.structs.replace(hit, score=score) for hit, score in zip(ordered, scores, strict=True)]
 
 
 def excerpt(passage: Passage, order: Sequence[int], most: int = EXCERPT) -> str:

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from mnemond.index.passages import PassageIndex
 from mnemond.index.writer import MemoryIndex
@@ -93,3 +94,18 @@ def test_a_label_says_who_spoke() -> None:
     assert session_label(said("a", "x", project="")) == "session of 2026-11-03, user"
     summary = Passage(id="s", said_at=DAY, host="codex", answer="We did much.", kind="summary")
     assert session_label(summary) == "session of 2026-11-03, summary by the host"
+
+
+def test_of_two_passages_about_one_thing_the_newer_comes_first() -> None:
+    def at(name: str, day: int, answer: str) -> Passage:
+        text = "which port does the gateway of the shop listen on"
+        return Passage(id=name, said_at=f"2026-11-{day:02}T09:00:00Z", host="codex", prompt=text, answer=answer)
+
+    older, newer = at("older", 3, "It is 8080, the gateway listens there."), at("newer", 9, "Now 8191.")
+    others = [at(f"other{n}", 4, "") for n in range(20)]
+    others = [structs.replace(each, prompt=f"subject {number} of the day") for number, each in enumerate(others)]
+    passages = PassageIndex.build([(each, None) for each in (newer, older, *others)], 4).snapshot
+    query = Query(text="which port does the gateway listen on")
+    hits = recall(MemoryIndex.build([], (), 4).snapshot, query, None, perf_counter, None, passages).hits
+    assert names(hits)[:2] == ["newer", "older"]
+    assert hits[0].score >= hits[1].score
