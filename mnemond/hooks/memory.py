@@ -47,6 +47,7 @@ from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Show
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
+from mnemond.recall.passages import needed_probability
 from mnemond.recall.profiles import MNEMOND
 from mnemond.store.conversations import Conversation, rolling_summary
 from mnemond.text.project_name import Project
@@ -74,6 +75,9 @@ class Offer(NamedTuple):
     hits: list[RecallHit]
     left_out: list[tuple[RecallHit, str]]
 
+
+MOST_PASSAGES: Final = 1
+"""Passages of sessions that are told with a prompt."""
 
 NO_OFFER: Final = Offer(NOTHING, 0, [], [], [])
 
@@ -335,12 +339,13 @@ class AgentMemory:
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
         for query in pieces:
             params = {
-                "query": query, "limit": unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
+                "query": query, "limit": 2 * unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
                 "profile": MNEMOND.name, **place.narrowed,
             }  # fmt: skip
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
-            for hit in found.results:
+            memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
+            for hit in (*memories, *[hit for hit in found.results if hit.kind == "passage"][:MOST_PASSAGES]):
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
                     best[hit.insight.id] = candidate
@@ -358,7 +363,8 @@ class AgentMemory:
         if warm is None:
             return
         at, retrieval = format_us(self._clock.now_us()), warm.config.retrieval
-        used = [hit for hit in offer.hits if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
+        memories = [hit for hit in offer.hits if hit.kind == "memory"]
+        used = [hit for hit in memories if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
         line = None
         if offer.hits and retrieval.log_recalls:
             best = offer.hits[0]
@@ -423,6 +429,8 @@ async def _so_far(warm: OpenStore, conversation: str, place: Place) -> list[Bloc
 def probability_of(hit: RecallHit, pieces: int) -> float:
     """Return how probable it is that a prompt of so many pieces needs a memory that one of them found; 0 for a result
     that was not judged."""
+    if hit.kind == "passage":
+        return unasked.of_pieces(needed_probability(hit.signals.keyword, hit.signals.similarity), pieces)
     judgement = _judgement(hit)
     return 0.0 if judgement is UNSET else unasked.of_pieces(judgement.probability, pieces)
 
@@ -435,7 +443,10 @@ def select(found: list[Candidate], session: AgentSession, least: float) -> list[
     """Return the results (the most probable first) that are new to a session and probable enough: from `least` on, and
     those that come beside them, see `unasked.shown_count`."""
     new = [each for each in found if not session.has_shown(each.hit.insight.id, each.hit.insight.content)]
-    return new[: unasked.shown_count([each.probability for each in new], least)]
+    passages = [each for each in new if each.hit.kind == "passage" and each.probability >= least][:MOST_PASSAGES]
+    memories = [each for each in new if each.hit.kind == "memory"]
+    told = memories[: unasked.shown_count([each.probability for each in memories], least)]
+    return sorted([*told, *passages], key=lambda each: -each.probability)
 
 
 def _why(candidate: Candidate) -> str:
