@@ -394,8 +394,6 @@ class AgentMemory:
         """Queue what is new in an exchange, never what memory itself returned. Makes the store if there is none."""
         at_us = self._clock.now_us()
         warm = await self._open_stores.opened(place.store) if place.exists else None
-        if warm is not None and not warm.config.extraction.enabled:
-            return
         known = _or_opening(_nothing_known if warm is None else known_in(warm.store.snapshot), self._prompts.opening())
         prompt, reply = await in_thread(
             _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
@@ -487,26 +485,25 @@ def _nothing_known(_: str) -> bool:
 
 
 class ExchangeQueue:
-    """Exchanges that wait to be read for facts. For the event loop's thread."""
+    """Exchanges that are kept, and wait to be read for facts. For the event loop's thread."""
 
     def __init__(self, identities: Identities, on_kept: Callable[[str], None] = lambda _: None) -> None:
-        """`on_kept` is called with the name of a store in which an exchange waits now. It must not raise."""
+        """`on_kept` is called with the name of a store that has another exchange now. It must not raise."""
         self._identities = identities
         self._on_kept = on_kept
 
     async def keep(self, warm: OpenStore, exchange: QueuedExchange) -> Queued:
-        """Put an exchange into the store's queue and return once it is committed. `Queued.kept` is false for a known
-        key, and if `extraction.enabled` is false.
+        """Keep an exchange, put it into the store's queue, and return once it is committed. `Queued.kept` is false for
+        a known key.
 
         Raises MnemonError if it could not be written, or too many writes wait.
         """
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
-        if not warm.config.extraction.enabled:
-            return Queued(kept=False, op_id=identity.op_id)
-        summarised = warm.config.extraction.rolling_summary
-        queued = await submitted(warm, propose_queueing(exchange, identity, summarised=summarised), Queued)
+        queued = await submitted(warm, propose_queueing(exchange, identity, warm.config.extraction), Queued)
         if queued.kept:
             self._on_kept(warm.store.name)
+            if warm.on_missing_vector is not None:
+                warm.on_missing_vector(warm.store.name)
         return queued
 
 
