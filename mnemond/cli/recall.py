@@ -38,6 +38,7 @@ from mnemond.model.answers import (
     CompactHit,
     CompactResult,
     ContextResult,
+    ExchangeView,
     GetResult,
     InsightDetail,
     LinkView,
@@ -376,6 +377,8 @@ def _get(result: GetResult, style: Style) -> str:
     insight = result.insight
     if style.quiet:
         return lines(one_line(insight.id))
+    if result.exchange is not None:
+        return _exchange(insight.id, result.exchange, style)
     margin, total = _LABEL + 2, sum(result.edges_by_type.values())
     fields = {name: value for name in _FIELDS if (value := _value(insight, name))}
     if result.retired is not None:
@@ -404,6 +407,16 @@ def _get(result: GetResult, style: Style) -> str:
         ),
         *(" " * margin + _link(each) for each in result.links[:MAX_LINKS]),
         f"{' ' * margin}and {unshown:,} more, see --json and mnemonctl related" if unshown > 0 else None,
+    )
+
+
+def _exchange(exchange_id: str, it: ExchangeView, style: Style) -> str:
+    said = (("user", it.prompt), ("assistant", it.answer))
+    around = {"before": it.before, "after": it.after}
+    return lines(
+        style.strong(f"{one_line(exchange_id)}  {one_line(it.session)}"),
+        *(line for name, text in said if text for line in (style.faint(f"  {name}"), body(text, style, "  "))),
+        *(style.faint(f"  {name}: mnemonctl get {short_id(near)}") for name, near in around.items() if near),
     )
 
 

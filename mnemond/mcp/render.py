@@ -459,6 +459,11 @@ def refused(error: MnemonError) -> str:
 def whole(result: GetResult, nonce: str) -> str:
     """All fields of one memory, and its links."""
     it = result.insight
+    if result.exchange is not None:
+        said = (("user", result.exchange.prompt), ("assistant", result.exchange.answer))
+        lines = [f"{name}: {inert(text)}" for name, text in said if text]
+        head = f"<ref:{inert(it.id)} {inert(result.exchange.session)}>"
+        return f"{_degraded(result)}{WARNING}\n{fenced([head, *lines], nonce)}\n"
     facts = {
         "importance": str(it.importance),
         "tags": ", ".join(it.tags),
