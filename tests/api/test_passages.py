@@ -52,7 +52,7 @@ async def test_recall_returns_a_passage_in_every_form(tmp_path: Path) -> None:
         assert isinstance(text, ContextResult)
         assert f"<{hit.session}> {hit.insight.content} <ref:{hit.insight.id[:PREFIX]}>" in text.text
         for without in ({"sessions": False}, {"kind": "memory"}):
-            none = await over.reads.recall(CALL, RecallParams(query=question, **without))  # type: ignore[arg-type]
+            none = await over.reads.recall(CALL, RecallParams(query=question, **without))
             assert isinstance(none, RecallResult)
             assert none.results == []
         assert over.used == []
