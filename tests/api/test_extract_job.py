@@ -213,8 +213,9 @@ async def test_a_memory_without_its_vector_is_embedded_later(tmp_path: Path, moc
         missing: list[str] = []
         it.at.open_stores._change("default", on_missing_vector=missing.append)
         await it.say("I prefer tabs over spaces.")
+        assert missing == ["default"]  # of the passage
         await it.run()
-        assert missing == ["default"]
+        assert missing == ["default", "default"]
 
 
 async def test_a_summary_that_somebody_pinned_stays(tmp_path: Path, mock_clock: MockClock) -> None:

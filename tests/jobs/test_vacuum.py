@@ -74,7 +74,7 @@ async def test_what_is_unused_is_given_back(
         assert await over.attendant.run("vacuum") == Done("done", before.bytes, HELD)
         after = await over.store.read(storage._measure)
         assert after.unused == 0
-        assert after.bytes <= before.bytes - before.unused
+        assert after.bytes <= before.bytes - before.unused + 4_096  # a page may be filled less than before
         assert not kept_as(over.path).exists()
         await over.mirrored()
 
