@@ -49,12 +49,12 @@ class PassageSnapshot:
     theirs until the index is loaded again. `made_by`: fingerprint of the embedder of the vectors, "" for none."""
 
     __slots__ = (
-        "_agents", "_alive", "_columns", "_index", "_lengths", "_passages", "_piece_lengths", "_present", "_sums",
-        "_vectors", "live", "made_by", "owners", "pieces", "rows",
+        "_alive", "_by_id", "_codes", "_columns", "_lengths", "_passages", "_piece_lengths", "_postings", "_present",
+        "_sums", "_vectors", "live", "made_by", "owners", "pieces", "rows",
     )  # fmt: skip
 
     def __init__(self, index: PassageIndex) -> None:
-        self._index = index
+        self._by_id, self._codes, self._postings = index.by_id, index.codes, index.postings
         self.rows = len(index.passages)
         self.pieces = len(index.owners)
         self.live = index.live
@@ -78,14 +78,14 @@ class PassageSnapshot:
 
     def row_of(self, passage_id: str) -> int | None:
         """Return the row of a passage that is not forgotten."""
-        row = self._index.by_id.get(passage_id)
+        row = self._by_id.get(passage_id)
         return row if row is not None and row < self.rows and self._alive[row] else None
 
     def find(self, prefix: str) -> list[str]:
         """Return the ids that begin with `prefix`, sorted; of a prefix shorter than `MIN_PREFIX` only the id itself."""
         if len(prefix) < MIN_PREFIX:
             return [prefix] if self.row_of(prefix) is not None else []
-        known = list(self._index.by_id)
+        known = list(self._by_id)
         return sorted(each for each in known if each.startswith(prefix) and self.row_of(each) is not None)
 
     def visible(self, wanted: Filter) -> Mask:
@@ -98,7 +98,7 @@ class PassageSnapshot:
         scope = wanted.scope
         for name, value in (("user", scope.user_id), ("agent", scope.agent_id), ("session", scope.session_id)):
             column = self._columns[name]
-            code = -1 if value is None else self._index.codes[name].find(value)
+            code = -1 if value is None else self._codes[name].find(value)
             if value is not None:
                 mask &= (column == code) if wanted.strict_scope else (column == code) | (column == 0)
             elif name == "session" and not wanted.all_sessions:
@@ -115,7 +115,7 @@ class PassageSnapshot:
     def _of_project(self, project: str, *, strict: bool) -> Mask:
         codes = [
             code
-            for code, known in enumerate(self._index.codes["project"].values())
+            for code, known in enumerate(self._codes["project"].values())
             if (known is None and not (strict and project)) or (known and project and is_same_project(known, project))
         ]
         found: Mask = np.isin(self._columns["project"], codes)
@@ -123,7 +123,7 @@ class PassageSnapshot:
 
     def of_conversation(self, conversation_id: str) -> list[int]:
         """Return the live rows of a session, in the order in which they were said."""
-        code = self._index.codes["conversation"].find(conversation_id or None)
+        code = self._codes["conversation"].find(conversation_id or None)
         if code is None:
             return []
         rows = np.flatnonzero((self._columns["conversation"] == code) & (self._alive != 0))
@@ -134,7 +134,7 @@ class PassageSnapshot:
         were said; `without`: the id of a session that does not count."""
         mask = (self._alive != 0) & (self._columns["user"] == 0) & (self._columns["session"] == 0)
         mask &= self._of_project(project, strict=bool(project))
-        if without and (code := self._index.codes["conversation"].find(without)) is not None:
+        if without and (code := self._codes["conversation"].find(without)) is not None:
             mask &= self._columns["conversation"] != code
         rows = np.flatnonzero(mask)
         if not len(rows):
@@ -168,7 +168,7 @@ class PassageSnapshot:
         """Return BM25 of every passage and piece for the different terms of a question, as shares of what these terms
         can reach. A term is rare by the passages that have it, dead ones included."""
         whole, parts = np.zeros(self.rows, dtype=np.float32), np.zeros(self.pieces, dtype=np.float32)
-        lists = [self._index.postings.of(term, self.pieces) for term in dict.fromkeys(terms)]
+        lists = [self._postings.of(term, self.pieces) for term in dict.fromkeys(terms)]
         lists.sort(key=lambda each: (not len(each[0]), len(each[0])))
         long: Floats = self._lengths * np.float32(1.0 / max(1.0, self._lengths.mean() if self.rows else 0.0))
         long_pieces: Floats = self._piece_lengths * np.float32(

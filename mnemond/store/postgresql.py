@@ -336,7 +336,8 @@ class PostgresqlLog:
                 yield from _stored_edges(copy.rows())
             self.session("commit")
         except GeneratorExit:
-            self.close()
+            if self._loading is loading:  # else the connection has other uses by now
+                self.close()
             raise
 
     # ------------------------------------------------------------ writing

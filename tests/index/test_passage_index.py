@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -134,3 +136,15 @@ def test_a_vector_counts_once_it_is_there() -> None:
 def test_vectors_of_other_pieces_than_todays_are_made_again() -> None:
     index = PassageIndex.build([(passage("one", "short"), np.zeros((7, 4), dtype=np.float32))], 4)
     assert index.snapshot.without_vector() == ["one"]
+
+
+def test_an_index_is_no_cycle() -> None:
+    """What is replaced is freed at once: the collector of cycles is told to pass indexes over (`store.gc_tuning`)."""
+    gc.disable()
+    try:
+        index = PassageIndex(8)
+        gone = weakref.ref(index)
+        del index
+        assert gone() is None
+    finally:
+        gc.enable()
