@@ -15,6 +15,7 @@ from tests.faults.test_cancellation import REQUESTS, Params, World
 REASON = "the write-ahead log cannot be copied"
 
 ABOUT_NO_STORE = {
+    "session.pause",
     "hello", "ping",  # the daemon
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
