@@ -23,15 +23,17 @@ from mnemond.memory.embedding import (
     Answered,
     Text,
     embed_each,
+    embed_passages,
     every_text,
     propose,
+    propose_passages,
     record_of,
     staged_key,
     texts_to_stage,
     texts_without_vector,
 )
 from mnemond.model.outcomes import EmbedRunResult
-from mnemond.store import embedder_switch, insights
+from mnemond.store import embedder_switch, insights, passages
 from mnemond.store.embedder_switch import StagedRow, SwitchRecord, read_switch
 from mnemond.store.files import read_only_error
 from mnemond.store.store import Store
@@ -130,6 +132,10 @@ INLINE_BATCH: Final = 64
 """Texts per batch of an embedder that takes microseconds; any other gets embedding.batch_size texts per request."""
 
 
+PASSAGES: Final = 16
+"""Passages whose vectors are written together: some ten pieces each."""
+
+
 class Batches:
     """Embeds texts in batches, in threads. For the event loop's thread."""
 
@@ -144,8 +150,12 @@ class Batches:
 
     def split(self, embedder: Embedder, texts: Sequence[Text]) -> list[Sequence[Text]]:
         """Split texts into batches of a size that suits the embedder."""
-        size = INLINE_BATCH if embedder.inline else self._size
+        size = self.size_for(embedder)
         return [texts[at : at + size] for at in range(0, len(texts), size)]
+
+    def size_for(self, embedder: Embedder) -> int:
+        """Return how many texts a batch has that suits the embedder."""
+        return INLINE_BATCH if embedder.inline else self._size
 
     async def embed(
         self, state: EmbeddingState, embedder: Embedder, texts: Sequence[Text], tally: Tally
@@ -412,8 +422,11 @@ class EmbeddingWorker:
         if state.embedder is None and not self._needs_embedder(state.store):
             return False
         embedder = await self._embedder(state)
+        if embedder is None:
+            return False
         texts = [text for text in await self._missing(state) if not state.is_given_up(text.id)]
-        if not texts or embedder is None:
+        if not texts:
+            await self._embed_passages(state, embedder, everything=False)
             return False
         found = frozenset(map(hash, texts))
         if found == state.attempted:
@@ -429,7 +442,7 @@ class EmbeddingWorker:
     def _needs_embedder(self, store: Store) -> bool:
         if store.embedder is None:
             return self._supply.wants
-        return store.snapshot.embedded < store.snapshot.live
+        return store.snapshot.embedded < store.snapshot.live or bool(store.passages.without_vector())
 
     async def _embed_requested(self, state: EmbeddingState, everything: bool) -> Tally:
         """Raises MnemonError(UNAVAILABLE), whose message counts the memories embedded before."""
@@ -441,7 +454,8 @@ class EmbeddingWorker:
             texts = await self._batches.in_thread(every_text, state.store.snapshot)
         else:
             texts = await self._missing(state)
-        if not texts:
+        said = everything and state.store.passages.live
+        if not (texts or said):
             return tally
         embedder = await self._embedder(state)
         if embedder is None:
@@ -456,6 +470,8 @@ class EmbeddingWorker:
         except MnemonError as error:
             before = f"; {tally.done} of {tally.total} memories were embedded before" if tally.done else ""
             raise MnemonError(error.kind, f"{error.message}{before}", hint=error.hint) from error
+        if said:
+            await self._embed_passages(state, embedder, everything=True)
         return tally
 
     async def _missing(self, state: EmbeddingState) -> list[Text]:
@@ -479,6 +495,25 @@ class EmbeddingWorker:
                 tally.done += cast("int", cast("EmbedRunResult", outcome).succeeded)
                 state.reset_pause()
             if tally.kind == "backfill" and (state.requested is not None or state.switch is not None):
+                return
+
+    async def _embed_passages(self, state: EmbeddingState, embedder: Embedder, *, everything: bool) -> None:
+        """Embed what is kept of sessions, batch by batch: passages without vectors, or all of them again. Stops early
+        when a run or a switch is requested."""
+        said = state.store.passages
+        ids = [it.id for row in range(said.rows) if said.row_of((it := said.passage(row)).id) == row]
+        if not everything and (ids := said.without_vector()):
+            record = state.store.embedder
+            unembeddable = await state.store.read(lambda connection: passages.unembeddable(connection, record))
+            ids = [each for each in ids if each not in unembeddable]
+        for at in range(0, len(ids), PASSAGES):
+            there = [said.passage(row) for each in ids[at : at + PASSAGES] if (row := said.row_of(each)) is not None]
+            size = self._batches.size_for(embedder)
+            embedded = await self._batches.in_thread(embed_passages, embedder, there, size)
+            identity = self._identities.own(state.store.name, TRIGGER)
+            await state.store.write(propose_passages(embedded, identity, embedder))
+            state.reset_pause()
+            if not everything and (state.requested is not None or state.switch is not None):
                 return
 
     async def _embedder(self, state: EmbeddingState) -> Embedder | None:

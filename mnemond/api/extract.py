@@ -160,10 +160,7 @@ class ExtractHandlers:
             agent_id=scope.agent_id or "",
             resolves=_resolves(warm, params),
         )
-        queued = cast(
-            "Queued",
-            await submit(warm, propose_queueing(exchange, identity, summarised=warm.config.extraction.rolling_summary)),
-        )
+        queued = cast("Queued", await submit(warm, propose_queueing(exchange, identity, warm.config.extraction)))
         return identity.id if queued.kept else None
 
     async def _held(self, warm: OpenStore, params: ExtractParams, scope: Scope, found: Extraction) -> int:

@@ -38,6 +38,7 @@ from mnemond.model.answers import (
     CompactHit,
     CompactResult,
     ContextResult,
+    ExchangeView,
     GetResult,
     InsightDetail,
     ListResult,
@@ -60,6 +61,7 @@ from mnemond.recall.core_text import beside
 from mnemond.recall.corrections import Asked as AskedFormer
 from mnemond.recall.entity_facts import facts_about, lines_of, may_name
 from mnemond.recall.former import asked_former, replaced, with_former
+from mnemond.recall.passages import session_label, shown
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.question import MAX_ANALYSED
 from mnemond.recall.recall import (
@@ -229,7 +231,7 @@ def build_answer(
 
 def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
     """Return the ids of the memories whose use counts: the relevant ones, not those that only fill up the answer."""
-    now = [hit for hit in found.hits if hit.former is None]
+    now = [hit for hit in found.hits if hit.former is None and not hit.session]
     used = [hit.insight.id for hit in now if is_used(hit.score, hit.via, hit.confidence, touch)]
     if not isinstance(answer, ContextResult):
         return used
@@ -281,6 +283,8 @@ def recall_hit(hit: Hit, intent: str, here: str = "") -> RecallHit:
         hit.wordings,
         hit.contradicts,
         hit.former,
+        "passage" if hit.session else "memory",
+        hit.session,
     )
 
 
@@ -297,6 +301,8 @@ def _short(hit: RecallHit) -> CompactHit:
         round(hit.score, 3),
         hit.wordings,
         hit.former,
+        hit.kind,
+        hit.session,
         project=it.project,
         project_id=it.project_id,
         other_project=it.other_project,
@@ -427,7 +433,14 @@ class ReadHandlers:
         settings = job.warm.config.retrieval
         with await self._turns.slot(job.call):
             pool = await in_thread(
-                candidates, job.snapshot, job.query, job.embedder, self._stopwatch, settings, limiter=self._threads
+                candidates,
+                job.snapshot,
+                job.query,
+                job.embedder,
+                self._stopwatch,
+                settings,
+                job.warm.store.passages,
+                limiter=self._threads,
             )
         if isinstance(pool, Recalled):
             return self._finish(job, pool)
@@ -462,7 +475,8 @@ class ReadHandlers:
         if job.form.basic:
             return self._finish(job, recall_basic(job.snapshot, job.query, self._stopwatch))
         settings = job.warm.config.retrieval
-        return self._finish(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings))
+        passages = job.warm.store.passages
+        return self._finish(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings, passages))
 
     def _finish(self, job: _RecallJob, found: Recalled) -> _Answer:
         answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found), job.facts)
@@ -492,6 +506,8 @@ class ReadHandlers:
         except MnemonError as error:
             if error.kind is not NOT_FOUND:
                 raise
+        if (passage := _get_passage(warm, params)) is not None:
+            return passage
         read = partial(get_retired, id_or_prefix=params.id, scope=scope_of(params))
         retired = await in_task(warm.store.read, read)
         return _get(warm, params) if retired is None else warm.marked(retired)  # it may have come back meanwhile
@@ -539,6 +555,7 @@ class ReadHandlers:
             min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
             here=here,
             budget=form.budget,
+            kind=params.kind if params.sessions else "memory",
         )
 
     def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:
@@ -660,6 +677,26 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     counts, links = links_of(snapshot, row, around(scope, insight))
     detail, evolved = insight_detail(insight, InsightDetail), snapshot.evolved(row)
     return warm.marked(GetResult(insight=detail, edges_by_type=counts, links=links, evolved_keywords=evolved))
+
+
+def _get_passage(warm: OpenStore, params: GetParams) -> GetResult | None:
+    """Return an exchange of a session by its id, or the beginning of it; None if there is none."""
+    passages = warm.store.passages
+    found = passages.find(params.id.casefold())
+    row = passages.row_of(found[0]) if len(found) == 1 else None
+    if row is None:
+        return None
+    passage = passages.passage(row)
+    insight = shown(passage, passage.text)
+    if not admits(scope_of(params), insight):
+        raise hidden(params.id)
+    session = passages.of_conversation(passage.conversation_id) if passage.conversation_id else [row]
+    at = session.index(row)
+    before, after = session[at - 1] if at else None, session[at + 1] if at + 1 < len(session) else None
+    near = [None if each is None else passages.passage(each).id for each in (before, after)]
+    exchange = ExchangeView(session_label(passage), passage.prompt, passage.answer, near[0], near[1])
+    detail = insight_detail(insight, InsightDetail)
+    return warm.marked(GetResult(insight=detail, edges_by_type={}, links=[], exchange=exchange))
 
 
 SUB_TYPES_S: Final = 0.2

@@ -17,7 +17,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, MAX_CUES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
-from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName
+from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName, ResultKind
 from mnemond.wire.params import (
     MAX_DIRECTORY,
     MAX_EXACT,
@@ -279,6 +279,10 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
         list[Anchor] | None,
         about("only these signals: keyword, vector, entity, recency; with mnemond the first two unless given"),
     ] = None
+    sessions: Annotated[
+        bool, about("with what was said in sessions, beside memories", cli="leave out what was said in sessions")
+    ] = True
+    kind: Annotated[ResultKind | None, about("only memories, or only passages of sessions")] = None
     touch: Annotated[
         bool,
         about("count the results as used; false promises that nothing is written", cli="do not count this as use"),

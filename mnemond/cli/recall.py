@@ -38,6 +38,7 @@ from mnemond.model.answers import (
     CompactHit,
     CompactResult,
     ContextResult,
+    ExchangeView,
     GetResult,
     InsightDetail,
     LinkView,
@@ -131,7 +132,8 @@ def _doubt(count: int, meta: RecallMeta) -> str | None:
 
 def _compact_hit(hit: CompactHit, style: Style) -> str:
     weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<6}  "
-    head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}{_wordings(hit).lstrip()}{'  ' if hit.wordings > 1 else ''}"
+    head = f"{short_id(hit.id)}  {one_line(hit.session) or kind(hit):<12}  {weighed}"
+    head += f"{_wordings(hit).lstrip()}{'  ' if hit.wordings > 1 else ''}"
     head += _project(hit, after="  ")
     if hit.former is not None:
         head += f"until {one_line(hit.former.until[:10])}  "
@@ -143,14 +145,16 @@ def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
     about = [evidence] if hit.via != "basic" else []  # nothing was weighed
     return lines(
-        style.strong(
-            f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}{_wordings(hit)}"
-            f"{_project(insight, '  ')}"
-        ),
+        style.strong(f"{rank}. {short_id(insight.id)}  {_origin(hit)}{_wordings(hit)}{_project(insight, '  ')}"),
         body(insight.content, style),
         _tags(insight.tags, style),
         *(style.faint(f"   {line}") for each in [*about, *_explained(hit)] for line in wrap(each, style.columns - 3)),
     )
+
+
+def _origin(hit: RecallHit) -> str:
+    """The day and the category of a memory, or the session of a passage."""
+    return one_line(hit.session) or f"{day(hit.insight.created_at)}  {kind(hit.insight)}"
 
 
 def _project(it: MemoryInProject, before: str = "", after: str = "") -> str:
@@ -264,6 +268,7 @@ RECALL = Command(
         "mnemonctl recall --explain who owns the billing service",
         "mnemonctl recall --project acme which HTTP client do we use",
         "mnemonctl recall --order time --intent when the outage",
+        "mnemonctl recall --kind passage what was wrong with the login",
         "mnemonctl recall --basic 'snake_case_100%'",
         "mnemonctl recall --json deploy steps | jq -r '.results[].insight.content'",
     ),
@@ -281,6 +286,8 @@ RECALL = Command(
         "sparse results: fewer were found than half of --limit.",
         "--context: between two marks that no memory can forge, as much as the budget has room for.",
         "--budget: a token is taken to be four letters, or one Chinese character.",
+        "A passage is what answers of an exchange in an agent's session: `mnemonctl get` shows all of it.",
+        "--no-sessions: without passages.",
         "--basic: letter for letter, but for case; no character is a wildcard, nothing is ranked.",
         *_FILTERS,
     ),
@@ -370,6 +377,8 @@ def _get(result: GetResult, style: Style) -> str:
     insight = result.insight
     if style.quiet:
         return lines(one_line(insight.id))
+    if result.exchange is not None:
+        return _exchange(insight.id, result.exchange, style)
     margin, total = _LABEL + 2, sum(result.edges_by_type.values())
     fields = {name: value for name in _FIELDS if (value := _value(insight, name))}
     if result.retired is not None:
@@ -398,6 +407,16 @@ def _get(result: GetResult, style: Style) -> str:
         ),
         *(" " * margin + _link(each) for each in result.links[:MAX_LINKS]),
         f"{' ' * margin}and {unshown:,} more, see --json and mnemonctl related" if unshown > 0 else None,
+    )
+
+
+def _exchange(exchange_id: str, it: ExchangeView, style: Style) -> str:
+    said = (("user", it.prompt), ("assistant", it.answer))
+    around = {"before": it.before, "after": it.after}
+    return lines(
+        style.strong(f"{one_line(exchange_id)}  {one_line(it.session)}"),
+        *(line for name, text in said if text for line in (style.faint(f"  {name}"), body(text, style, "  "))),
+        *(style.faint(f"  {name}: mnemonctl get {short_id(near)}") for name, near in around.items() if near),
     )
 
 

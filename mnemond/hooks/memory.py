@@ -47,6 +47,7 @@ from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Show
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
+from mnemond.recall.passages import needed_probability
 from mnemond.recall.profiles import MNEMOND
 from mnemond.store.conversations import Conversation, rolling_summary
 from mnemond.text.project_name import Project
@@ -74,6 +75,9 @@ class Offer(NamedTuple):
     hits: list[RecallHit]
     left_out: list[tuple[RecallHit, str]]
 
+
+MOST_PASSAGES: Final = 1
+"""Passages of sessions that are told with a prompt."""
 
 NO_OFFER: Final = Offer(NOTHING, 0, [], [], [])
 
@@ -335,12 +339,13 @@ class AgentMemory:
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
         for query in pieces:
             params = {
-                "query": query, "limit": unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
+                "query": query, "limit": 2 * unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
                 "profile": MNEMOND.name, **place.narrowed,
             }  # fmt: skip
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
-            for hit in found.results:
+            memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
+            for hit in (*memories, *[hit for hit in found.results if hit.kind == "passage"][:MOST_PASSAGES]):
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
                     best[hit.insight.id] = candidate
@@ -358,7 +363,8 @@ class AgentMemory:
         if warm is None:
             return
         at, retrieval = format_us(self._clock.now_us()), warm.config.retrieval
-        used = [hit for hit in offer.hits if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
+        memories = [hit for hit in offer.hits if hit.kind == "memory"]
+        used = [hit for hit in memories if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]
         line = None
         if offer.hits and retrieval.log_recalls:
             best = offer.hits[0]
@@ -388,8 +394,6 @@ class AgentMemory:
         """Queue what is new in an exchange, never what memory itself returned. Makes the store if there is none."""
         at_us = self._clock.now_us()
         warm = await self._open_stores.opened(place.store) if place.exists else None
-        if warm is not None and not warm.config.extraction.enabled:
-            return
         known = _or_opening(_nothing_known if warm is None else known_in(warm.store.snapshot), self._prompts.opening())
         prompt, reply = await in_thread(
             _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
@@ -423,6 +427,8 @@ async def _so_far(warm: OpenStore, conversation: str, place: Place) -> list[Bloc
 def probability_of(hit: RecallHit, pieces: int) -> float:
     """Return how probable it is that a prompt of so many pieces needs a memory that one of them found; 0 for a result
     that was not judged."""
+    if hit.kind == "passage":
+        return unasked.of_pieces(needed_probability(hit.signals.keyword, hit.signals.similarity), pieces)
     judgement = _judgement(hit)
     return 0.0 if judgement is UNSET else unasked.of_pieces(judgement.probability, pieces)
 
@@ -435,7 +441,10 @@ def select(found: list[Candidate], session: AgentSession, least: float) -> list[
     """Return the results (the most probable first) that are new to a session and probable enough: from `least` on, and
     those that come beside them, see `unasked.shown_count`."""
     new = [each for each in found if not session.has_shown(each.hit.insight.id, each.hit.insight.content)]
-    return new[: unasked.shown_count([each.probability for each in new], least)]
+    passages = [each for each in new if each.hit.kind == "passage" and each.probability >= least][:MOST_PASSAGES]
+    memories = [each for each in new if each.hit.kind == "memory"]
+    told = memories[: unasked.shown_count([each.probability for each in memories], least)]
+    return sorted([*told, *passages], key=lambda each: -each.probability)
 
 
 def _why(candidate: Candidate) -> str:
@@ -476,26 +485,25 @@ def _nothing_known(_: str) -> bool:
 
 
 class ExchangeQueue:
-    """Exchanges that wait to be read for facts. For the event loop's thread."""
+    """Exchanges that are kept, and wait to be read for facts. For the event loop's thread."""
 
     def __init__(self, identities: Identities, on_kept: Callable[[str], None] = lambda _: None) -> None:
-        """`on_kept` is called with the name of a store in which an exchange waits now. It must not raise."""
+        """`on_kept` is called with the name of a store that has another exchange now. It must not raise."""
         self._identities = identities
         self._on_kept = on_kept
 
     async def keep(self, warm: OpenStore, exchange: QueuedExchange) -> Queued:
-        """Put an exchange into the store's queue and return once it is committed. `Queued.kept` is false for a known
-        key, and if `extraction.enabled` is false.
+        """Keep an exchange, put it into the store's queue, and return once it is committed. `Queued.kept` is false for
+        a known key.
 
         Raises MnemonError if it could not be written, or too many writes wait.
         """
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
-        if not warm.config.extraction.enabled:
-            return Queued(kept=False, op_id=identity.op_id)
-        summarised = warm.config.extraction.rolling_summary
-        queued = await submitted(warm, propose_queueing(exchange, identity, summarised=summarised), Queued)
+        queued = await submitted(warm, propose_queueing(exchange, identity, warm.config.extraction), Queued)
         if queued.kept:
             self._on_kept(warm.store.name)
+            if warm.on_missing_vector is not None:
+                warm.on_missing_vector(warm.store.name)
         return queued
 
 

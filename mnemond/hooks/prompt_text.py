@@ -37,6 +37,9 @@ def references(ids: Sequence[str]) -> list[str]:
 MAX_IN_PROMPT: Final = 600
 """Characters of one memory shown for a prompt."""
 
+MAX_PASSAGE: Final = 800
+"""Characters of a passage shown for a prompt: as many as recall returns."""
+
 MAX_IN_BRIEF: Final = 280
 """Characters of one memory in a brief: there are many."""
 
@@ -81,8 +84,11 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
     for hit in hits:
-        marks = _marks(hit.insight, refs, hit.contradicts, hit.confidence)
-        page.add(marks, hit.insight, MAX_IN_PROMPT)
+        ref = refs[hit.insight.id]
+        if hit.kind == "passage":
+            page.add(f"<ref:{ref} {inert(hit.session)}> ", hit.insight, MAX_PASSAGE)
+        else:
+            page.add(_marks(hit.insight, refs, hit.contradicts, hit.confidence), hit.insight, MAX_IN_PROMPT)
     return PromptText(head + fenced(page.lines, nonce) if page.lines else "", page.shown, page.whole)
 
 

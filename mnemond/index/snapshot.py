@@ -16,6 +16,7 @@ from mnemond.index.bm25 import Bm25, Corpus, Postings, document_of
 from mnemond.index.columns import PREFIX_LENGTH, ColumnViews, Extent, Table
 from mnemond.index.conversations import NO_ROW, Neighbours
 from mnemond.index.edges import OUTWARDS, Adjacency, EdgeArrays, Links, logical
+from mnemond.index.passages import PassageSnapshot
 from mnemond.index.selection import at_least_kth, in_order, not_behind_kth
 from mnemond.index.vectors import Cosines, Dense, cosines_of
 from mnemond.model.changes import Vector
@@ -64,6 +65,7 @@ class Parts(NamedTuple):
     extent: Extent
     entities: int
     made_by: str
+    passages: PassageSnapshot
 
 
 class Snapshot:

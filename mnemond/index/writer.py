@@ -16,6 +16,7 @@ from mnemond.index.bm25 import Corpus, Postings, document_of
 from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
+from mnemond.index.passages import PassageIndex
 from mnemond.index.snapshot import Parts, Snapshot
 from mnemond.index.vectors import VectorAccelerators, Vectors, own_vector
 from mnemond.model.changes import (
@@ -35,6 +36,7 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.memory import Edge, Insight
+from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, PassageChange
 
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
@@ -84,8 +86,10 @@ class MemoryIndex:
         self.accelerators = VectorAccelerators(search or VectorSettings(), dimension)
         self.adjacency = Adjacency([], 0)
         self.conversations = Conversations()
+        self.passages = PassageIndex(dimension, made_by)
         self.live = self.embedded = self.total_length = 0
         self.begun = 0
+        self._passages_staged = False
         self._snapshot = self._state(0)
         self._working: Snapshot | None = self._snapshot
 
@@ -99,10 +103,13 @@ class MemoryIndex:
         made_by: str = "",
         search: VectorSettings | None = None,
         evolved: Mapping[str, tuple[str, ...]] = NONE_EVOLVED,
+        passages: PassageIndex | None = None,
     ) -> MemoryIndex:
         """Index a whole store: its active insights, and its edges as far as both ends are among these; arrays of edges
-        refer to positions in `rows`. `evolved`: evolved keywords, by id."""
+        refer to positions in `rows`. `evolved`: evolved keywords, by id. `passages`: what is kept of sessions."""
         index = cls(dimension, compaction, made_by, search)
+        if passages is not None:
+            index.passages = passages
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
         documents = [document_of(insight, evolved.get(insight.id, ())) for insight in insights]
@@ -184,6 +191,23 @@ class MemoryIndex:
         self._working = None
         return degrees
 
+    def stage_passages(self, changes: Sequence[PassageChange]) -> None:
+        """Apply changes to passages that a write made; readers see them with the next publication."""
+        if not changes:
+            return
+        self.begun += 1
+        self._passages_staged = True
+        for change in changes:
+            match change:
+                case KeepPassage():
+                    self.passages.add(change.passage, change.vectors)
+                case DropPassage():
+                    self.passages.drop([change.id])
+                case EmbedPassage(vectors=None):
+                    pass
+                case EmbedPassage():
+                    self.passages.set_vectors(change.id, change.vectors)
+
     def publish(self) -> Snapshot:
         """Show everything staged to every reader that takes a snapshot from now on."""
         rows = len(self.table.insights)
@@ -193,6 +217,9 @@ class MemoryIndex:
             self._working = None
         if self.accelerators.keep_up(self.vectors, self.alive.view()) or self._working is self._snapshot:
             self._working = None
+        if self._passages_staged:
+            self.passages.publish()
+            self._passages_staged, self._working = False, None
         self.begun = 0
         self._snapshot = self.working
         self.table.mark_shown()
@@ -219,6 +246,7 @@ class MemoryIndex:
                 extent=self.table.extent,
                 entities=len(self.table.names.spellings),
                 made_by=self.made_by,
+                passages=self.passages.snapshot,
             ),
         )
 

@@ -143,7 +143,7 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
     yield from _tombstones(connection)
     yield from _rows(connection, tables.SUMMARIES)
     yield from _ranked(connection, CONVERSATIONS, "upto_message_id", tables.MESSAGES)
-    for each in (tables.MESSAGES, tables.EXCHANGES, tables.REVIEWS, tables.REPLIES):
+    for each in (tables.MESSAGES, tables.EXCHANGES, tables.PASSAGES, tables.REVIEWS, tables.REPLIES):
         yield from _rows(connection, each)
 
 

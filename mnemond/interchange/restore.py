@@ -28,6 +28,7 @@ from mnemond.interchange.tables import (
     NAMES,
     OPERATIONS,
     PARTS,
+    PASSAGES,
     RELATIONSHIPS,
     REPLIES,
     REVIEWS,
@@ -183,6 +184,7 @@ class _Restoring:
             SUMMARIES.kind: (SUMMARIES, self._summary),
             MESSAGES.kind: (MESSAGES, self._message),
             EXCHANGES.kind: (EXCHANGES, self._exchange),
+            PASSAGES.kind: (PASSAGES, self._passage),
             REVIEWS.kind: (REVIEWS, self._review),
             REPLIES.kind: (REPLIES, self._reply),
         }
@@ -542,6 +544,12 @@ class _Restoring:
         if self._exists(EXCHANGES.table, row, "id"):
             return False
         return self._unless_known(EXCHANGES, row, "dedupe_key")
+
+    def _passage(self, row: Row) -> bool:
+        if self._exists(PASSAGES.table, row, "id"):
+            return False
+        row["op_id"] = self._record.op_id  # undo takes it back with the import
+        return self._unless_known(PASSAGES, row, "dedupe_key")
 
     def _review(self, row: Row) -> bool:
         return self._unless_known(REVIEWS, row, "kind", "payload", "content")

@@ -200,6 +200,16 @@ EXCHANGES: Final = Exported(
     frozenset({"facts"}),
     {"number": ROW_NUMBER},
 )  # fmt: skip
+PASSAGES: Final = Exported(
+    "passages",
+    "passage",
+    (
+        "id", "dedupe_key", "kind", "said_at", "host", "conversation_id", "project", "user_id", "session_id",
+        "agent_id", "prompt", "answer", "op_id", "gone_op", "back_op",
+    ),
+    "said_at, id",
+    left_out={"embedding": VECTOR, "embedded_by": VECTOR},
+)  # fmt: skip
 REVIEWS: Final = Exported(
     "pending_reviews",
     "review",
@@ -218,7 +228,7 @@ REPLIES: Final = Exported(
 
 TABLES: Final = (
     ENTITIES, ALIASES, MEMORIES, EDGES, RELATIONSHIPS, EVIDENCE, NAMES, OPERATIONS, KNOWLEDGE, SUMMARIES,
-    CONVERSATIONS, MESSAGES, EXCHANGES, REVIEWS, REPLIES,
+    CONVERSATIONS, MESSAGES, EXCHANGES, PASSAGES, REVIEWS, REPLIES,
 )  # fmt: skip
 """In the order of their lines: each table after those that it refers to."""
 

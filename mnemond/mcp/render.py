@@ -79,7 +79,9 @@ def recalled(result: RecallResult, nonce: str) -> str:
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
     lines = [
-        _line(hit.insight, refs, f"{hit.insight.category} {hit.confidence}{_until(hit)}", hit.contradicts)
+        _line(
+            hit.insight, refs, f"{hit.session or hit.insight.category} {hit.confidence}{_until(hit)}", hit.contradicts
+        )
         for hit in hits
     ]
     if result.meta.nothing_fits:
@@ -457,6 +459,11 @@ def refused(error: MnemonError) -> str:
 def whole(result: GetResult, nonce: str) -> str:
     """All fields of one memory, and its links."""
     it = result.insight
+    if result.exchange is not None:
+        said = (("user", result.exchange.prompt), ("assistant", result.exchange.answer))
+        lines = [f"{name}: {inert(text)}" for name, text in said if text]
+        head = f"<ref:{inert(it.id)} {inert(result.exchange.session)}>"
+        return f"{_degraded(result)}{WARNING}\n{fenced([head, *lines], nonce)}\n"
     facts = {
         "importance": str(it.importance),
         "tags": ", ".join(it.tags),

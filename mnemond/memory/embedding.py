@@ -1,4 +1,4 @@
-"""Embedding of stored memories, calibration of a store's embedder, and the switch to another one."""
+"""Embedding of stored memories and passages, calibration of a store's embedder, and the switch to another one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from mnemond.embed.calibration import PAIRS, Calibration, calibrate, token_dropo
 from mnemond.embed.embedder import Embedder, Supply
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.http import NoAnswerError
+from mnemond.index.passages import PieceVectors
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import embed_memories, lacks_vector
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector, Vector
 from mnemond.model.memory import Cue, TextWithCues
-from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Outcome
+from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Maintained, Outcome
+from mnemond.model.passages import EmbedPassage, Passage
 from mnemond.store import embedder_switch, operations
 from mnemond.store.connection import Connection
 from mnemond.store.embedder_switch import SwitchRecord, read_switch
 from mnemond.store.insights import content_hash
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.operations import Proposal, View
+from mnemond.text.passages import pieces
 
 FEWEST: Final = 100
 """Minimum number of embedded memories for a calibration. Medians of a few dozen depend on the subjects that happen to
@@ -132,6 +135,38 @@ def _one_by_one(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answere
     if not answered:  # an embedder that embeds nothing is at fault, not the texts
         raise next(iter(refused.values()))
     return answered, refused
+
+
+def embed_passages(embedder: Embedder, passages: Sequence[Passage], size: int) -> list[EmbedPassage]:
+    """Embed the pieces of passages, `size` at a time. A piece that a working embedder refuses, or of which it knows no
+    word, gets zeros. Blocks; raises as `embed_each` does."""
+    texts = [[Text(f"{it.id} {n}", each) for n, each in enumerate(pieces(it))] for it in passages]
+    flat = [text for each in texts for text in each]
+    found: dict[str, Vector | None] = {}
+    for at in range(0, len(flat), size):
+        answers, _ = embed_each(embedder, flat[at : at + size])
+        found |= {answer.text.id: answer.vector for answer in answers}
+    return [
+        EmbedPassage(it.id, it.text, _together([found.get(text.id) for text in each], embedder.dimension))
+        for it, each in zip(passages, texts, strict=True)
+    ]
+
+
+def _together(vectors: Sequence[Vector | None], dimension: int) -> PieceVectors | None:
+    if all(each is None for each in vectors):
+        return None
+    return np.stack([np.zeros(dimension, dtype=np.float32) if each is None else each for each in vectors])
+
+
+def propose_passages(embedded: Sequence[EmbedPassage], identity: WriteContext, embedder: Embedder) -> Proposal:
+    """Propose to write vectors of passages whose text is unchanged."""
+
+    def decide(_: View) -> ChangeSet:
+        outcome = Maintained(changed=len(embedded), op_id=identity.op_id)
+        change_set = identity.change_set("embed.run", (), outcome, operation="")
+        return msgspec.structs.replace(change_set, passages=tuple(embedded))
+
+    return identity.proposal(method="embed.run", decide=decide, made_by=embedder.fingerprint)
 
 
 def propose(answers: Sequence[Answered], identity: WriteContext, embedder: Embedder, *, anew: bool) -> Proposal:

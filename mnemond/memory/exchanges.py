@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.config.settings import Config
+from mnemond.config.writing import ExtractionSettings
 from mnemond.extract.facts import Engine, Fact, Message, Remembered
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
@@ -38,15 +39,17 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope
+from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, format_us
 from mnemond.model.outcomes import Queued
+from mnemond.model.passages import KeepPassage, Passage
 from mnemond.model.query import Filter
+from mnemond.store import passages
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
 from mnemond.text import caches
 from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.tokens import capped
-from mnemond.text.transcripts import without_echoes
+from mnemond.text.transcripts import with_pasted_marked, without_echoes, without_long_code
 
 SUMMARY: Final = "summary"
 """`kind` in the metadata of memories of a summary."""
@@ -324,21 +327,34 @@ def _hash(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def propose_queueing(exchange: QueuedExchange, identity: WriteContext, *, summarised: bool = True) -> Proposal:
-    """Propose the write. The exchange is tidied in the writer's thread, off the event loop. `summarised`: its
-    conversation gets a summary."""
-    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, summarised))
+def propose_queueing(exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings) -> Proposal:
+    """Propose to keep an exchange as a passage, and to queue it if facts are to be extracted. It is tidied in the
+    writer's thread, off the event loop."""
+    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, settings))
 
 
-def _decide_queueing(exchange: QueuedExchange, identity: WriteContext, summarised: bool, view: View) -> ChangeSet:
+def _decide_queueing(
+    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, view: View
+) -> ChangeSet:
     tidy = tidied(exchange)
-    known = is_known(view.connection, tidy.exchange.key)
-    empty = not (tidy.exchange.prompt.strip() or tidy.exchange.reply.strip())
-    kept = not (known or empty)
+    said, key = tidy.exchange, tidy.exchange.key
+    known = is_known(view.connection, key) or passages.is_known(view.connection, key)
+    kept = not known and bool(said.prompt.strip() or said.reply.strip())
     outcome = Queued(kept=kept, redacted=list(tidy.redacted), op_id=identity.op_id)
-    messages = _to_sum_up(tidy.exchange) if kept and summarised else ()
-    queue = (QueueExchange(identity.id, tidy.exchange, messages),) if kept else ()
-    return msgspec.structs.replace(identity.change_set(METHOD, (), outcome, operation=""), queue=queue)
+    messages = _to_sum_up(said) if settings.rolling_summary else ()
+    queue = (QueueExchange(identity.id, said, messages),) if kept and settings.enabled else ()
+    record = (KeepPassage(_passage(identity.id, said), key),) if kept and said.host != REQUEST else ()
+    change_set = identity.change_set(METHOD, (), outcome, operation="")
+    return msgspec.structs.replace(change_set, queue=queue, passages=record)
+
+
+def _passage(passage_id: str, said: QueuedExchange) -> Passage:
+    return Passage(
+        id=passage_id, said_at=format_us(said.at_us), host=said.host, conversation_id=said.conversation_id,
+        project=said.project, prompt=with_pasted_marked(without_long_code(said.prompt)).strip(),
+        answer=without_long_code(said.reply).strip(), kind=said.kind, user_id=said.user_id,
+        session_id=said.session_id, agent_id=said.agent_id,
+    )  # fmt: skip
 
 
 def _to_sum_up(said: QueuedExchange) -> tuple[tuple[str, str], ...]:

@@ -472,7 +472,7 @@ def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
 
 
 def is_knowledge(connection: Connection, op_id: str) -> bool:
-    """Return True if an operation changed relations, names or core summaries."""
+    """Return True if an operation changed relations, names, core summaries or passages, and no memory."""
     return relations.operation(connection, op_id) is not None
 
 
@@ -481,18 +481,18 @@ MAX_TRIED: Final = 100
 
 
 def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
-    """Return the newest requested operation on relations, names or core summaries that is no undo and can be undone."""
+    """Return the newest requested operation of this kind (`is_knowledge`) that is no undo and can be undone."""
     for done in relations.newest_operations(connection, MAX_TRIED):
         if done.undoes is None and not done.triggered_by.startswith("system:"):
             found = relations.undoing(connection, done.op_id)
-            if found.changes and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
+            if not found.is_nothing and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
                 return done
     return None
 
 
 def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
-    """Return the changes that undo an operation on relations, names or core summaries. Raises
-    MnemonError(INVALID_PARAMS) if it cannot be undone."""
+    """Return the changes that undo an operation of this kind. Raises MnemonError(INVALID_PARAMS) if it cannot be
+    undone."""
     by = relations.undone_by(connection, op_id)
     if by is not None:
         raise MnemonError(
@@ -500,7 +500,7 @@ def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
             hint=f"to have it again: mnemonctl undo {by}", outcome="rejected",
         )  # fmt: skip
     found = relations.undoing(connection, op_id)
-    if found.changed_since or not found.changes:
+    if found.changed_since or found.is_nothing:
         raise MnemonError(
             INVALID_PARAMS, f"operation {op_id} cannot be taken back: what it noted was changed again since",
             hint="undo that one first", outcome="rejected",
@@ -547,14 +547,14 @@ def _roots(parents: Mapping[str, relations.Join]) -> Roots:
 
 
 def decide_undo(connection: Connection, op_id: str, identity: WriteContext) -> ChangeSet:
-    """Return the change set that undoes an operation on relations, names or core summaries."""
+    """Return the change set that undoes an operation of this kind."""
     found = check_undo(connection, op_id)
     done = relations.operation(connection, op_id)
     outcome = UndoResult(
         status="undone", undone=op_id, method=None if done is None else done.method, memories=[], edges_restored=0,
         edges_removed=0, edges_missing=0, embed_error=None,
-        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in found.changes), op_id=identity.op_id,
-        replayed=False,
+        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in found.changes),
+        passages=len(found.passages), op_id=identity.op_id, replayed=False,
     )  # fmt: skip
     change_set = identity.change_set("undo", (), outcome, detail=f"undone={op_id}", undoes=op_id)
-    return msgspec.structs.replace(change_set, knowledge=found.changes)
+    return msgspec.structs.replace(change_set, knowledge=found.changes, passages=found.passages)

@@ -140,17 +140,29 @@ class Retirement(msgspec.Struct, frozen=True):
     next: str
 
 
+class ExchangeView(msgspec.Struct, frozen=True):
+    """An exchange of a session: where it is from, what was said, and the ids of the exchanges before and after it."""
+
+    session: str
+    prompt: str
+    answer: str
+    before: str | None
+    after: str | None
+
+
 class GetResult(Result, frozen=True, kw_only=True):
     """One memory. `edges_by_type` counts its links, without types that have none; `links` are the 20 heaviest. Links to
     memories of a session other than the given one, else than its own, are left out. `insight.paired_with` is the memory
     that says much the same. `retired` says what became of a memory that is out of recall; null for an active one.
-    `evolved_keywords`: words that it is found by because close neighbours share them; its text does not have them."""
+    `evolved_keywords`: words that it is found by because close neighbours share them; its text does not have them.
+    `exchange`: of a passage what was said, which is the content of `insight` as well."""
 
     insight: InsightDetail
     edges_by_type: dict[str, int]
     links: list[LinkView]
     retired: Retirement | None = None
     evolved_keywords: tuple[str, ...] = ()
+    exchange: ExchangeView | None = None
 
 
 class ListResult(Result, frozen=True, kw_only=True):
@@ -245,7 +257,8 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     link when only links led to it. `also`: other memories of the very same text, or of another of the `wordings` of
     this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it.
     `contradicts`: other results that this one may contradict; the newer one comes first. `former`: it holds no longer,
-    and is a result because the question asks how something was."""
+    and is a result because the question asks how something was. `kind`: of a "passage", which is what was said in a
+    session, `session` is where it is from, and the content the parts of it that answer."""
 
     insight: InsightView
     score: float
@@ -261,6 +274,8 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     wordings: int = 1
     contradicts: tuple[str, ...] = ()
     former: FormerState | None = None
+    kind: Literal["memory", "passage"] = "memory"
+    session: str = ""
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
@@ -324,7 +339,7 @@ class RecallResult(Result, frozen=True, kw_only=True):
 
 class CompactHit(MemoryInProject, frozen=True, gc=False):
     """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid".
-    `wordings`: how many memories of different texts say this. `former` as in a RecallHit."""
+    `wordings`: how many memories of different texts say this. `former`, `kind` and `session` as in a RecallHit."""
 
     intent: str
     matched_via: str
@@ -332,6 +347,8 @@ class CompactHit(MemoryInProject, frozen=True, gc=False):
     score: float
     wordings: int = 1
     former: FormerState | None = None
+    kind: Literal["memory", "passage"] = "memory"
+    session: str = ""
 
 
 class CompactResult(Result, frozen=True, kw_only=True):

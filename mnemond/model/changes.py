@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired, Scope
 from mnemond.model.outcomes import Outcome
+from mnemond.model.passages import PassageChange
 from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, OpenReview
 
@@ -319,9 +320,9 @@ class ChangeSet(msgspec.Struct, frozen=True):
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
     that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
-    that it asks or answers, `knowledge` changes to relations and to the names of entities. `imported`: the sources of
-    memories that it imports (a hash), each with the memory or None. `synced`: what is known of memories and links that
-    other devices have as well.
+    that it asks or answers, `knowledge` changes to relations and to the names of entities, `passages` changes to what
+    is kept of sessions. `imported`: the sources of memories that it imports (a hash), each with the memory or None.
+    `synced`: what is known of memories and links that other devices have as well.
     """
 
     op_id: str
@@ -344,5 +345,6 @@ class ChangeSet(msgspec.Struct, frozen=True):
     trigger_counts: tuple[TriggerCount, ...] = ()
     reviews: tuple[OpenReview | CloseReview, ...] = ()
     knowledge: tuple[KnowledgeChange, ...] = ()
+    passages: tuple[PassageChange, ...] = ()
     imported: tuple[tuple[str, str | None], ...] = ()
     synced: tuple[SyncedRow, ...] = ()

@@ -462,7 +462,7 @@ class UndoResult(WriteResult, frozen=True):
 
     Links are counted. `edges_missing` could not be put back: the memory at their other end is out of recall.
     `embed_error`: why a memory that has its former text again has no vector. `relations`: statements, and decisions
-    about names, that it took back or put back.
+    about names, that it took back or put back; `passages`: exchanges of sessions.
     """
 
     status: Literal["undone"]
@@ -474,6 +474,7 @@ class UndoResult(WriteResult, frozen=True):
     edges_missing: int
     embed_error: str | None
     relations: int = 0
+    passages: int = 0
 
 
 class GcKept(WriteResult, frozen=True):
@@ -597,7 +598,7 @@ class Used(WriteResult, frozen=True, kw_only=True):
 
 
 class Queued(WriteResult, frozen=True, kw_only=True):
-    """An exchange was queued for extraction. `kept` is false if it was known already, or nothing is extracted here;
+    """An exchange was kept, and queued for extraction if that is switched on. `kept` is false if it was known already;
     `redacted` are the kinds of secrets that were cut out."""
 
     kept: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -43,3 +43,41 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     def scope(self) -> Scope:
         """The audience."""
         return Scope(self.user_id or None, self.session_id or None, self.agent_id or None, self.project or None)
+
+
+# Changes: parts of a ChangeSet.
+
+
+class KeepPassage(msgspec.Struct, frozen=True, tag=True):
+    """Keep a passage. Ignored if its id or its `key` (a hash that names the turn) is known. `vectors`: shape (pieces,
+    dimension)."""
+
+    passage: Passage
+    key: str
+    vectors: Any = None  # PieceVectors | None; msgspec has no schema for numpy arrays
+
+
+class DropPassage(msgspec.Struct, frozen=True, tag=True):
+    """Take a passage out of recall: a forgotten one keeps its row, so that it can come back; of one that is purged or
+    too old nothing is kept. Refused if it is not there, or forgotten already."""
+
+    id: str
+    how: Literal["forgotten", "purged", "expired"] = "forgotten"
+
+
+class RestorePassage(msgspec.Struct, frozen=True, tag=True):
+    """Bring a forgotten passage back. Refused if it is not forgotten."""
+
+    id: str
+
+
+class EmbedPassage(msgspec.Struct, frozen=True, tag=True):
+    """Set the vectors of the pieces of a passage, shape (pieces, dimension); None: the embedder knows no word of it.
+    Ignored if its text is another than `text` by now."""
+
+    id: str
+    text: str
+    vectors: Any = None
+
+
+PassageChange = KeepPassage | DropPassage | RestorePassage | EmbedPassage

@@ -207,6 +207,10 @@ class Filter(msgspec.Struct, frozen=True):
         return timed or self.include_invalid or self.status not in (None, "active")
 
 
+ResultKind = Literal["memory", "passage"]
+"""A result is a memory, or an exchange of a session as it was said."""
+
+
 class Query(msgspec.Struct, frozen=True):
     """One question.
 
@@ -215,7 +219,8 @@ class Query(msgspec.Struct, frozen=True):
     nothing is weighed. `mode` None: that of the profile. `seed` of a
     probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
     score the best results again, word by word. `here`: the id of the project that is asked from; results of others
-    come after those that are as good. `budget`: tokens in which the results are to be shown; None: no limit.
+    come after those that are as good. `budget`: tokens in which the results are to be shown; None: no limit. `kind`:
+    only memories, or only passages of sessions; None: both.
     """
 
     text: str
@@ -233,6 +238,7 @@ class Query(msgspec.Struct, frozen=True):
     min_confidence: Confidence = "low"
     here: str = ""
     budget: int | None = None
+    kind: ResultKind | None = None
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
@@ -240,7 +246,8 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
 
     `path`: the links that led to it. `also`: other memories of the same text, or of another of the `wordings` of this
     statement, represented by this one. `first_score`: the score before reranking, if it was reranked. `contradicts`:
-    other results that this one may contradict. `former`: it holds no longer.
+    other results that this one may contradict. `former`: it holds no longer. `session`: of a passage, where it is from;
+    "" for a memory.
     """
 
     insight: Insight
@@ -255,6 +262,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     wordings: int = 1
     contradicts: tuple[str, ...] = ()
     former: FormerState | None = None
+    session: str = ""
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -165,6 +165,7 @@ class _Page:
         insights = [hit.insight for hit in hits]
         self._insights = insights
         self._until = {hit.insight.id: hit.former.until[:10] for hit in hits if hit.former is not None}
+        self._sessions = {hit.insight.id: hit.session for hit in hits if hit.session}
         self._frame = frame
         self._refs = _references(insights)
         self._summary = self._summarised(summary)
@@ -251,6 +252,8 @@ class _Page:
     def _line(self, place: int, content: str) -> str:
         it = self._insights[place]
         day, named = format_us(time_us(it))[:10], project_label(it.scope.project, self._frame.here)
+        if it.id in self._sessions:
+            return self._without_nonce(f"<{inert(self._sessions[it.id])}> {content} <ref:{self._refs[place]}>\n")
         until = f" until:{self._until[it.id]}" if it.id in self._until else ""
         return self._without_nonce(f"<t:{day}{until}{named}> {content} <ref:{self._refs[place]}>\n")
 

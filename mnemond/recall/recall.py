@@ -17,6 +17,7 @@ import numpy as np
 from mnemond.config.reading import RerankSettings, RetrievalSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.index.bm25 import Bm25
+from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.feedback import with_feedback
 from mnemond.model.answers import (
@@ -41,6 +42,7 @@ from mnemond.model.query import (
 from mnemond.recall.causal_order import with_causes
 from mnemond.recall.default_profile import NAMED, measured_hits
 from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
+from mnemond.recall.passages import considers_passages, passages_for, with_passages
 from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, apply_priors, label, profile_named
 from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
@@ -89,6 +91,7 @@ class Pool(NamedTuple):
     hits: Sequence[Hit]
     stages: Stages
     embed_error: str | None
+    passages: Sequence[Hit] = ()
 
     @property
     def texts(self) -> list[str]:
@@ -102,14 +105,15 @@ def recall(
     embedder: Embedder | None,
     stopwatch: Callable[[], float],
     settings: RetrievalSettings | None = None,
+    passages: PassageSnapshot | None = None,
 ) -> Recalled:
-    """Return the best `query.limit` visible memories and their signals.
+    """Return the best `query.limit` visible memories, and passages among them, with their signals.
 
     `settings`: those of the store; None: those of the published ranking. `stopwatch` returns seconds of a monotonic
     clock. Without a query vector, keywords answer alone. A query without terms finds memories by entities, and the
     newest.
     """
-    pool = candidates(snapshot, query, embedder, stopwatch, settings)
+    pool = candidates(snapshot, query, embedder, stopwatch, settings, passages)
     return pool if isinstance(pool, Recalled) else answered(pool)
 
 
@@ -119,6 +123,7 @@ def candidates(
     embedder: Embedder | None,
     stopwatch: Callable[[], float],
     settings: RetrievalSettings | None = None,
+    passages: PassageSnapshot | None = None,
 ) -> Pool | Recalled:
     """Return the candidates of `recall`, for `answered`; the whole answer to a query without terms."""
     stages = Stages(stopwatch)
@@ -127,7 +132,8 @@ def candidates(
     if not question_terms(query.text):
         return _newest(snapshot, query, profile, stages)
     vector, embed_error = None, None
-    if embedder is not None and needs_vector(snapshot, query):
+    beside = passages if passages is not None and passages.live and considers_passages(query) else None
+    if embedder is not None and (needs_vector(snapshot, query) or beside is not None):
         vector, embed_error = question_vector(snapshot, query.text, embedder)
     stages.lap("embed")
     request = _request(snapshot, query, profile, vector, embedder)
@@ -146,12 +152,17 @@ def candidates(
     if here:
         ranked = with_own_project_first(ranked, here)
     ranked = with_summaries(snapshot, ranked, query.budget)
-    return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error)
+    said: Sequence[Hit] = ()
+    if beside is not None:
+        own = vector if embedder is not None and embedder.fingerprint == beside.made_by else None
+        said = passages_for(beside, query, own, query.limit)
+        stages.lap("passages")
+    return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said)
 
 
 def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     """Return the answer of `recall`; `given`: what a model says of `pool.texts`, None for the lexical reranker."""
-    snapshot, query, request, profile, reranking, found, ranked, stages, embed_error = pool
+    snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said = pool
     reranked = _rerank(snapshot, query, ranked, reranking, given, stages)
     every = reranked.hits
     reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
@@ -160,7 +171,10 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         best = with_causes(snapshot, best, request.visible, query.limit)
     if query.explain and profile.fusion == "measured":
         best = _with_judgement(snapshot, request, best)
-    hits = arranged(snapshot, best, query, request.intent)
+    if query.kind == "passage":
+        best = []
+    said = [hit for hit in said if _is_confident(hit, query.min_confidence)]
+    hits = with_passages(arranged(snapshot, best, query, request.intent), said, query.limit)
     stages.lap("order")
     meta = RecallMeta(
         intent=request.intent,

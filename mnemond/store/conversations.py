@@ -16,7 +16,7 @@ from mnemond.model.changes import KEPT_DAYS, RetireInsight
 from mnemond.model.memory import DAY_US, Insight, Scope, format_us
 from mnemond.store import insights
 from mnemond.store.connection import Connection, Value
-from mnemond.text.similarity import normalised, overlap, token_set
+from mnemond.text.similarity import overlap, repeats, token_set
 
 EVERY: Final = 10
 """Messages after which a conversation is summed up (the published number of S4)."""
@@ -29,10 +29,6 @@ MAX_MESSAGES: Final = 2_000
 
 MAX_SUMMARIES: Final = 500
 """Summaries of a store, those that changed last."""
-
-SAME: Final = 0.6
-"""Share of the words of the shorter of two texts that are in the other, from which on they say the same here. Low,
-because a sentence that is taken out of a summary without need does little harm."""
 
 RULES: Final = "rules"
 """`generator` of a summary that no model made."""
@@ -200,7 +196,7 @@ def leave_out(connection: Connection, gone: Insight, change: RetireInsight) -> N
     whole if the memory was forgotten."""
     if change.status == "forgotten":
         for number, content in connection.rows("SELECT id, content FROM messages"):
-            if _repeats(content, gone.content):
+            if repeats(content, gone.content):
                 connection.run("DELETE FROM messages WHERE id = ?", (number,))
         for found in newest(connection, ""):
             _leave_out_of(connection, found, gone, None)
@@ -216,7 +212,7 @@ def _leave_out_of(connection: Connection, found: RollingSummary, gone: Insight, 
     kept = [
         line
         for line in lines
-        if not _repeats(line, gone.content)
+        if not repeats(line, gone.content)
         or (newer is not None and _alike(line, newer.content) >= _alike(line, gone.content))
     ]
     by_model = found.generator != RULES
@@ -229,14 +225,6 @@ def _leave_out_of(connection: Connection, found: RollingSummary, gone: Insight, 
             f"UPDATE rolling_summaries SET summary = ?5 WHERE {_SAME}",  # noqa: S608 - constants
             (*found.conversation, "\n".join(kept)),
         )
-
-
-def _repeats(said: str, content: str) -> bool:
-    """Return True if a text says what a memory says, as far as their words show it."""
-    if normalised(content) in normalised(said):
-        return True
-    shared = overlap(token_set(content), token_set(said))
-    return shared.shared > 1 and max(shared.of_old, shared.of_new) >= SAME
 
 
 def _alike(one: str, other: str) -> float:

@@ -9,8 +9,9 @@ import msgspec
 
 from mnemond.config.reading import VectorSettings
 from mnemond.errors import STORAGE, rejected
+from mnemond.index.passages import PassageIndex
 from mnemond.index.writer import MemoryIndex
-from mnemond.store import edges, files, insights, legacy, operations
+from mnemond.store import edges, files, insights, legacy, operations, passages
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
 from mnemond.store.files import StoreFiles
@@ -91,7 +92,10 @@ def load_index(
         rows = list(insights.load_active(connection, dimension, model, left_out))
         arrays = edges.load_arrays(connection, {each.number for each in left_out})
         evolved = insights.load_evolved(connection)
-        index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search, evolved=evolved)
+        said = PassageIndex.build(passages.load(connection, embedder), dimension, made_by(embedder))
+        index = MemoryIndex.build(
+            rows, arrays, dimension, made_by=made_by(embedder), search=search, evolved=evolved, passages=said
+        )
     freeze_built_index(index.snapshot.rows)
     return index
 

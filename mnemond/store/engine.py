@@ -35,6 +35,7 @@ from mnemond.model.outcomes import (
     RestoreResult,
     UpdateResult,
 )
+from mnemond.model.passages import EmbedPassage
 from mnemond.store import (
     core_summaries,
     embedder_switch,
@@ -71,6 +72,7 @@ from mnemond.store.operation_log import (
     index_changes,
     load,
     parts,
+    passage_changes,
     snapshot,
 )
 from mnemond.store.operations import View, Write
@@ -572,6 +574,7 @@ class Engine:
                 for each in map(decode, [line.text for line in lines]):
                     apply(connection, each, self.embedder)
                     self.index.stage(index_changes(connection, each, self.index, self.embedder))
+                    self.index.stage_passages(passage_changes(connection, each, self.embedder))
                     found.append(each)
                 last = lines[-1]
                 rest = shared.missing(last.seq) if last.seq < head.seq else []
@@ -844,6 +847,7 @@ def with_fitting_vectors(write: Write, embedder: EmbedderRecord | None) -> Write
 def _decide_without_vectors(decide: Callable[[View], ChangeSet], view: View) -> ChangeSet:
     decided = decide(view)
     changes = tuple(_without_vector(change) for change in decided.changes if not isinstance(change, SetVector))
+    said = tuple(each for each in decided.passages if not isinstance(each, EmbedPassage))
     outcome = decided.outcome
     if isinstance(outcome, RememberResult | UpdateResult | MergeResult | ResolveResult | RestoreResult) and (
         outcome.embedded
@@ -851,7 +855,7 @@ def _decide_without_vectors(decide: Callable[[View], ChangeSet], view: View) -> 
         outcome = msgspec.structs.replace(outcome, embedded=False, embed_error=SWITCHED)
     elif isinstance(outcome, EmbedRunResult) and outcome.succeeded:
         outcome = msgspec.structs.replace(outcome, succeeded=0)
-    return msgspec.structs.replace(decided, changes=changes, outcome=outcome)
+    return msgspec.structs.replace(decided, changes=changes, passages=said, outcome=outcome)
 
 
 def _without_vector(change: Change) -> Change:

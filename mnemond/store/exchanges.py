@@ -310,7 +310,7 @@ def purge(connection: Connection, texts: Sequence[str]) -> None:
         return
     for (number,) in connection.rows("SELECT number FROM exchanges WHERE prompt <> '' OR reply <> ''"):
         (said,) = connection.rows("SELECT prompt, reply FROM exchanges WHERE number = ?", (number,))  # texts are long
-        left = tuple(_without(each, texts) for each in said)
+        left = tuple(without_texts(each, texts) for each in said)
         if left != said:
             connection.run("UPDATE exchanges SET prompt = ?, reply = ? WHERE number = ?", (*left, number))
     own = list(dict.fromkeys(map(digest, texts[:MAX_FORMER])))
@@ -341,7 +341,8 @@ _STOP: Final = "[.!?。！？]"
 _IN_UNSPACED: Final = regex(f"[{_UNSPACED}]")
 
 
-def _without(said: str, texts: Sequence[str]) -> str:
+def without_texts(said: str, texts: Sequence[str]) -> str:
+    """Return what was said without the sentences that repeat one of these texts."""
     for text in texts:
         if text in said:
             said = _occurrences(text).sub("", said)

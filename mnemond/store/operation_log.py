@@ -28,7 +28,8 @@ from mnemond.model.changes import (
     SetEvolved,
 )
 from mnemond.model.memory import EDGE_TYPES
-from mnemond.store import edges, insights
+from mnemond.model.passages import DropPassage, KeepPassage, PassageChange
+from mnemond.store import edges, insights, passages
 from mnemond.store.connection import ChangedRow, Connection, RowChange, Value
 from mnemond.store.meta import ENTITIES_READ_KEY, LINKS_KEY, RULES_OFF_KEY, EmbedderRecord, made_by
 from mnemond.store.relations import READ_KEY, STALE
@@ -50,6 +51,9 @@ UNEMBEDDABLE: Final = ""
 """In the place of a vector: the embedder knows no word of the text."""
 
 VECTOR: Final = ("embedding", "embedding_model", "embedding_dim")
+
+_PIECES: Final = frozenset({"embedding", "embedded_by"})
+"""Columns with the vectors of a passage, which every store makes for itself."""
 
 
 class LoggedTable(NamedTuple):
@@ -87,6 +91,7 @@ TABLES: Final = (
     LoggedTable("messages", "message", ("id",)),
     LoggedTable("rolling_summaries", "conversation", ("conversation_id", "user_id", "session_id", "agent_id")),
     LoggedTable("exchanges", "exchange", ("number",)),
+    LoggedTable("passages", "passage", ("id",), _PIECES, _PIECES),
     LoggedTable("pending_reviews", "review", ("id",)),
     LoggedTable("operations", "reply", ("op_id",)),
     LoggedTable("imports", "import", ("op_id",)),
@@ -116,6 +121,7 @@ NOT_LOGGED: Final = {
 _BY_TABLE: Final = {each.table: each for each in TABLES}
 _BY_KIND: Final = {each.kind: each for each in TABLES}
 _MEMORY: Final = _BY_KIND["memory"]
+_PASSAGE: Final = "passage"
 
 Row = dict[str, int | float | str]
 Key = list[int | float | str]
@@ -125,7 +131,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One operation. `op_id`, `method` and `at` are "" for one without a name, which no caller knows of. `at`: its time
     (RFC 3339); `by`: its cause, as in the history; `undoes`: the operation that it took back. By kind: `drop` the keys
     of rows that are gone, `change` and `add` rows as they are behind it, without columns that are NULL. `purged`: ids
-    of memories of which it left no text.
+    of memories and passages of which it left no text.
 
     `vectors`: those of the memories among the rows, by id, as base64 of little-endian float32, made by the embedder
     with the fingerprint `model`, UNEMBEDDABLE for a text of which it knows no word; None: the log has no vectors.
@@ -277,6 +283,9 @@ class Recorder:
             written[each.change].setdefault(table.kind, []).append(row)
             if vector is not None:
                 vectors[str(row["id"])] = vector
+        if change_set is not None:
+            dropped = (each for each in change_set.passages if isinstance(each, DropPassage))
+            purged += [each.id for each in dropped if each.how == "purged"]
         operation = Operation(
             op_id=header.op_id, method=header.method, at=header.now, by=header.triggered_by, undoes=header.undoes,
             purged=purged, drop=drop, change=written["change"], add=written["add"],
@@ -382,6 +391,7 @@ def apply(connection: Connection, operation: Operation, embedder: EmbedderRecord
         if keys := operation.drop.get(table.kind):
             same = " AND ".join(f"{each} = ?" for each in table.key)
             connection.run_many(f"DELETE FROM {table.table} WHERE {same}", keys)  # noqa: S608 - constants
+    passages.drop_vectors(connection, operation.change.get(_PASSAGE, ()))
     for part in (operation.change, operation.add):  # what ceases to be unique before what takes its place
         for table in TABLES:
             if rows := part.get(table.kind):
@@ -542,6 +552,18 @@ def index_changes(
         if entering.isdisjoint(key[:2]):
             found.append(RemoveEdge(*key))
         found.append(AddEdge(edge))
+    return found
+
+
+def passage_changes(
+    connection: Connection, operation: Operation, embedder: EmbedderRecord | None
+) -> list[PassageChange]:
+    """Return what the index of passages has to be changed by, as `index_changes` does for memories."""
+    found: list[PassageChange] = [DropPassage(str(key[0])) for key in operation.drop.get(_PASSAGE, ())]
+    for part in (operation.change, operation.add):
+        for row in part.get(_PASSAGE, ()):
+            there = passages.loaded(connection, str(row["id"]), embedder)
+            found.append(DropPassage(str(row["id"])) if there is None else KeepPassage(there[0], "", there[1]))
     return found
 
 

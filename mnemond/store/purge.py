@@ -26,6 +26,7 @@ from mnemond.store import (
     insights,
     meta,
     operations,
+    passages,
     relations,
     showings,
     sync_state,
@@ -67,6 +68,7 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     links = edges.touching(connection, insight_id)
     edges.remove_strays(connection, insight_id)
     contents = history.contents_of(connection, insight_id)
+    conversation = connection.value("SELECT conversation_id FROM insights WHERE id = ?", (insight_id,))
     connection.run(
         "UPDATE entities SET core_summary = NULL, core_summary_updated = NULL WHERE core_summary IS NOT NULL"
     )
@@ -76,6 +78,7 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
     named = relations.rows_of_memory(connection, insight_id)
     relations.purge(connection, insight_id)
+    passages.purge_texts(connection, contents, conversation)
     exchanges.purge(connection, contents)
     conversations.purge(connection)
     insights.purge(connection, insight_id)
@@ -97,8 +100,13 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[
     showings.purge(connection, insight_ids)
     sync_state.purge(connection, insight_ids)
     edges.purge_entities(connection)
-    meta.note(connection, [(_NOTE, "1")])
+    note_unwiped(connection)
     return insights.purge_evolved(connection, insight_ids)
+
+
+def note_unwiped(connection: Connection) -> None:
+    """Note that bytes of deleted rows may still be in the files."""
+    meta.note(connection, [(_NOTE, "1")])
 
 
 def is_unwiped(connection: Connection) -> bool:

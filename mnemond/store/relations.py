@@ -16,6 +16,7 @@ import msgspec
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Scope
+from mnemond.model.passages import PassageChange
 from mnemond.model.relations import (
     AddEntity,
     AddEvidence,
@@ -41,7 +42,7 @@ from mnemond.model.relations import (
     status_of,
     together_strength,
 )
-from mnemond.store import core_summaries
+from mnemond.store import core_summaries, passages
 from mnemond.store.connection import Connection, Value
 from mnemond.text.tokens import fold
 
@@ -62,7 +63,8 @@ MAX_VARIABLES: Final = 500
 
 
 class KnowledgeOperation(NamedTuple):
-    """One operation on relations, names or core summaries. `behind`: the last row of the history of memories then."""
+    """One operation on relations, names, core summaries or passages. `behind`: the last row of the history of memories
+    then."""
 
     op_id: str
     method: str
@@ -627,10 +629,15 @@ def migrated_times(connection: Connection) -> list[str]:
 
 
 class Undoing(NamedTuple):
-    """The changes that take an operation back, and statements or links of it that were changed since."""
+    """The changes that take an operation back, to knowledge and to passages, and how much of it was changed since."""
 
     changes: tuple[KnowledgeChange, ...]
+    passages: tuple[PassageChange, ...]
     changed_since: int
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.changes or self.passages)
 
 
 def undoing(connection: Connection, op_id: str) -> Undoing:
@@ -652,7 +659,8 @@ def undoing(connection: Connection, op_id: str) -> Undoing:
     rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
     changes += [AddLink(row[1], row[2], row[3], row[4]) for row in rows]
     of_core, replaced = core_summaries.undoing(connection, op_id)
-    return Undoing((*changes, *of_core), since + replaced)
+    said, gone_since = passages.undoing(connection, op_id)
+    return Undoing((*changes, *of_core), tuple(said), since + replaced + gone_since)
 
 
 # Writing.
@@ -663,13 +671,18 @@ def apply(connection: Connection, change_set: ChangeSet) -> list[Relationship]:
     the rows that are new."""
     knowledge = _Knowledge(connection, change_set.op_id, change_set.now)
     knowledge.apply(change_set.knowledge)
+    note_operation(connection, change_set)
+    return knowledge.new
+
+
+def note_operation(connection: Connection, change_set: ChangeSet) -> None:
+    """Note an operation that undo reads from the rows that it changed: relations, names, core summaries, passages."""
     connection.run(
         "INSERT INTO knowledge_operations(op_id, method, detail, triggered_by, created_at, undoes, behind)"
         " SELECT ?, ?, ?, ?, ?, ?, coalesce(max(id), 0) FROM memory_operations WHERE true ON CONFLICT DO NOTHING",
         (change_set.op_id, change_set.method, change_set.detail, change_set.triggered_by, change_set.now,
          change_set.undoes),
     )  # fmt: skip
-    return knowledge.new
 
 
 class _Group(NamedTuple):

@@ -578,6 +578,7 @@ _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "knowledge_operations": {"created_at": UNKNOWN_TIME},
     "messages": {"created_at": UNKNOWN_TIME},
     "rolling_summaries": {"updated_at": UNKNOWN_TIME},
+    "passages": {"said_at": UNKNOWN_TIME, "embedding": None, "embedded_by": None},
     "exchanges": {"queued_at": UNKNOWN_TIME, "said_at": UNKNOWN_TIME, "not_before": None},
 }  # fmt: skip
 """Values for columns that cannot be used, by table. A row with another such column is left out."""

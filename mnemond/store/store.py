@@ -22,6 +22,7 @@ from mnemond.clock import monotonic_s
 from mnemond.config.reading import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.ids import RandomIds, nonce
+from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import Visibility
 from mnemond.model.core import CoreSummary
@@ -282,6 +283,11 @@ class Store:
     @property
     def snapshot(self) -> Snapshot:
         return self._engine.index.snapshot
+
+    @property
+    def passages(self) -> PassageSnapshot:
+        """What is kept of sessions, as of the last write."""
+        return self._engine.index.snapshot.parts.passages
 
     @property
     def pending_reviews(self) -> int:

@@ -21,7 +21,7 @@ from mnemond.store.insights import optional, read_time
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "knowledge_operations": "id",
-    "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
+    "hypothetical_queries": "id", "messages": "id", "core_summaries": "id", "passages": "rowid",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
     "showings": "id", "imports": "rowid",
 }  # fmt: skip
@@ -80,6 +80,7 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     },
     "imports": {"created_at": read_time, "accepted_at": optional(read_time)},
     "jobs": {"payload": insights.read_object, "run_after": read_time},
+    "passages": {"said_at": read_time},
     "exchanges": {
         "facts": optional(_list.decode), "queued_at": read_time, "said_at": read_time,
         "not_before": optional(read_time),

@@ -53,6 +53,7 @@ from mnemond.model.outcomes import (
     UpdateResult,
     decisions_gone,
 )
+from mnemond.model.passages import DropPassage, PassageChange
 from mnemond.model.relations import Relationship
 from mnemond.store import (
     conversations,
@@ -63,6 +64,7 @@ from mnemond.store import (
     insights,
     meta,
     operations,
+    passages,
     purge,
     relations,
     reviews,
@@ -157,11 +159,12 @@ def run(
     savepoint.begin(change_set)
     applied = _Application(connection, change_set, embedder).run()
     degrees = index.stage(applied.changes)
+    index.stage_passages(applied.passages)
     weights = _set_importances(connection, index, change_set, degrees)
     outcome = _completed(connection, change_set.outcome, applied, weights)
     by_daemon = change_set.triggered_by.startswith("system:")
     cores = frozenset(each.entity_id for each in change_set.knowledge if isinstance(each, PutCore | ExpireCore))
-    changed = applied.changes or cores or not by_daemon  # a job that changed nothing leaves no line
+    changed = applied.changes or applied.passages or cores or not by_daemon  # a job that changed nothing leaves no line
     if change_set.operation != "" and changed:
         subject = change_set.subject or applied.subject
         _log_others(connection, change_set, subject)
@@ -277,7 +280,8 @@ def _completed(connection: Connection, outcome: Outcome, applied: _Applied, weig
 class _Applied(msgspec.Struct):
     """`changes`: those that took effect, for the index. `removed` and `moved`: edges. `linked`: the audited edges, as
     they are and were before. `subject`: the first memory that changed. `purged`: bytes have to be wiped. `relations`:
-    rows about relations that are new. `decisions`: how many about names went with purged memories."""
+    rows about relations that are new. `decisions`: how many about names went with purged memories. `passages`: changes
+    to these that took effect, for the index."""
 
     changes: list[Change]
     removed: list[Edge]
@@ -287,6 +291,7 @@ class _Applied(msgspec.Struct):
     purged: bool = False
     relations: list[Relationship] = []
     decisions: int = 0
+    passages: list[PassageChange] = []
 
 
 class _Application:
@@ -314,11 +319,22 @@ class _Application:
         history.append(connection, change_set, entries)
         if change_set.queue:
             exchanges.apply_queue(connection, change_set)
+        if change_set.passages:
+            self._apply_passages()
         if change_set.reviews or change_set.undoes is not None:
             reviews.apply(connection, change_set)
         if change_set.knowledge:
             self._applied.relations = relations.apply(connection, change_set)
         return self._applied
+
+    def _apply_passages(self) -> None:
+        connection, change_set = self._connection, self._change_set
+        self._applied.passages = passages.apply(connection, change_set, self._embedder)
+        if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
+            purge.note_unwiped(connection)
+            self._applied.purged = True
+        elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):
+            relations.note_operation(connection, change_set)
 
     def _apply_all(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
+from typing import Final
 
 import msgspec
 
@@ -101,6 +102,19 @@ def normalised(text: str) -> str:
     plain = " ".join(fold(text).split())
     bare = _LEADING.sub("", plain, count=1) if _LEADING.match(plain) else plain
     return bare.rstrip(_CLOSING + " ") or plain
+
+
+SAME: Final = 0.6
+"""Share of the words of the shorter of two texts that are in the other, from which on a sentence is taken out of what
+was said with a memory that must not stay. Low, because one that goes without need does little harm."""
+
+
+def repeats(said: str, content: str) -> bool:
+    """Return True if a text says what a memory says, as far as their words show it."""
+    if normalised(content) in normalised(said):
+        return True
+    shared = overlap(token_set(content), token_set(said))
+    return shared.shared > 1 and max(shared.of_old, shared.of_new) >= SAME
 
 
 def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = MIN_TOKENS) -> Overlap:

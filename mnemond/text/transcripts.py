@@ -328,3 +328,74 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
             continue
         start = closing[at]
         yield mark.start(), start
+
+
+# ---------------------------------------------------------------- what is kept of a message
+#
+# A message is kept as it was said, but for long code, of which the first lines say what it is; text that was pasted
+# into a prompt stays and is marked, since others wrote it.
+
+CODE_LINES: Final = 12
+"""Lines of a code block that are kept: a signature, an import, or the error at the head of a log."""
+
+LONG_PROMPT: Final = 40
+"""Lines of a prompt above which most of it was pasted."""
+
+OWN_LINES: Final = 8
+"""Lines of the first and of the last paragraph of such a prompt that are the person's own."""
+
+PASTED, PASTED_END = "[pasted text]", "[end of the pasted text]"
+"""Marks around what was pasted."""
+
+_CODE_FENCE: Final = regex(r"[ \t]{0,12}(`{3,}|~{3,})")
+
+
+def without_long_code(text: str) -> str:
+    """Return a text with the first `CODE_LINES` lines of every code block, and a count of the others in their place. A
+    block without an end goes to the end of the text. Linear time."""
+    kept: list[str] = []
+    mark, inside = "", 0
+    for line in text.split("\n"):
+        fence = _CODE_FENCE.match(line)
+        if not mark:
+            mark, inside = fence[1] if fence else "", 0
+        elif fence and fence[1].startswith(mark) and not line[fence.end() :].strip():
+            kept += [f"… {inside - CODE_LINES:,} more lines"] if inside > CODE_LINES else []
+            mark = ""
+        else:
+            inside += 1
+            if inside > CODE_LINES:
+                continue
+        kept.append(line)
+    if mark and inside > CODE_LINES:
+        kept.append(f"… {inside - CODE_LINES:,} more lines")
+    return "\n".join(kept)
+
+
+def with_pasted_marked(prompt: str) -> str:
+    """Return a prompt with marks around what stands between its first and its last paragraph, if it is so long that
+    this was pasted. A paragraph that is long itself was pasted as well."""
+    lines = prompt.strip().split("\n")
+    if len(lines) <= LONG_PROMPT:
+        return prompt
+    blank = [at for at, line in enumerate(lines) if not line.strip()]
+    begin, end = (blank[0], blank[-1] + 1) if blank else (0, len(lines))
+    begin, end = begin if begin <= OWN_LINES else 0, end if len(lines) - end <= OWN_LINES else len(lines)
+    before, pasted, behind = ("\n".join(part) for part in (lines[:begin], lines[begin:end], lines[end:]))
+    return "\n".join(filter(None, (before, PASTED, pasted.strip("\n"), PASTED_END, behind)))
+
+
+# ---------------------------------------------------------------- what a person wants nothing kept of
+
+_PRIVATE: Final = regex(r"<private\b[^<>]{0,400}>", re.IGNORECASE)
+
+
+def has_private(prompt: str) -> bool:
+    """Return True if a person marked a part of a prompt as private."""
+    return _PRIVATE.search(prompt) is not None
+
+
+def public(prompt: str) -> str:
+    """Return a typed prompt (`typed`, which leaves out private parts) up to a private part that is not closed."""
+    unclosed = _PRIVATE.search(prompt)
+    return prompt if unclosed is None else prompt[: unclosed.start()].rstrip()

@@ -12,12 +12,14 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
-from mnemond.memory.exchanges import GAP, shortened, tidied
+from mnemond.memory.exchanges import GAP, REQUEST, shortened, tidied
 from mnemond.model.changes import LONGEST_PROMPT, LONGEST_REPLY, MAX_PENDING, MAX_SETTLED, QueuedExchange
 from mnemond.model.outcomes import Queued
+from mnemond.model.passages import Passage
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, PendingExchange
+from mnemond.store.passages import load
 from mnemond.store.schema import migrate
 from tests.api.factories import NOW_US, Bench, bench
 
@@ -37,6 +39,14 @@ class Desk:
 
     async def keep(self, exchange: QueuedExchange) -> Queued:
         return await self.queue.keep(await self.on.open_stores.open("default"), exchange)
+
+    async def record(self) -> list[Passage]:
+        """The passages that readers see, which are those of the file."""
+        warm = await self.on.open_stores.open("default")
+        stored = await warm.store.read(lambda it: [passage for passage, _ in load(it, None)])
+        seen = [warm.store.passages.passage(row) for row in range(warm.store.passages.rows)]
+        assert seen == stored
+        return seen
 
     async def waiting(self) -> list[PendingExchange]:
         warm = await self.on.open_stores.open("default")
@@ -75,11 +85,49 @@ async def test_what_says_nothing_is_not_kept(tmp_path: Path) -> None:
         assert not (await Desk(on).keep(turn(prompt=" \n", reply=""))).kept
 
 
-async def test_switched_off_nothing_is_kept(tmp_path: Path) -> None:
+async def test_without_extraction_it_is_kept_and_read_for_nothing(tmp_path: Path) -> None:
     async with bench(tmp_path, config=Config(extraction=ExtractionSettings(enabled=False))) as on:
         desk = Desk(on)
+        assert (await desk.keep(turn())).kept
         assert not (await desk.keep(turn())).kept
         assert await desk.waiting() == []
+        assert [(it.prompt, it.answer) for it in await desk.record()] == [("question 1", "answer 1")]
+
+
+async def test_what_is_queued_is_on_record_as_it_was_said(tmp_path: Path) -> None:
+    """Without secrets, and of code the first lines; the queue has all of it."""
+    async with bench(tmp_path) as on:
+        desk = Desk(on)
+        code = "\n".join(["```py", *(f"line {number}" for number in range(40)), "```"])
+        await desk.keep(turn(prompt=f"use {TOKEN}", reply=f"This did it:\n{code}\nDone."))
+        await desk.keep(turn(2, kind="summary", prompt="", reply="We chose SQLite."))
+        (row, _) = await desk.waiting()
+        one, two = await desk.record()
+        assert "line 39" in row.exchange.reply
+        assert (one.prompt, one.kind, one.host, one.conversation_id, one.project) == (
+            row.exchange.prompt, "exchange", "codex", "c1", "api"
+        )  # fmt: skip
+        assert one.answer.endswith("line 11\n… 28 more lines\n```\nDone.")
+        assert (two.kind, two.text) == ("summary", "We chose SQLite.")
+        assert not traces(tmp_path)
+
+
+async def test_what_a_request_hands_over_is_no_session(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        desk = Desk(on)
+        assert (await desk.keep(turn(host=REQUEST))).kept
+        assert len(await desk.waiting()) == 1
+        assert await desk.record() == []
+
+
+async def test_a_turn_of_which_the_key_is_no_longer_queued_is_still_known(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        desk = Desk(on)
+        await desk.keep(turn())
+        warm = await on.open_stores.open("default")
+        await warm.store.rewrite(lambda it: it.run("DELETE FROM exchanges"))
+        assert not (await desk.keep(turn())).kept
+        assert (await desk.waiting(), len(await desk.record())) == ([], 1)
 
 
 async def test_a_secret_never_reaches_the_file(tmp_path: Path) -> None:

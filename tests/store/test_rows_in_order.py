@@ -121,6 +121,7 @@ def test_every_row_is_kept(old: Path) -> None:
         "entity_links": [],
         "knowledge_operations": [],
         "exchanges": [],
+        "passages": [],
         "recalls": [],
         "showings": [],
         "cues": [],

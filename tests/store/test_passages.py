@@ -1,0 +1,214 @@
+"""The record of sessions as rows: once each, in the index with the commit, gone and back, purged from the file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.model.changes import ChangeSet
+from mnemond.model.memory import DAY_US, format_us
+from mnemond.model.outcomes import Maintained
+from mnemond.model.passages import (
+    DropPassage,
+    EmbedPassage,
+    KeepPassage,
+    Passage,
+    PassageChange,
+    RestorePassage,
+)
+from mnemond.store import passages
+from mnemond.store.connection import Connection
+from mnemond.store.database import load_index
+from mnemond.store.engine import Engine
+from mnemond.text.passages import pieces
+from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
+
+SECRET = "Xyzzyplugh"
+
+
+def passage(number: int, **fields: str) -> Passage:
+    made = {"prompt": f"question {number}?", "answer": f"answer {number}.", "conversation_id": "c", **fields}
+    said_at = made.pop("said_at", format_us(START_US + number))
+    return Passage(id=f"{number:08x}-0000-4000-8000-000000000000", said_at=said_at, host="codex", **made)  # type: ignore[arg-type]
+
+
+def write(number: int, *changes: PassageChange, operation: str | None = "") -> ChangeSet:
+    name = f"op-{number}"
+    return ChangeSet(
+        op_id=name, client_op_id=False, method="queue", now=format_us(START_US + number), changes=(),
+        outcome=Maintained(op_id=name), operation=operation, passages=changes,
+    )  # fmt: skip
+
+
+def keep(number: int, **fields: str) -> KeepPassage:
+    return KeepPassage(passage(number, **fields), f"key-{number}")
+
+
+def shown(engine: Engine) -> list[Passage]:
+    found = engine.index.snapshot.parts.passages
+    return [it for row in range(found.rows) if found.row_of((it := found.passage(row)).id) == row]
+
+
+def stored(engine: Engine) -> list[Passage]:
+    found = engine.read(lambda it: [it for it, _ in passages.load(it, EMBEDDER)])
+    assert isinstance(found, list)
+    return found
+
+
+def committed(engine: Engine, *writes: ChangeSet) -> None:
+    for result in engine.commit(writes):
+        assert not isinstance(result, MnemonError), result
+
+
+def embedded(it: Passage) -> EmbedPassage:
+    vectors = np.random.default_rng(len(it.text)).standard_normal((len(pieces(it)), DIMENSION)).astype(np.float32)
+    return EmbedPassage(it.id, it.text, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+_STEPS = st.one_of(
+    st.tuples(st.sampled_from(["keep", "forget", "restore", "purge", "embed"]), st.integers(1, 5)),
+    st.tuples(st.just("reopen"), st.just(0)),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(_STEPS, max_size=14))
+def test_whatever_is_done_readers_see_what_the_file_has(steps: list[tuple[str, int]]) -> None:
+    """In recall is what was kept and is not gone; a turn that comes again is kept once; vectors stay with a text."""
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / "a.db"
+        engine = engine_at(path)
+        there, gone, vectors = set[int](), set[int](), set[int]()
+        for at, (what, number) in enumerate(steps):
+            it = passage(number)
+            match what:
+                case "reopen":
+                    engine.close()
+                    engine = engine_at(path)
+                    continue
+                case "keep":
+                    change: PassageChange = keep(number)
+                    expected, there = True, there | {number}
+                case "forget":
+                    change, expected = DropPassage(it.id), number in there - gone
+                    gone |= {number} if expected else set()
+                case "restore":
+                    change, expected = RestorePassage(it.id), number in gone
+                    gone -= {number}
+                case "purge":
+                    change, expected = DropPassage(it.id, "purged"), number in there
+                    there, gone, vectors = there - {number}, gone - {number}, vectors - {number}
+                case _:
+                    change, expected = embedded(it), True
+                    vectors |= {number} & (there - gone)
+            (result,) = engine.commit([write(at, change)])
+            assert isinstance(result, MnemonError) is not expected
+        assert {it.id for it in shown(engine)} == {passage(each).id for each in there - gone}
+        assert sorted(shown(engine), key=lambda it: it.id) == sorted(stored(engine), key=lambda it: it.id)
+        lacking = {passage(each).id for each in there - gone - vectors}
+        assert set(engine.index.snapshot.parts.passages.without_vector()) == lacking
+        built = engine.read(lambda it: load_index(it, EMBEDDER).snapshot.parts.passages.without_vector())
+        assert set(built) == lacking  # type: ignore[call-overload]
+        engine.close()
+
+
+def test_one_that_comes_twice_is_kept_once(tmp_path: Path) -> None:
+    """With the key of the first, or with its id."""
+    engine = engine_at(tmp_path / "a.db")
+    other = KeepPassage(passage(2), "key-1")
+    committed(engine, write(1, keep(1), other), write(2, keep(1)), write(3, KeepPassage(passage(1), "key-3")))
+    assert shown(engine) == stored(engine) == [passage(1)]
+    engine.close()
+
+
+def test_a_batch_that_is_rolled_back_leaves_nothing(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    committed(engine, write(1, keep(1)))
+
+    def refuse(_: object) -> None:
+        raise MnemonError(NOT_FOUND, "no")
+
+    engine.log = refuse
+    (result,) = engine.commit([write(2, keep(2), DropPassage(passage(1).id))])
+    assert isinstance(result, MnemonError)
+    engine.log = None
+    assert shown(engine) == stored(engine) == [passage(1)]
+    engine.close()
+
+
+def test_vectors_of_another_embedder_or_text_are_none(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    committed(engine, write(1, keep(1), keep(2)))
+    other = msgspec.structs.replace(embedded(passage(2)), text="something else")
+    committed(engine, write(2, embedded(passage(1)), other))
+    assert engine.index.snapshot.parts.passages.without_vector() == [passage(2).id]
+    anew = msgspec.structs.replace(EMBEDDER, fingerprint="toy-2")
+    found = engine.read(lambda it: [vectors is None for _, vectors in passages.load(it, anew)])
+    assert found == [True, True]
+    engine.close()
+
+
+def test_a_text_without_a_word_that_the_embedder_knows_is_not_tried_again(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    committed(engine, write(1, keep(1)), write(2, EmbedPassage(passage(1).id, passage(1).text)))
+    assert engine.read(lambda it: passages.unembeddable(it, EMBEDDER)) == {passage(1).id}
+    assert engine.index.snapshot.parts.passages.without_vector() == [passage(1).id]
+    engine.close()
+
+
+def test_what_is_purged_is_in_no_file(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    committed(engine, write(1, keep(1), keep(2, prompt=f"{SECRET} lives here")))
+    committed(engine, write(2, DropPassage(passage(2).id)))
+    engine.checkpoint_if_due()
+    assert any(SECRET.encode() in file.read_bytes() for file in tmp_path.iterdir())
+    committed(engine, write(3, DropPassage(passage(2).id, "purged")))
+    assert shown(engine) == [passage(1)]
+    assert not any(SECRET.encode() in file.read_bytes() for file in tmp_path.iterdir())
+    (refused,) = engine.commit([write(4, RestorePassage(passage(2).id))])
+    assert isinstance(refused, MnemonError)
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("days", "size", "limit", "left"),
+    [
+        (0, 0, 99, [1, 2, 3, 4]),
+        (1, 0, 99, [3, 4]),
+        (1, 0, 1, [2, 3, 4]),
+        (0, 30, 99, [3, 4]),
+        (0, 1, 99, []),
+        (1, 40, 99, [3, 4]),
+        (3, 20, 99, [4]),
+    ],
+)
+def test_the_oldest_go_beyond_a_bound(tmp_path: Path, days: int, size: int, limit: int, left: list[int]) -> None:
+    """Of four days with 15 bytes each; one that is forgotten counts."""
+    engine = engine_at(tmp_path / "a.db")
+    now_us = int(START_US + 4 * DAY_US)
+    fields = [
+        {"said_at": format_us(START_US + n * DAY_US + 1), "prompt": "12345", "answer": "1234567890"}
+        for n in range(1, 5)
+    ]
+    committed(
+        engine, write(1, *(keep(n, **each) for n, each in enumerate(fields, 1))), write(2, DropPassage(passage(1).id))
+    )
+
+    def old(connection: Connection) -> list[str]:
+        return passages.too_old(connection, now_us, days, size, limit)
+
+    gone = engine.read(old)
+    assert isinstance(gone, list)
+    committed(engine, write(3, *(DropPassage(each, "expired") for each in gone)))
+    assert engine.read(lambda it: [row[:8] for row in it.column("SELECT id FROM passages ORDER BY id")]) == [
+        f"{each:08x}" for each in left
+    ]
+    assert [it.id for it in shown(engine)] == [passage(each).id for each in left if each != 1]
+    engine.close()
