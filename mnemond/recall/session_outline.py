@@ -170,7 +170,7 @@ def _pieces(answer: str, exchange: int) -> list[_Piece]:
                 heading = ""
             in_list = False
             under, itemised = heading, False
-            for each in _joined(sentences(line)):
+            for each in _sentences(line):
                 label = _LABEL.match(each)
                 if label is not None and _says(named := _plain(label[0]).rstrip(":： ")):
                     under, itemised = named, True
@@ -186,12 +186,12 @@ def _says(heading: str) -> bool:
     return any(pattern.match(heading) for pattern in (_OPEN_HEADING, _DONE_HEADING, _NEUTRAL_HEADING))
 
 
-def _joined(split: list[str]) -> list[str]:
-    """Join a short sentence with the next one: "Not timing. It's the reuse of inodes."."""
+def _sentences(line: str) -> list[str]:
+    """Return the sentences of a line, a short one with the next one: "Not timing. It's the reuse of inodes."."""
     joined: list[str] = []
-    for each in split:
+    for each in sentences(line):
         if joined and len(joined[-1]) < SHORT and not (_LABEL.match(joined[-1]) or _LABEL.match(each)):
-            joined[-1] += f" {each}" if joined[-1].isascii() else each
+            joined[-1] += f" {each}" if f"{joined[-1]} {each}" in line else each
         else:
             joined.append(each)
     return joined

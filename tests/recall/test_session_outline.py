@@ -109,7 +109,7 @@ words = st.sampled_from(
 @given(st.lists(st.lists(words, max_size=60).map(" ".join), max_size=6))
 def test_every_piece_is_a_quotation_and_they_have_room(answers: list[str]) -> None:
     found = outline(session(*(("go on", answer) for answer in answers)))
-    said = "\n".join(answers).replace("**", "")
+    said = " ".join("\n".join(answers).replace("**", "").split(" "))
     pieces = [*found.outcome, *found.open]
     assert sum(map(len, pieces)) <= MAX_CHARACTERS
     for piece in pieces:
