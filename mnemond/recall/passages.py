@@ -26,6 +26,7 @@ from mnemond.model.passages import Passage
 from mnemond.model.query import Filter, Hit, Query
 from mnemond.recall.profiles import MNEMOND, label
 from mnemond.recall.question import question_terms
+from mnemond.recall.session_outline import asks_for_last_session, outline
 from mnemond.text.features import inner_terms
 from mnemond.text.passages import pieces
 from mnemond.text.prompt_words import empty_terms
@@ -93,7 +94,10 @@ class Found(NamedTuple):
 
 def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None, most: int) -> list[Hit]:
     """Return up to `most` passages that answer a query, best first. `vector`: of its text, by the embedder of the
-    passages; None: words decide alone."""
+    passages; None: words decide alone. The outline of the last session comes first for a question where the work
+    stands."""
+    if asks_for_last_session(query.text):
+        return _last_session(snapshot, query.here or query.filter.scope.project or "")
     rows = np.flatnonzero(snapshot.visible(query.filter))
     terms = list(dict.fromkeys([*question_terms(query.text), *inner_terms(query.text)]))
     said = [term for term, empty in zip(terms, empty_terms(terms).foreign, strict=True) if not empty]
@@ -101,6 +105,18 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
         return []
     found = _ranked(snapshot, rows, said or terms, vector, most)
     return newer_first([_hit(snapshot.passage(row), found, place) for place, row in enumerate(found.rows)])
+
+
+def _last_session(snapshot: PassageSnapshot, project: str) -> list[Hit]:
+    """Return the outline of the last session of a project as the excerpt of its last passage, before that passage's
+    session is looked at with `get`; nothing if there is none."""
+    said = [snapshot.passage(row) for row in snapshot.last_of_project(project)]
+    found = outline(said)
+    if not (found.outcome or found.open):
+        return []
+    signals = Signals(keyword=1.0, entity=0.0, similarity=0.0, graph=0.0)
+    hit = Hit(shown(said[-1], GAP.join((*found.outcome, *found.open))), 1.0, "high", ("keyword",), signals)
+    return [msgspec.structs.replace(hit, session=session_label(said[-1]))]
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:

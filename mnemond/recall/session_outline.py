@@ -76,12 +76,11 @@ class Outline(NamedTuple):
     open: tuple[str, ...] = ()
 
 
-NO_OUTLINE: Final = Outline()
-
-
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language of data/session_outline.toml"""
 
+    question: tuple[str, ...]
+    question_filler: str
     open_heading: tuple[str, ...]
     done_heading: tuple[str, ...]
     neutral_heading: tuple[str, ...]
@@ -106,6 +105,27 @@ _OPEN, _MAYBE_OPEN, _SMALLTALK = _any("open_strong"), _any("open_weak"), _any("s
 _CHANGED, _WORKS = _any("changed"), _any("works")
 _OUTCOMES: Final = ((_any("cause"), 3.0), (_CHANGED, 2.0), (_any("decided"), 2.0), (_WORKS, 1.0))
 """Kinds of sentences that say what came of a session, with their weights: a cause cannot be read off the code."""
+
+
+# ---------------------------------------------------------------- the question for it
+
+
+def _question() -> str:
+    fillers = "|".join(words.question_filler for words in _words().values())
+    asked = "|".join(each for words in _words().values() for each in words.question)
+    apart = r"[\s,.!?:;，。！？：；—–-]*"
+    return rf"{apart}(?:(?:{fillers}){apart}){{0,6}}(?:(?:{asked}){apart}(?:(?:{fillers}){apart}){{0,6}}){{1,3}}"
+
+
+_ASKS: Final = regex(_question, re.IGNORECASE)
+
+MAX_QUESTION: Final = 120
+"""Characters of a question for the last session."""
+
+
+def asks_for_last_session(text: str) -> bool:
+    """Return True if a text asks where the work stands and nothing else: "where were we", was ist offen, 还剩什么."""
+    return len(text) <= MAX_QUESTION and _ASKS.fullmatch(text.strip()) is not None
 
 
 # ---------------------------------------------------------------- lines of an answer
