@@ -109,7 +109,7 @@ def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> li
         Part("Instructions and preferences:", list(map(insight_view, selected.instructions))),
         Part("About what is being done:", about),
         Part(f"Decisions of {inert(project)}:" if project else "Decisions of projects:", list(map(insight_view, own))),
-        Part("Decisions of no project:", list(map(insight_view, general))),
+        Part("Decisions for every project:" if project else "Decisions:", list(map(insight_view, general))),
         Part("What else matters:", list(map(insight_view, selected.others))),
     ]
 

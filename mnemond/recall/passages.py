@@ -235,7 +235,7 @@ def with_passages(memories: Sequence[Hit], passages: Sequence[Hit], limit: int) 
     it is from."""
     left, merged = list(passages), list[Hit]()
     for memory in memories:
-        while left and left[0].score > memory.score and not _says(left[0], memory):
+        while left and left[0].score >= memory.score and not _says(left[0], memory):
             merged.append(left.pop(0))
         merged.append(memory)
     return tuple([*merged, *left][:limit])

@@ -133,7 +133,8 @@ def candidates(
     if not question_terms(query.text):
         newest = _newest(snapshot, query, profile, stages)
         said = [] if beside is None else passages_for(beside, query, None, query.limit)
-        return msgspec.structs.replace(newest, hits=with_passages(newest.hits, said, query.limit)) if said else newest
+        memories = () if query.kind == "passage" else newest.hits
+        return msgspec.structs.replace(newest, hits=with_passages(memories, said, query.limit))
     vector, embed_error = None, None
     if embedder is not None and (needs_vector(snapshot, query) or beside is not None):
         vector, embed_error = question_vector(snapshot, query.text, embedder)

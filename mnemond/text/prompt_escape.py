@@ -80,8 +80,9 @@ def surely_kept(text: str) -> str:
 def inert(text: str) -> str:
     """Escape `text`: one line, its white space single, as data that a model may be shown.
 
-    Invisible characters are removed. The "<" of a mark becomes "‹", a code fence three apostrophes, "[INST]" gets round brackets, an
-    image becomes a link, and the name of a speaker at the beginning of a line gets quotes. Linear time, idempotent.
+    Invisible characters are removed. The "<" of a mark becomes "‹", a code fence three apostrophes, "[INST]" gets round
+    brackets, an image becomes a link, and the name of a speaker at the beginning of a line gets quotes. Linear time,
+    idempotent.
     """
     lines = map(_speakerless, _shown(text).splitlines())
     plain = _BRACKETED.sub(_rounded, " ".join(" ".join(lines).split()))

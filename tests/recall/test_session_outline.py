@@ -102,7 +102,32 @@ def test_a_long_sentence_is_cut_around_what_is_open() -> None:
 
 
 words = st.sampled_from(
-    "Done **Still open** - 1. ``` | > # : because fixed port 8191 to do TODO noch offen 还剩 已修复 。 . \n".split(" ")
+    [
+        "Done",
+        "**Still",
+        "open**",
+        "-",
+        "1.",
+        "```",
+        "|",
+        ">",
+        "#",
+        ":",
+        "because",
+        "fixed",
+        "port",
+        "8191",
+        "to",
+        "do",
+        "TODO",
+        "noch",
+        "offen",
+        "还剩",
+        "已修复",
+        "。",
+        ".",
+        "\n",
+    ]
 )
 
 
