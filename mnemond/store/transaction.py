@@ -331,6 +331,7 @@ class _Application:
         connection, change_set = self._connection, self._change_set
         self._applied.passages = passages.apply(connection, change_set, self._embedder)
         if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
+            conversations.purge(connection)
             purge.note_unwiped(connection)
             self._applied.purged = True
         elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.sessions import FILE, KEEP_ALL, MAX_LEFT, AgentSession, AgentSessions, Record, read_sessions
-from mnemond.model.passages import Passage
+from mnemond.interchange.export import Selection
+from mnemond.interchange.export import lines as export_lines
+from mnemond.interchange.restore import Record as ImportRecord
+from mnemond.interchange.restore import restore
+from mnemond.model.changes import ChangeSet
+from mnemond.model.outcomes import Maintained
+from mnemond.model.passages import KeepPassage, Passage
 from mnemond.store.passages import load
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from tests.hooks.factories import APOLLO, Desk, desk
@@ -19,6 +26,19 @@ PIN = "My PIN is 4711"
 async def record(over: Desk) -> list[Passage]:
     warm = await over.daemon.open_stores.open("default")
     return await warm.store.read(lambda it: [passage for passage, _ in load(it, None)])
+
+
+def kept(passage: Passage) -> ChangeSet:
+    return ChangeSet(
+        op_id="keep", client_op_id=False, method="queue", now=passage.said_at, changes=(), operation="",
+        outcome=Maintained(op_id="keep"), passages=(KeepPassage(passage, passage.id),),
+    )  # fmt: skip
+
+
+async def shown(over: Desk) -> list[Passage]:
+    """What readers see."""
+    found = (await over.daemon.open_stores.open("default")).store.passages
+    return [it for row in range(found.rows) if found.row_of((it := found.passage(row)).id) == row]
 
 
 async def said(over: Desk) -> list[tuple[str, str]]:
@@ -174,3 +194,97 @@ async def test_no_text_is_in_the_file_of_sessions(tmp_path: Path) -> None:
         await over.asks(f"Off the record: {PIN}")
         assert (tmp_path / FILE).exists()
         assert b"4711" not in read_sessions(tmp_path)
+
+
+# ---------------------------------------------------------------- gone, back, and purged
+
+
+FIX = "The Quokka cache was stale; I cleared it."
+
+
+async def test_a_passage_is_forgotten_and_comes_back(tmp_path: Path) -> None:
+    """By its id or the beginning of it; undo goes by name, or takes back the last one of all."""
+    async with desk(tmp_path) as over:
+        await over.asks("Why is the build red?")
+        await over.answered(FIX)
+        (it,) = await record(over)
+        memory = await over.remember("Tea is at four")
+        done = await over.does("forget", id=it.id[:8])
+        assert (done.id, done.status, done.kind) == (it.id, "deleted", "passage")
+        assert await record(over) == []
+        assert (await shown(over), await over.queued()) == ([], [])
+        with pytest.raises(MnemonError) as twice:
+            await over.does("forget", id=it.id)
+        assert twice.value.kind is NOT_FOUND
+        back = await over.does("undo")
+        assert (back.undone, back.passages) == (done.op_id, 1)
+        assert await record(over) == await shown(over) == [it]
+        again = await over.does("undo", operation=back.op_id)
+        assert (again.passages, await record(over)) == (1, [])
+        await over.does("undo", operation=again.op_id)
+        assert await record(over) == [it]
+        assert memory in str(await over.does("list"))
+
+
+async def test_only_who_may_see_a_passage_forgets_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks("Hello")
+        (warm, mine) = await over.daemon.open_stores.open("default"), Passage(
+            id="11111111-0000-4000-8000-000000000000", said_at="2026-01-01T00:00:00.000000Z", host="codex",
+            prompt="For Ada alone", user_id="ada",
+        )  # fmt: skip
+        await warm.store.write(kept(mine))
+        with pytest.raises(MnemonError) as hidden:
+            await over.does("forget", id=mine.id, user_id="bob")
+        assert hidden.value.kind is NOT_FOUND
+        assert (await over.does("forget", id=mine.id, user_id="ada")).status == "deleted"
+
+
+async def test_a_purged_passage_is_nowhere(tmp_path: Path) -> None:
+    """Forgotten before or not; the hook's repetition does not bring it back, and undo neither."""
+    async with desk(tmp_path) as over:
+        for number, forgotten in enumerate((False, True)):
+            await over.asks(f"Question {number}?", session=str(number))
+            await over.answered(f"{FIX} {number}", session=str(number))
+            (it,) = await record(over)
+            if forgotten:
+                await over.does("forget", id=it.id)
+            done = await over.does("forget", id=it.id[:8], purge=True)
+            assert (done.status, done.kind) == ("purged", "passage")
+            with pytest.raises(MnemonError):
+                await over.does("undo", operation=done.op_id)
+            assert await record(over) == []
+            assert_not_in_files(tmp_path / "data", FIX)
+
+
+async def test_a_purge_of_a_memory_takes_its_sentence_out_of_passages(tmp_path: Path) -> None:
+    """In its words in any session, in others in the session that it came from; what is left is embedded again."""
+    async with desk(tmp_path) as over:
+        memory = await over.remember("The vault code is Xyzzyplugh", conversation_id="s")
+        await over.asks("The vault code is Xyzzyplugh. Open it, please")
+        await over.answered("Done. So for the vault the code is Xyzzyplugh, I see. Anything else?")
+        await over.asks("The vault code is Xyzzyplugh", session="t")
+        await over.answered("The vault code is Xyzzyplugh", session="t")
+        warm = await over.daemon.open_stores.open("default")
+        await warm.store.rewrite(lambda it: it.run("DELETE FROM exchanges"))
+        await over.does("forget", id=memory, purge=True)
+        (it,) = await record(over)
+        assert (it.prompt, it.answer) == (". Open it, please", "Done.  Anything else?")
+        assert_not_in_files(tmp_path / "data", "Xyzzyplugh")
+        assert [it.id] == warm.store.passages.without_vector()
+
+
+async def test_an_export_takes_the_record_along_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks("Why is the build red?")
+        await over.answered(FIX)
+        (it,) = await record(over)
+        warm = await over.daemon.open_stores.open("default")
+        lines = await warm.store.read(lambda connection: list(export_lines(connection, Selection(redacted=True))))
+        assert sum(b'"kind":"passage"' in line for line in lines) == 1
+        await over.does("store.create", name="other")
+        other = await over.daemon.open_stores.open("other")
+        for number in range(2):
+            took = ImportRecord(f"import-{number}", "digest", it.said_at, "user")
+            await other.store.rewrite(partial(restore, lines=lines, record=took), rows=True)
+            assert [other.store.passages.passage(row) for row in range(other.store.passages.rows)] == [it]
