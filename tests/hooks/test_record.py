@@ -288,3 +288,5 @@ async def test_an_export_takes_the_record_along_once(tmp_path: Path) -> None:
             took = ImportRecord(f"import-{number}", "digest", it.said_at, "user")
             await other.store.rewrite(partial(restore, lines=lines, record=took), rows=True)
             assert [other.store.passages.passage(row) for row in range(other.store.passages.rows)] == [it]
+        assert (await over.does("undo", store="other")).passages == 1
+        assert other.store.passages.live == 0
