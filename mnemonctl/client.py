@@ -141,6 +141,7 @@ class SessionMethods(_Methods):
     """`session.…`: sessions of agents."""
 
     show = remote(types_sessions.SESSION_SHOW)
+    pause = remote(types_sessions.SESSION_PAUSE)
 
 
 class HookMethods(_Methods):

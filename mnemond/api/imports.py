@@ -403,7 +403,7 @@ class ImportHandlers:
                 raised = await self._raise_cap(warm.store.name, _room(warm).wanted(wanted))
                 warm = await self._open_stores.open(receiving.store)
         report = await warm.store.rewrite(partial(_restored, receiving=receiving, room=_room(warm)), rows=True)
-        if warm.on_missing_vector is not None and report.active:
+        if warm.on_missing_vector is not None and report.added:
             warm.on_missing_vector(warm.store.name)
         return warm.marked(_result(receiving, report, 0, raised))
 

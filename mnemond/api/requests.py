@@ -27,6 +27,7 @@ from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
 from mnemond.model.query import Span
 from mnemond.store.operations import Proposal, Write
+from mnemond.store.store import Store
 from mnemond.text.dates import only_date
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call
@@ -195,7 +196,7 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
         if getattr(result, "status", None) == "purged" and warm.on_purged is not None:
             warm.on_purged()  # even if the client has left
         deferred.resolve(result)
-        if warm.on_missing_vector is not None and _is_unembedded(result, warm.store.snapshot):
+        if warm.on_missing_vector is not None and _is_unembedded(result, warm.store):
             warm.on_missing_vector(warm.store.name)
 
     if warm.embedder is not None and isinstance(write, Proposal):
@@ -204,8 +205,11 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
     return deferred
 
 
-def _is_unembedded(result: Outcome, snapshot: Snapshot) -> bool:
-    """Return True if the memory of a result has no vector, or none with its cues."""
+def _is_unembedded(result: Outcome, store: Store) -> bool:
+    """Return True if the memory of a result has no vector, or none with its cues; or if a purge changed passages."""
+    snapshot = store.snapshot
+    if getattr(result, "status", None) == "purged" and store.passages.without_vector():
+        return True
     if not getattr(result, "embedded", True) and snapshot.embedded < snapshot.live:
         return True
     insight_id = getattr(result, "id", None)

@@ -87,7 +87,7 @@ class EntityCount(msgspec.Struct, frozen=True):
 class StoreCounts(Result, frozen=True, kw_only=True):
     """The counts of a store in status and stats. `total_insights`, categories, links and vectors are those of active
     memories; `deleted_insights` are out of recall, for the reasons in `by_status`. Both are null while the database
-    cannot be read."""
+    cannot be read. `passages`: exchanges of sessions in recall."""
 
     store: str
     total_insights: int
@@ -98,6 +98,7 @@ class StoreCounts(Result, frozen=True, kw_only=True):
     edges_by_type: dict[str, int]
     embedding: str | None
     embedded: int
+    passages: int = 0
 
 
 class StatusResult(StoreCounts, frozen=True, kw_only=True):

@@ -11,7 +11,17 @@ from mnemond.api.types_memories import Id
 from mnemond.model.changes import ShownAt
 from mnemond.model.memory import MAX_CUE
 from mnemond.model.outcomes import FeedbackResult, Result
-from mnemond.wire.params import MAX_DIRECTORY, Access, Limit, Name, ScopedWriteParams, StoreParams, about, method
+from mnemond.wire.params import (
+    MAX_DIRECTORY,
+    Access,
+    Limit,
+    Name,
+    Params,
+    ScopedWriteParams,
+    StoreParams,
+    about,
+    method,
+)
 
 # session.show.
 
@@ -79,6 +89,34 @@ class SessionShowResult(Result, frozen=True, kw_only=True):
 SESSION_SHOW = method(
     "session.show", SessionShowParams, SessionShowResult, Access.READ,
     "Show what sessions of agents were shown: when, which memories and why.", positional=("id",),
+)  # fmt: skip
+
+
+# session.pause.
+
+
+class SessionPauseParams(Params, frozen=True, kw_only=True):
+    """The last session of an agent in this directory unless an id is given. Words in a prompt do the same: "off the
+    record", "back on the record"."""
+
+    id: Annotated[Name | None, about("a session by its host's id or the beginning of it")] = None
+    resume: Annotated[bool, about("keep what is said again, from the next prompt on")] = False
+    directory: Annotated[
+        Annotated[str, Meta(max_length=MAX_DIRECTORY)] | None,
+        about("where the agent works (an absolute path)", option="--cwd", metavar="DIR"),
+    ] = None
+
+
+class SessionPauseResult(Result, frozen=True, kw_only=True):
+    """The session, and whether nothing of it is kept from now on."""
+
+    id: str
+    paused: bool
+
+
+SESSION_PAUSE = method(
+    "session.pause", SessionPauseParams, SessionPauseResult, Access.CONTROL,
+    "Keep nothing of what is said in a session of an agent, until it is resumed.", positional=("id",),
 )  # fmt: skip
 
 

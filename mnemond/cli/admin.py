@@ -70,6 +70,8 @@ def _counts(result: StoreCounts, capacity: str = "") -> Iterator[str]:
     yield f"  categories  {counts(result.by_category)}"
     links = _some(result.edges_by_type)
     yield f"  links       {result.edge_count:,}" + (f": {links}" if result.edge_count else "")
+    if result.passages:
+        yield f"  sessions    {plural(result.passages, 'exchange')} as they were said"
 
 
 def _waiting(result: StatusResult) -> Iterator[str]:

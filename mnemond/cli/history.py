@@ -262,6 +262,7 @@ def _undo(result: UndoResult, style: Style) -> str:
         ),
         f"  and {unshown:,} more" if unshown > 0 else None,
         f"  {changed}" if changed else None,
+        f"  {plural(result.passages, 'passage')} of sessions" if result.passages else None,
         *remarks(result.embed_error),
         *(line for each in result.memories for line in conflicts_of(each.id, each.conflicts, style)),
         f"To have it again: mnemonctl undo {operation_name(result.op_id)}",

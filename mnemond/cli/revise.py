@@ -59,7 +59,7 @@ FORGET = Command(
     method=types_memories.FORGET,
     words=ID,
     details=(
-        "The memory is marked as deleted, not erased: `mnemonctl restore ID` brings it back.",
+        "The memory is marked as deleted, not erased: `mnemonctl restore ID` brings it back, `undo` a passage.",
         "Any unique beginning of the id will do, from six characters.",
         "With --purge nothing of it stays in the store's files: text, names, vector, links, history.",
         "It takes retired memories as well. Copies of the store beside it that still hold it are named.",

@@ -11,6 +11,7 @@ from mnemond.api.types_sessions import (
     ConversationSummary,
     HookPreviewResult,
     PreviewMemory,
+    SessionPauseResult,
     SessionShowResult,
     SessionView,
     Shown,
@@ -86,6 +87,36 @@ SESSION_SHOW = Command(
         "The newest 2,000 memories that were shown are listed, a second after they were.",
     ),
     render=_session_show,
+)
+
+
+# session pause.
+
+
+def _session_pause(result: SessionPauseResult, style: Style) -> str:
+    if style.quiet:
+        return lines(one_line(result.id))
+    name = style.strong(one_line(result.id))
+    if not result.paused:
+        return lines(f"{name} goes on: what is said from the next prompt on is kept")
+    return lines(
+        f"{name} is paused: nothing of it is kept",
+        style.faint('to go on: mnemonctl session pause --resume, or "back on the record" in a prompt'),
+    )
+
+
+SESSION_PAUSE = Command(
+    "session pause",
+    Group.AGENTS,
+    ("mnemonctl session pause", "mnemonctl session pause --resume", "mnemonctl session pause 3f2a91"),
+    method=types_sessions.SESSION_PAUSE,
+    words=Words("[ID]", ("id",), optional=True, what="the id of a session"),
+    details=(
+        "Without ID the last session of an agent in this directory. It stays paused when the daemon restarts.",
+        'In a prompt, "off the record", "nicht mitschreiben" and "不要记录" do the same.',
+        "Memories are still shown to it, and what it asks to remember is remembered.",
+    ),
+    render=_session_pause,
 )
 
 

@@ -40,6 +40,7 @@ SHORT_NAMES: Final = {
 
 OF_A_STORE: Final = (
     "profile", "lifecycle", "pruning", "diff", "commitment", "graph", "extraction", "core_summary", "retrieval",
+    "sessions",
 )  # fmt: skip
 """Settings of the first level that a store may have its own values of. The others hold for the whole daemon."""
 
@@ -59,6 +60,7 @@ LIVE: Final = (
     "pruning",
     "retrieval",
     "server",
+    "sessions",
 )
 """Sections and settings that a running daemon applies as soon as they are read, see `Daemon.apply_settings`. The others
 wait for a restart, because something was built with them: an embedder, an index, a schedule."""

@@ -140,8 +140,24 @@ class HookSettings(Section, frozen=True):
         ),
     ] = "hold"
     keep: Annotated[
-        bool, Meta(description="Keep prompts with their answers, and summaries, to extract facts from them.")
+        bool,
+        Meta(
+            description="Keep prompts with their answers, and summaries: as the record of sessions, which recall finds,"
+            " and to extract facts from them."
+        ),
     ] = True
+
+
+class SessionSettings(Section, frozen=True):
+    """The record of agents' sessions: each prompt with its answer, as it was said."""
+
+    keep_days: Annotated[
+        int, Meta(ge=0, le=36_500, description="Days that an exchange is kept. 0 = for as long as there is room.")
+    ] = 180
+    keep_mb: Annotated[
+        int,
+        Meta(ge=0, le=10_000, description="Megabytes of text that are kept in a store, the newest. 0 = no maximum."),
+    ] = 50
 
 
 class McpSettings(Section, frozen=True):
@@ -195,6 +211,7 @@ class Config(Section, frozen=True, cache_hash=True):
     backup: BackupSettings = BackupSettings()
     server: ServerSettings = ServerSettings()
     hooks: HookSettings = HookSettings()
+    sessions: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 

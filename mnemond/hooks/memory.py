@@ -13,7 +13,13 @@ from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
 from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.types_sessions import HookPreviewParams, HookPreviewResult, PreviewMemory
+from mnemond.api.types_sessions import (
+    HookPreviewParams,
+    HookPreviewResult,
+    PreviewMemory,
+    SessionPauseParams,
+    SessionPauseResult,
+)
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
@@ -33,6 +39,7 @@ from mnemond.hooks.sessions import (
     AgentSessions,
     LastSeen,
     Place,
+    Record,
     Stores,
     place_of,
 )
@@ -50,7 +57,7 @@ from mnemond.recall.passages import needed_probability
 from mnemond.recall.profiles import MNEMOND
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
-from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, without_command, without_echoes
+from mnemond.text.transcripts import IsMemory, prompt_pieces, public, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
@@ -148,8 +155,9 @@ class AgentMemory:
                 self._sessions.of(event).reset_context()
             case Moment.POST_COMPACT:
                 summed_up = summary(event.text)
-                self._sessions.of(event).set_summary(summed_up)
-                return await self._keep(event, (await self._session(event))[1], "", summed_up, "summary")
+                session, place = await self._session(event)
+                session.set_summary(summed_up)
+                return await self._keep(event, place, "", summed_up, "summary", session.record)
             case Moment.ASSISTANT_DONE:
                 return await self._assistant_done(event)
             case Moment.SESSION_END:
@@ -231,8 +239,9 @@ class AgentMemory:
         session, place = await self._session(event)
         if event.source in NOT_BY_A_PERSON:
             return ""
-        prompt = typed(event.text)
+        prompt = public(typed(event.text))
         session.set_prompt(prompt)
+        await self._note_record(session, session.record.at_prompt(event.text))
         if not (event.takes_context and place.exists):
             return ""
         if session.brief_pending:
@@ -253,10 +262,12 @@ class AgentMemory:
     async def _assistant_done(self, event: HookEvent) -> str:
         """Keep a prompt with its answer. Never a context: it would start another turn. After a hook kept the turn
         going, the prompt has had its answer already."""
-        session = self._sessions.of(event)
+        session, place = await self._session(event)
         held = session.take_prompt()
-        prompt = "" if event.again else typed(event.prompt) or held
-        return await self._keep(event, (await self._session(event))[1], prompt, event.text, "exchange")
+        if event.prompt and not held and not event.again:  # its own event was missed
+            await self._note_record(session, session.record.at_prompt(event.prompt))
+        prompt = "" if event.again else public(typed(event.prompt)) or held
+        return await self._keep(event, place, prompt, event.text, "exchange", session.record)
 
     @handles("hook.preview")
     async def preview(self, call: Call, params: HookPreviewParams) -> HookPreviewResult:
@@ -295,9 +306,22 @@ class AgentMemory:
             self._rules.end(session.rules, warm)
         self._sessions.end(event)
         if prompt:
-            await self._keep(event, place, prompt, "", "exchange")
+            await self._keep(event, place, prompt, "", "exchange", session.record)
         await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
         return ""
+
+    async def _note_record(self, session: AgentSession, record: Record) -> None:
+        """Note what may be kept of a session from now on, for the next daemon as well."""
+        if record != session.record:
+            session.record = record
+            await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+
+    @handles("session.pause", in_task=True)
+    async def pause(self, call: Call, params: SessionPauseParams) -> SessionPauseResult:
+        """Keep nothing of a session from now on, or let it go on. Raises MnemonError."""
+        session = self._sessions.switch_record(params.id, params.directory, paused=not params.resume)
+        await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+        return SessionPauseResult(id=session, paused=not params.resume)
 
     def save(self) -> None:
         """Keep what sessions were shown for the next daemon. Blocks."""
@@ -392,8 +416,11 @@ class AgentMemory:
 
     # ---------------------------------------------------------------- what is kept of a session
 
-    async def _keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
-        """Queue an exchange; the model gets no text."""
+    async def _keep(
+        self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind, record: Record
+    ) -> str:
+        """Keep an exchange as far as that may be; the model gets no text."""
+        prompt, reply = record.kept(prompt, reply, kind)
         if not self._settings.keep or not (prompt.strip() or reply.strip()):
             return ""
         try:

@@ -12,18 +12,20 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from mnemond.api.types_admin import HostSeen
 from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import HookSettings
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.rules import ShownRules
 from mnemond.memory.exchanges import shortened
-from mnemond.model.changes import LONGEST_PROMPT
+from mnemond.model.changes import LONGEST_PROMPT, ExchangeKind
 from mnemond.model.memory import format_us
 from mnemond.text.project_name import NONE, Project
+from mnemond.text.transcripts import has_private, typed, wants_record
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 
 MAX_SESSIONS: Final = 128
@@ -65,6 +67,9 @@ MAX_LEFT: Final = 256
 MAX_LEFT_SHOWN: Final = 256
 """Memories kept as shown for each of them: the last ones."""
 
+MAX_NAMED: Final = 5
+"""Sessions that an error names."""
+
 MAX_FILE: Final = 8 << 20
 """Bytes of the file with them that are read: four times what is written at most."""
 
@@ -72,6 +77,35 @@ _HASH_BYTES: Final = 8
 
 _ONCE_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
 """Moments at which a turn has each text once, however long it takes."""
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """What may be kept of a session. `paused`: nothing, until it goes on. `withheld`: of the turn that is under way,
+    which began when it was paused or has a private part. `partial`: some of it was not to be kept, which a summary by
+    its host may repeat."""
+
+    paused: bool = False
+    withheld: Literal["", "answer", "turn"] = ""
+    partial: bool = False
+
+    def at_prompt(self, text: str) -> Record:
+        """Return what holds from a prompt on, as the host sends it."""
+        wants, private = wants_record(typed(text)), has_private(text)
+        paused = self.paused if wants is None else not wants
+        return Record(paused, "turn" if paused else "answer" if private else "", self.partial or paused or private)
+
+    def switched(self, *, paused: bool) -> Record:
+        """Return what holds once a person paused the session, or lets it go on with the next prompt."""
+        return Record(paused, "turn" if paused else self.withheld, self.partial or paused)
+
+    def kept(self, prompt: str, answer: str, kind: ExchangeKind) -> tuple[str, str]:
+        """Return what may be kept of an exchange, or of a summary."""
+        if self.paused or self.withheld == "turn" or (kind == "summary" and self.partial):
+            return "", ""
+        return prompt, "" if self.withheld == "answer" else answer
+
+
+KEEP_ALL: Final = Record()
 
 
 class AgentSession:
@@ -82,13 +116,13 @@ class AgentSession:
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
     got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
-    the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its
-    brief.
+    the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its brief. `record`:
+    what may be kept of it.
     """
 
     __slots__ = (
-        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "rules",
-        "spent", "summary", "task",
+        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "record",
+        "rules", "spent", "summary", "task",
     )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
@@ -99,6 +133,7 @@ class AgentSession:
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
         self.spent = self.begun = 0
+        self.record = KEEP_ALL
         self.rules = ShownRules(self)
 
     def set_prompt(self, prompt: str) -> None:
@@ -156,23 +191,25 @@ class AgentSession:
 
     def left(self) -> Left:
         """Return what is kept of it when it ends."""
-        return Left(self.place, self.briefed, tuple(self._shown)[-MAX_LEFT_SHOWN:], self.spent, self.begun)
+        shown = tuple(self._shown)[-MAX_LEFT_SHOWN:]
+        return Left(self.place, self.briefed, shown, self.spent, self.begun, self.record)
 
     def resume(self, left: Left) -> None:
         """Go on with a context in which all that stands."""
-        self.briefed, self.spent, self.begun = left.briefed, left.spent, left.begun
+        self.briefed, self.spent, self.begun, self.record = left.briefed, left.spent, left.begun, left.record
         self._shown = OrderedDict.fromkeys(left.shown)
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
     """The rest of a session that ended: a hash of its directory, whether it had its brief, hashes of what it was shown,
-    and the estimated tokens of that and of its brief."""
+    the estimated tokens of that and of its brief, and what may be kept of it."""
 
     place: str
     briefed: bool
     shown: tuple[str, ...]
     spent: int = 0
     begun: int = 0
+    record: Record = KEEP_ALL
 
 
 class AgentSessions:
@@ -228,12 +265,13 @@ class AgentSessions:
                 self._leave(_hashed(ended), session.left())
 
     def _leave(self, key: str, left: Left) -> None:
-        if not (left.briefed or left.shown):
+        if not (left.briefed or left.shown or left.record != KEEP_ALL):
             return
         self._left[key] = left
         self._left.move_to_end(key)
         while len(self._left) > MAX_LEFT:
-            self._left.popitem(last=False)
+            kept_whole = (each for each, it in self._left.items() if it.record == KEEP_ALL)
+            self._left.pop(next(kept_whole, next(iter(self._left))))
 
     def saved(self) -> bytes:
         """Return what is kept of all sessions, for `load`."""
@@ -241,13 +279,42 @@ class AgentSessions:
         for (key, agent), session in self._sessions.items():
             if not agent:
                 kept[_hashed(key)] = session.left()
-        return msgspec.json.encode(list(kept.items())[-MAX_LEFT:])
+        whole = sorted(kept.items(), key=lambda each: each[1].record != KEEP_ALL)  # the others are dropped last
+        return msgspec.json.encode(whole[-MAX_LEFT:])
 
     def load(self, saved: bytes) -> None:
         """Know the sessions of an earlier daemon. Nothing, if they cannot be read."""
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
             for key, left in _saved.decode(saved)[-MAX_LEFT:]:
                 self._leave(key, left)
+
+    def switch_record(self, named: str | None, directory: str | None, *, paused: bool) -> str:
+        """Pause a session, or let it go on: that with an id that begins like this, or else the last one of a directory
+        (of all without one). Return its id. A whole id may be that of a session which has said nothing yet.
+
+        Raises MnemonError: NOT_FOUND, AMBIGUOUS.
+        """
+        known = [key for key, agent in reversed(self._sessions) if not agent]
+        if named is None:
+            place = None if directory is None else _hashed(directory)
+            found = [key for key in known if place in (None, self._sessions[key, ""].place)][:1]
+        else:
+            found = [named] if named in known else [key for key in known if key.startswith(named)]
+        if len(found) > 1:
+            listed = ", ".join(key[:64] for key in found[:MAX_NAMED])
+            raise MnemonError(AMBIGUOUS, f"{named!a} is the beginning of several sessions: {listed}", hint="write more")
+        if found:
+            session = self._sessions[found[0], ""]
+            session.record = session.record.switched(paused=paused)
+            return found[0]
+        if named is None:
+            raise MnemonError(
+                NOT_FOUND, "no session of an agent is known here", hint="name one by the id that its host shows"
+            )
+        key = _hashed(named)
+        left = self._left.get(key, Left("", briefed=False, shown=()))
+        self._leave(key, msgspec.structs.replace(left, record=left.record.switched(paused=paused)))
+        return named
 
     def forget_texts(self) -> None:
         """Drop the texts of every session: after a purge, a prompt that repeats what was purged must not be stored."""

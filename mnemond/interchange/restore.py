@@ -38,7 +38,7 @@ from mnemond.interchange.tables import (
     Part,
 )
 from mnemond.model.memory import DAY_US, EDGE_TYPES, MAX_CONTENT, effective_importance, parse_rfc3339
-from mnemond.store import history, imports, insights, meta, stored_rows
+from mnemond.store import history, imports, insights, meta, relations, stored_rows
 from mnemond.store.connection import Connection, ConstraintError, SqliteError, Value
 from mnemond.store.relations import READ_KEY, STALE, last_read
 from mnemond.text.secrets import find_secrets
@@ -236,6 +236,8 @@ class _Restoring:
         memories = (insights.read(self._connection, each) for each in self._active)
         found = (it for it in memories if it is not None)
         history.note_imported(self._connection, found, record.op_id, record.triggered_by, record.now)
+        if self.report.added.get(PASSAGES.kind) and not self._active:
+            relations.note_operation(self._connection, record.op_id, "import", record.triggered_by, record.now)
         self.report.active = len(self._active)
         return self.report
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import msgspec
+import trio
+
 from mnemond.config.sections import seconds
 from mnemond.config.settings import Config
 from mnemond.index.communities import communities
@@ -15,7 +18,7 @@ from mnemond.jobs.derived import Summaries
 from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
-from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
+from mnemond.jobs.job import DAY_S, HOUR_S, METHOD, Done, Job, Line, Work, in_slices
 from mnemond.jobs.received import LinkReceived
 from mnemond.jobs.relations import ReadRelations
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
@@ -33,7 +36,9 @@ from mnemond.memory.retention import (
     retire_pruned,
     stale,
 )
-from mnemond.store import edges, held_texts, operations, reviews
+from mnemond.model.outcomes import Maintained
+from mnemond.model.passages import DropPassage
+from mnemond.store import edges, held_texts, operations, passages, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
 from mnemond.store.store import Store
@@ -119,19 +124,40 @@ RETIRED_SLICE: Final = 5
 of it for the links. A write that prunes for itself takes up to twice as many."""
 
 
+PASSAGES: Final = 100
+"""Passages that are deleted in one write."""
+
+
 class Expire:
-    """Retire expired memories, hourly; recall leaves them out from the moment of expiry."""
+    """Retire expired memories, hourly; recall leaves them out from the moment of expiry. Delete what is too old or too
+    much of the record of sessions."""
 
     name = "expire"
-    summary = "memories whose time is over leave the store"
+    summary = "memories whose time is over leave the store, and the oldest of the record of sessions"
     first_s = 0.0
     interval_s = HOUR_S
+
+    def __init__(self, config_of: Callable[[str], Config] = lambda _: Config()) -> None:
+        """`config_of` returns the settings of a store, by its name."""
+        self._config_of = config_of
 
     async def run(self, work: Work) -> Done:
         """Retire expired memories. A clock that runs ahead retires two days' worth a run."""
         ids = await work.think(expired, work.store.snapshot, work.now_us)
+        kept = self._config_of(work.store.name).sessions
+
+        def too_old(connection: Connection) -> list[str]:
+            return passages.too_old(connection, work.now_us, kept.keep_days, kept.keep_mb * MEGABYTE, PASSAGES)
+
         if work.dry_run:
-            return work.done(len(ids))
+            return work.done(len(ids) + len(await work.store.read(too_old)))
+        while gone := await work.store.read(too_old):
+            since, outcome = trio.current_time(), Maintained(changed=len(gone), op_id=work.identity.op_id)
+            write = work.identity.change_set(METHOD, (), outcome, operation="")
+            await work.store.write(
+                msgspec.structs.replace(write, passages=tuple(DropPassage(each, "expired") for each in gone))
+            )
+            await work.make_room(since)
         line = Line("expire")
         return await in_slices(work, ids, RETIRED_SLICE, lambda now, some: retire_expired(now, some, work.now_us), line)
 
@@ -169,6 +195,8 @@ class Prune:
             Line("auto-prune"),
         )
 
+
+MEGABYTE: Final = 1_000_000
 
 LINES: Final = 500
 """Log or outcome rows per transaction: some milliseconds."""
@@ -276,7 +304,7 @@ def jobs_of(
         ReadRelations(),
         EntityBackfill(config_of),
         DecayRefresh(_interval(lifecycle.decay_interval)),
-        Expire(),
+        Expire(config_of),
         Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
         Consolidate(_interval(config.consolidation.interval), answering),

@@ -404,8 +404,9 @@ def restored(result: RestoreResult) -> str:
 
 
 def forgotten(result: ForgetResult) -> str:
-    """The memory that was taken out of recall."""
-    return f"{_degraded(result)}Forgotten: {result.id}. `mnemonctl restore {result.id}` brings it back."
+    """The memory, or the passage of a session, that was taken out of recall."""
+    back = f"restore {result.id}" if result.kind == "memory" else f"undo {result.op_id}"
+    return f"{_degraded(result)}Forgotten: {result.id}. `mnemonctl {back}` brings it back."
 
 
 def updated(result: UpdateResult) -> str:

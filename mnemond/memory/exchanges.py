@@ -328,8 +328,8 @@ def _hash(*parts: str) -> str:
 
 
 def propose_queueing(exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings) -> Proposal:
-    """Propose to keep an exchange as a passage, and to queue it if facts are to be extracted. It is tidied in the
-    writer's thread, off the event loop."""
+    """Propose to keep an exchange of a session as a passage, and to queue it if facts are to be extracted, or a request
+    asks for them. It is tidied in the writer's thread, off the event loop."""
     return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, settings))
 
 
@@ -342,8 +342,9 @@ def _decide_queueing(
     kept = not known and bool(said.prompt.strip() or said.reply.strip())
     outcome = Queued(kept=kept, redacted=list(tidy.redacted), op_id=identity.op_id)
     messages = _to_sum_up(said) if settings.rolling_summary else ()
-    queue = (QueueExchange(identity.id, said, messages),) if kept and settings.enabled else ()
-    record = (KeepPassage(_passage(identity.id, said), key),) if kept and said.host != REQUEST else ()
+    requested = said.host == REQUEST
+    queue = (QueueExchange(identity.id, said, messages),) if kept and (settings.enabled or requested) else ()
+    record = (KeepPassage(_passage(identity.id, said), key),) if kept and not requested else ()
     change_set = identity.change_set(METHOD, (), outcome, operation="")
     return msgspec.structs.replace(change_set, queue=queue, passages=record)
 

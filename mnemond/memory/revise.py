@@ -5,16 +5,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal
 
 import msgspec
 
-from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.compare import by_age, parted
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.diff_frames import opposed
 from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
 from mnemond.memory.edge_builders import Relinking, relinked
-from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
+from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, hidden, last_successor, meets
 from mnemond.memory.merged_text import Merged, lost, merged_text
 from mnemond.memory.rules import joined_triggers
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
@@ -30,15 +31,17 @@ from mnemond.model.outcomes import (
     merge_message,
     supersede_message,
 )
-from mnemond.store import edges, history
+from mnemond.model.passages import DropPassage, Passage
+from mnemond.store import edges, history, insights, passages
+from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 from mnemond.text.quality import quality_warnings
 
-# forget: retire a memory, or purge it with its row and history.
+# forget: retire a memory or a passage, or purge it with its row and history.
 
 
 class Forget(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory to forget; `purge` accepts retired ones as well and removes their rows."""
+    """The memory or passage to forget; `purge` accepts retired ones as well and removes their rows."""
 
     id: str
     purge: bool = False
@@ -46,11 +49,13 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_forget(forget: Forget, identity: WriteContext, find: Find) -> Proposal:
-    """Propose the write. Without `purge` it is refused when the memory is not active; `find` resolves ids."""
+    """Propose the write. Without `purge` it is refused when it is not in recall; `find` resolves ids of memories."""
     return identity.proposal("forget", partial(_decide_forget, forget, identity, find))
 
 
 def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    if (said := _passage_named(forget, view.connection)) is not None:
+        return _passage_forgotten(forget, said, identity)
     if forget.purge:
         it = any_row(view.connection, forget.id, forget.scope)
     else:
@@ -72,6 +77,36 @@ def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: Vie
         detail="purged" if forget.purge else "",
         subject=it.id,
     )
+
+
+def _passage_named(forget: Forget, connection: Connection) -> Passage | None:
+    """Return the passage with an id or prefix; None if no passage has it. Raises MnemonError: AMBIGUOUS if another one
+    or a memory has it as well, NOT_FOUND if it is not meant for the given scope."""
+    named = forget.id.casefold()
+    found = passages.find(connection, named, 2, gone=forget.purge)
+    if not found:
+        return None
+    others = [each for each in (*found, *insights.ids_beginning(connection, named, 2)) if each != found[0]]
+    if others and found[0] != named:
+        listed = ", ".join([found[0], *others])
+        raise MnemonError(
+            AMBIGUOUS, f"{forget.id} is the beginning of several ids: {listed}", hint="write more of the id",
+            outcome="rejected",
+        )  # fmt: skip
+    it = passages.read(connection, found[0])
+    if it is None or not meets(forget.scope, it.scope):
+        raise hidden(forget.id)
+    return it
+
+
+def _passage_forgotten(forget: Forget, it: Passage, identity: WriteContext) -> ChangeSet:
+    how: Literal["purged", "forgotten"] = "purged" if forget.purge else "forgotten"
+    outcome = ForgetResult(
+        id=it.id, status="purged" if forget.purge else "deleted", message=forget_message(None, purged=forget.purge),
+        edges_removed=0, kind="passage", op_id=identity.op_id, replayed=False,
+    )  # fmt: skip
+    change_set = identity.change_set("forget", (), outcome, detail=f"passage={it.id} {how}")
+    return msgspec.structs.replace(change_set, passages=(DropPassage(it.id, how),))
 
 
 # merge: two memories become one, which keeps one of the two ids.

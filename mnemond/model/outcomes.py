@@ -303,7 +303,7 @@ class RestoreResult(WriteResult, frozen=True):
 
 
 class ForgetResult(WriteResult, frozen=True):
-    """The memory that left recall.
+    """The memory, or the passage of a session, that left recall.
 
     Of a purged one: `merged_into` is the memory that took over its text, and keeps it; `backups` are names of copies of
     the store's file, beside it, that still hold it; `decisions_removed` counts decisions about names that no other
@@ -317,6 +317,7 @@ class ForgetResult(WriteResult, frozen=True):
     merged_into: str | None = None
     backups: tuple[str, ...] = ()
     decisions_removed: int = 0
+    kind: Literal["memory", "passage"] = "memory"
 
 
 def decisions_gone(number: int) -> str:

@@ -379,6 +379,8 @@ _HAS: Final = """
     UNION ALL
     SELECT 1 FROM memory_operations
      WHERE memory_id IN (SELECT id FROM wanted) AND coalesce(before_state, after_state) IS NOT NULL
+    UNION ALL
+    SELECT 1 FROM passages WHERE id IN (SELECT id FROM wanted)
 """
 
 

@@ -224,6 +224,11 @@ def finish(connection: Connection, number: int) -> None:
     )
 
 
+def withdraw(connection: Connection, exchange_id: str) -> None:
+    """Settle an exchange by its id, whether it waits or was set aside, since its passage is gone. Its key stays."""
+    connection.run(f"UPDATE exchanges SET {_DONE} WHERE id = ? AND state <> 'done'", (exchange_id,))  # noqa: S608
+
+
 def fail(connection: Connection, number: int, why: str, now_us: int) -> None:
     """Note a failed attempt: the next one is made after a pause; after MAX_TRIES the exchange is set aside. `why` must
     not contain its text."""

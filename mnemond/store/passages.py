@@ -18,7 +18,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, format_us
 from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange, RestorePassage
 from mnemond.store.connection import Connection, Value
-from mnemond.store.exchanges import without_texts
+from mnemond.store.exchanges import withdraw, without_texts
 from mnemond.store.insights import BAD_ROW, read_time, vector_blob
 from mnemond.store.meta import EmbedderRecord, made_by
 from mnemond.text.passages import sentences
@@ -155,6 +155,8 @@ def _insert(connection: Connection, change: KeepPassage, op_id: str, embedder: E
 
 
 def _drop(connection: Connection, change: DropPassage, op_id: str) -> None:
+    if change.how != "expired":
+        withdraw(connection, change.id)
     if change.how == "forgotten":
         sql = "UPDATE passages SET gone_op = ?, back_op = NULL WHERE id = ? AND gone_op IS NULL"
         if not connection.run(sql, (op_id, change.id)):

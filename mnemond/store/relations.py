@@ -671,18 +671,20 @@ def apply(connection: Connection, change_set: ChangeSet) -> list[Relationship]:
     the rows that are new."""
     knowledge = _Knowledge(connection, change_set.op_id, change_set.now)
     knowledge.apply(change_set.knowledge)
-    note_operation(connection, change_set)
+    it = change_set
+    note_operation(connection, it.op_id, it.method, it.triggered_by, it.now, it.detail, it.undoes)
     return knowledge.new
 
 
-def note_operation(connection: Connection, change_set: ChangeSet) -> None:
+def note_operation(
+    connection: Connection, op_id: str, method: str, by: str, now: str, detail: str = "", undoes: str | None = None
+) -> None:
     """Note an operation that undo reads from the rows that it changed: relations, names, core summaries, passages."""
     connection.run(
         "INSERT INTO knowledge_operations(op_id, method, detail, triggered_by, created_at, undoes, behind)"
         " SELECT ?, ?, ?, ?, ?, ?, coalesce(max(id), 0) FROM memory_operations WHERE true ON CONFLICT DO NOTHING",
-        (change_set.op_id, change_set.method, change_set.detail, change_set.triggered_by, change_set.now,
-         change_set.undoes),
-    )  # fmt: skip
+        (op_id, method, detail, by, now, undoes),
+    )
 
 
 class _Group(NamedTuple):

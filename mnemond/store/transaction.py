@@ -331,10 +331,12 @@ class _Application:
         connection, change_set = self._connection, self._change_set
         self._applied.passages = passages.apply(connection, change_set, self._embedder)
         if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
+            conversations.purge(connection)
             purge.note_unwiped(connection)
             self._applied.purged = True
         elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):
-            relations.note_operation(connection, change_set)
+            it = change_set
+            relations.note_operation(connection, it.op_id, it.method, it.triggered_by, it.now, it.detail, it.undoes)
 
     def _apply_all(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting

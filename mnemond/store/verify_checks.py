@@ -22,7 +22,7 @@ from mnemond.index.edges import INWARDS, OUTWARDS, EdgeArrays, degrees_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import UNIT_TOLERANCE, normalise
 from mnemond.model.memory import format_us
-from mnemond.store import health, stored_rows
+from mnemond.store import health, passages, stored_rows
 from mnemond.store.checksums import faulty_pages
 from mnemond.store.connection import FULL, NORMAL, Connection, Value, check_sqlite_version
 from mnemond.store.health import HighWater, last_line
@@ -444,6 +444,19 @@ def _ids(evidence: Evidence) -> Steps:
     yield from missing.problems("memories are in the database and not in memory", RELOAD)
     extra = Tally(mirror.insight(row).id for row in np.flatnonzero(mirror.alive() & ~seen).tolist())
     yield from extra.problems("memories are in memory and not in the database", RELOAD)
+
+
+@check("mirror_passages", "fast", "memory has every exchange of a session that is in recall, and no other", "mirror")
+def _passages(evidence: Evidence) -> Steps:
+    mirror, connection = _mirror(evidence).parts.passages, evidence.connection
+    stored = set(connection.column("SELECT id FROM passages WHERE gone_op IS NULL"))
+    yield None
+    lacking = [each for each in stored if mirror.row_of(each) is None]
+    missing = Tally(each for each in lacking if passages.read(connection, each) is not None)
+    yield from missing.problems("passages are in the database and not in memory", RELOAD)
+    ids = (mirror.passage(row).id for row in range(mirror.rows))
+    extra = Tally({each for each in ids if mirror.row_of(each) is not None} - stored)
+    yield from extra.problems("passages are in memory and not in the database", RELOAD)
 
 
 @check("mirror_importance", "fast", "effective importance is the stored one", "mirror")

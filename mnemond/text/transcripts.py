@@ -356,22 +356,25 @@ def without_long_code(text: str) -> str:
     """Return a text with the first `CODE_LINES` lines of every code block, and a count of the others in their place. A
     block without an end goes to the end of the text. Linear time."""
     kept: list[str] = []
-    mark, inside = "", 0
+    code: list[str] = []
+    mark = ""
     for line in text.split("\n"):
         fence = _CODE_FENCE.match(line)
         if not mark:
-            mark, inside = fence[1] if fence else "", 0
+            mark = fence[1] if fence else ""
         elif fence and fence[1].startswith(mark) and not line[fence.end() :].strip():
-            kept += [f"… {inside - CODE_LINES:,} more lines"] if inside > CODE_LINES else []
-            mark = ""
+            kept += _first_lines(code)
+            mark, code = "", []
         else:
-            inside += 1
-            if inside > CODE_LINES:
-                continue
+            code.append(line)
+            continue
         kept.append(line)
-    if mark and inside > CODE_LINES:
-        kept.append(f"… {inside - CODE_LINES:,} more lines")
-    return "\n".join(kept)
+    return "\n".join([*kept, *_first_lines(code)])
+
+
+def _first_lines(code: list[str]) -> list[str]:
+    left = len(code) - CODE_LINES
+    return code if left <= 1 else [*code[:CODE_LINES], f"… {left:,} more lines"]
 
 
 def with_pasted_marked(prompt: str) -> str:
@@ -401,3 +404,48 @@ def public(prompt: str) -> str:
     """Return a typed prompt (`typed`, which leaves out private parts) up to a private part that is not closed."""
     unclosed = _PRIVATE.search(prompt)
     return prompt if unclosed is None else prompt[: unclosed.start()].rstrip()
+
+
+_CLAUSE: Final = r"(?:^|(?<=[.!?:;,\n—–。！？：；，、]))[^\S\n]*"
+"""The beginning of a clause."""
+
+_ASKED: Final = (
+    r"(?:(?:ok(?:ay)?|please|now|and|so|but|all|this|that|these|it|what|everything|the|following|next|rest|part|session"
+    r"|conversation|chat|thread|is|are|was|be|stays?|remains?|should|must|will|i|you|we|we're|i'm|it's|that's|let|let's"
+    r"|us|me|go|going|goes|keep|take|taking|move|from|here|on|onwards?|strictly|completely|again|for|a|moment|minute"
+    r"|while|say|said|put),?[^\S\n]+){0,12}"
+)
+"""Words that lead to such a request, and no others: "the banner off the record" asks for nothing."""
+
+_END: Final = (
+    r"(?=[^\S\n]*(?:$|[\n.!,;:—–-]|please\b|for (?:now|a (?:moment|minute|while))\b|from (?:here|now)\b|now\b|again\b"
+    r"|i\b))"
+)
+
+_GERMAN: Final = (
+    r"(?:(?:bitte|jetzt|ab jetzt|ab hier|von jetzt an|von hier an|das|dies|hier|folgendes|das folgende|den rest|also"
+    r"|nun|kannst du|könntest du|du kannst|ok(?:ay)?),?[^\S\n]+){0,6}"
+)
+_CHINESE: Final = (
+    "(?:请|先|现在|以下|接下来|下面|从现在起|从现在开始|从这里开始|这些?|这段|这部分|内容|的|对话|话|你|，|,){0,8}"
+)
+_CHINESE_END: Final = "(?=\\s*(?:$|[\n。！？，；：,.!?;:]|这|以下|下面|接下来|了|哦|啊|吧|我))"
+
+_PAUSE: Final = regex(
+    rf"{_CLAUSE}(?:{_ASKED}off[ -]the[ -]record\b{_END}|{_GERMAN}nicht mit(?:zu)?schreiben\b(?!\?)"
+    rf"|{_CHINESE}不要记录{_CHINESE_END})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RESUME: Final = regex(
+    rf"{_CLAUSE}(?:{_ASKED}back[ -]on[ -](?:the[ -])?record\b{_END}|{_GERMAN}wieder mit(?:zu)?schreiben\b(?!\?)"
+    rf"|{_CHINESE}(?:(?:继续|恢复|重新)记录|可以记录(?:了)?){_CHINESE_END})",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def wants_record(prompt: str) -> bool | None:
+    """Return False for a prompt that asks to keep nothing of the session from now on ("off the record"), True for one
+    that asks to go on ("back on the record"), None for any other. Of both, the last one counts."""
+    found = [(each.end(), False) for each in _PAUSE.finditer(prompt)]
+    found += [(each.end(), True) for each in _RESUME.finditer(prompt)]
+    return max(found)[1] if found else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mnemond.api.types_sessions import (
     HookPreviewResult,
     PreviewMemory,
+    SessionPauseResult,
     SessionShowResult,
     SessionView,
     Shown,
@@ -32,6 +33,7 @@ SESSION = SessionView(
 
 SESSION_RESULTS: dict[str, object] = {
     "session.show": SessionShowResult(sessions=[SESSION]),
+    "session.pause": SessionPauseResult(id="3f2a91c0", paused=True),
     "hook": HookPreviewResult(
         text="mnemond remembers this.\n<recalled-data 12>\n<ref:9f8e7d6c> Port 8443\n</recalled-data 12>",
         tokens=64, budget=1_500, store="default",
@@ -52,6 +54,10 @@ SESSION_TRANSCRIPTS = {
   2026-02-18 09:12:30  task of agent agent-1, 64 tokens
     9f8e7d6c  The staging server runs on port 8443 behind Caddy
               probability 0.75 (passage +1.20), found by keyword and vector
+""",
+    "session.pause": """\
+3f2a91c0 is paused: nothing of it is kept
+to go on: mnemonctl session pause --resume, or "back on the record" in a prompt
 """,
     "hook": """\
 mnemond remembers this.

@@ -89,6 +89,33 @@ def test_killed_while_it_reads_every_fact_is_there_once(home: Path) -> None:
     db.close()
 
 
+def test_killed_before_it_is_read_an_exchange_is_on_record_once(tmp_path: Path) -> None:
+    """It was on the disk when the hook was answered; the hook's repetition changes nothing."""
+
+    def claude(daemon: DaemonProcess, event: str, **fields: object) -> None:
+        said = {"session_id": "first", "cwd": "/home/ada/apollo", "hook_event_name": event, "prompt_id": "1", **fields}
+        by_socket(daemon.socket_path, json.dumps(said).encode())
+
+    daemon = DaemonProcess(tmp_path)
+    daemon.start()
+    answer = "The cause was a stale lock; deleting it fixed the deploy."
+    with daemon.connect() as wire:
+        for _ in range(2):
+            claude(daemon, "UserPromptSubmit", prompt="Why does the deploy hang?")
+            claude(daemon, "Stop", last_assistant_message=answer)
+        assert wire.call("status")["passages"] == 1
+        kill(daemon)
+    with DaemonProcess(tmp_path) as again, again.connect() as wire:
+        claude(again, "UserPromptSubmit", prompt="Why does the deploy hang?")
+        claude(again, "Stop", last_assistant_message=answer)
+        wire.call("jobs.run", name="extract")
+        assert wire.call("status")["passages"] == 1
+        assert wire.call("verify")["ok"]
+    db = Connection(tmp_path / "data" / "default" / "mnemon.db", read_only=True)
+    assert db.rows("SELECT prompt, answer FROM passages") == [("Why does the deploy hang?", answer)]
+    db.close()
+
+
 def test_what_one_session_decides_the_next_one_is_told(tmp_path: Path) -> None:
     def claude(event: str, session: str, **fields: object) -> dict[str, Any]:
         (answer,) = by_socket(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+import numpy as np
 
 from mnemond.model.changes import (
     Change,
@@ -22,6 +23,7 @@ from mnemond.model.changes import (
     SetVector,
 )
 from mnemond.model.memory import Insight
+from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange, RestorePassage
 from mnemond.store import embedder_switch, exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.embedder_switch import StagedRow, SwitchRecord
@@ -63,6 +65,8 @@ def _further() -> list[list[Write]]:
         [changing(38, RetireInsight(insight_id(18), "superseded", insight_id(19)), SetVector(insight_id(19)))],
         [_with_fact(changing(39, CountUse(insight_id(19), 1, identity(39).now)))],
         [_queueing(40, "a prompt"), _queueing(40, "the same again"), _queueing(41, "another")],
+        [_saying(43, EmbedPassage("passage-41", "another", np.stack([vector_of(41)])), DropPassage("passage-40"))],
+        [_saying(44, RestorePassage("passage-40")), _saying(45, DropPassage("passage-41", "expired"))],
     ]
 
 
@@ -77,7 +81,16 @@ def _queueing(number: int, prompt: str) -> Write:
     said = QueuedExchange(host="test", at_us=identity(number).now_us, prompt=prompt, key=str(number))
     write = changing(number)
     assert isinstance(write, ChangeSet)
-    return msgspec.structs.replace(write, queue=(QueueExchange(f"{write.op_id}-{prompt}", said),))
+    passage = Passage(id=f"passage-{number}", said_at=identity(number).now, host="test", prompt=prompt)
+    queue = (QueueExchange(f"{write.op_id}-{prompt}", said),)
+    return msgspec.structs.replace(write, queue=queue, passages=(KeepPassage(passage, str(number)),), operation="")
+
+
+def _saying(number: int, *changes: PassageChange) -> Write:
+    """Something happens to what is kept of sessions."""
+    write = changing(number)
+    assert isinstance(write, ChangeSet)
+    return msgspec.structs.replace(write, passages=changes)
 
 
 def _plan(connection: Connection) -> None:

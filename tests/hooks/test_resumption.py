@@ -167,7 +167,7 @@ def test_so_many_sessions_are_kept_and_no_more() -> None:
     sessions.end(event(last))
     again = AgentSessions(lambda: 0.0)
     again.load(sessions.saved())
-    assert len(sessions.saved()) < MAX_LEFT * (MAX_LEFT_SHOWN * 19 + 60)
+    assert len(sessions.saved()) < MAX_LEFT * (MAX_LEFT_SHOWN * 19 + 80)
     assert again.of(event(last)).shown_count == MAX_LEFT_SHOWN
     assert again.of(event(last)).has_shown(str(MAX_LEFT_SHOWN), "t")
     assert not again.of(event(last)).has_shown(str(MAX_LEFT_SHOWN), "later")

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
+from mnemond.config.settings import Config, SessionSettings
 from mnemond.jobs.job import Done
 from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, ReviewExpiry
 from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
 from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.memory import format_us
+from mnemond.model.outcomes import Maintained
+from mnemond.model.passages import KeepPassage, Passage
 from mnemond.model.reviews import BY_EXPIRY, HeldText, OpenReview
 from mnemond.store import held_texts, reviews
 from mnemond.store.connection import Connection
@@ -129,6 +132,27 @@ async def test_many_that_expire_at_once_pairs_among_them(tmp_path: Path, mock_cl
         await over.take_back(done.op_id or "")
         assert len(over.live()) == 29
         await over.mirrored()
+
+
+async def test_the_oldest_of_the_record_of_sessions_goes(tmp_path: Path, mock_clock: MockClock) -> None:
+    """By the settings of the store; nothing of it can be undone."""
+    settings = Config(sessions=SessionSettings(keep_days=30, keep_mb=1))
+    async with kept(tmp_path, mock_clock, Expire(lambda _: settings)) as over:
+        days = [1, 20, 25, 60, *([90] * 150)]
+        said = [
+            Passage(id=f"p{number:03}", said_at=format_us(NOW_US - day * DAY_US), host="codex", prompt="x" * size)
+            for number, (day, size) in enumerate(zip(days, [400_000] * 4 + [10] * 150, strict=True))
+        ]
+        await over.store.write(
+            ChangeSet(
+                op_id="keep", client_op_id=False, method="queue", now=format_us(NOW_US), changes=(), operation="",
+                outcome=Maintained(op_id="keep"), passages=tuple(KeepPassage(it, it.id) for it in said),
+            )
+        )  # fmt: skip
+        await over.attendant.run("expire")
+        assert await over.store.read(lambda it: sorted(it.column("SELECT id FROM passages"))) == ["p000", "p001"]
+        assert over.store.passages.live == 2
+        assert await over.store.read(lambda it: it.rows("SELECT * FROM knowledge_operations")) == []
 
 
 async def test_a_clock_that_runs_ahead_expires_two_days_worth(tmp_path: Path, mock_clock: MockClock) -> None:

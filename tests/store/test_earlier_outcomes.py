@@ -53,9 +53,9 @@ def as_now(reply: dict[str, Any]) -> dict[str, Any]:
     elif "changed" in reply and "quality_details" in reply:
         newer = {"same_text": None}
     if "undone" in reply:
-        newer["relations"] = 0
+        newer |= {"relations": 0, "passages": 0}
     if "merged_into" in reply and "backups" in reply:
-        newer["decisions_removed"] = 0
+        newer |= {"decisions_removed": 0, "kind": "memory"}
     if "scope" in reply:
         newer["scope"] = reply["scope"] | {"project": None}
     if "conflicts" in reply:

@@ -23,7 +23,16 @@ from mnemond.model.outcomes import Maintained
 from mnemond.store import operation_log
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
-from mnemond.store.operation_log import Operation, apply, decode, encode, index_changes, parts, snapshot
+from mnemond.store.operation_log import (
+    Operation,
+    apply,
+    decode,
+    encode,
+    index_changes,
+    parts,
+    passage_changes,
+    snapshot,
+)
 from mnemond.store.verify import verify_closed
 from tests.examples import examples
 from tests.faults.failing_vfs import FailingVfs, Fault
@@ -31,6 +40,7 @@ from tests.faults.test_state_machine import Stores
 from tests.interchange.test_restore import lines_of, record
 from tests.memory import test_knowledge_replay as knowledge
 from tests.memory.knowledge_world import KnowledgeWorld
+from tests.store import test_passages as passages
 from tests.store.factories import EMBEDDER, START_US, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored, portrait
 
@@ -104,6 +114,7 @@ def replay(engine: Engine, lines: list[bytes]) -> None:
         def work(connection: Connection, operation: Operation = operation) -> None:
             apply(connection, operation, EMBEDDER)
             engine.index.stage(index_changes(connection, operation, engine.index, EMBEDDER))
+            engine.index.stage_passages(passage_changes(connection, operation, EMBEDDER))
 
         engine.rewrite(work)
         engine.index.publish()
@@ -117,6 +128,7 @@ def assert_same(engine: Engine, lines: list[bytes], home: Path) -> None:
         assert lines_of(there) == lines_of(engine)
         seen = mirrored(there, home / "replayed.db")
         assert {each: it["vector"] for each, it in seen.items()} == vectors_in(engine)
+        assert passages.by_id(passages.shown(there)) == passages.by_id(passages.shown(engine))
     finally:
         there.close()
         (home / "replayed.db").chmod(0o600)
@@ -178,6 +190,52 @@ def test_relations_names_merges_summaries_and_reviews_are_in_the_log(steps: list
         log.compact(world.engine)
         assert_same(world.engine, log.lines, Path(directory))
         world.engine.close()
+
+
+@settings(examples(25), deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["keep", "forget", "restore", "purge", "embed", "memory"]), st.integers(1, 4)))
+)
+def test_the_record_of_sessions_is_in_the_log(steps: list[tuple[str, int]]) -> None:
+    """Without vectors, which each store makes for itself; also what a purged memory leaves of it."""
+    with tempfile.TemporaryDirectory() as home:
+        engine = engine_at(Path(home) / "a.db")
+        log = Log(engine)
+        for at, (what, number) in enumerate(steps):
+            if what == "memory":
+                engine.commit([remember(number, f"Answer {number}")])
+                engine.commit([change_set(f"purge-{at}", PurgeInsight(insight_id(number)))])
+            else:
+                engine.commit([passages.write(at, passages.change(what, number, answer=f"Answer {number}. More."))])
+            if log.purged:
+                assert_same(engine, log.lines, Path(home))
+                log.compact(engine)
+        assert_same(engine, log.lines, Path(home))
+        engine.close()
+
+
+def test_vectors_of_a_passage_stay_with_its_text(tmp_path: Path) -> None:
+    """In a store that a log is applied to: dropped where a purge changed the text, kept where it was only forgotten."""
+    engine, there = engine_at(tmp_path / "a.db"), engine_at(tmp_path / "b.db")
+    log = Log(engine)
+    engine.commit([passages.write(1, *(passages.keep(each, answer=f"Answer {each}. More.") for each in (1, 2)))])
+    replay(there, log.lines)
+    there.commit(
+        [
+            passages.write(
+                9, *(passages.embedded(passages.passage(each, answer=f"Answer {each}. More.")) for each in (1, 2))
+            )
+        ]
+    )
+    engine.commit([remember(1, "Answer 1")])
+    engine.commit([change_set("purge", PurgeInsight(insight_id(1)))])
+    engine.commit([passages.write(2, passages.change("forget", 2))])
+    engine.commit([passages.write(3, passages.change("restore", 2))])
+    replay(there, log.lines[1:])
+    assert there.index.snapshot.parts.passages.without_vector() == [passages.passage(1).id]
+    assert passages.by_id(passages.shown(there)) == passages.by_id(passages.shown(engine))
+    there.close()
+    engine.close()
 
 
 def test_an_import_of_an_export_is_in_the_log(tmp_path: Path) -> None:

@@ -72,6 +72,25 @@ def embedded(it: Passage) -> EmbedPassage:
     return EmbedPassage(it.id, it.text, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
+def by_id(found: list[Passage]) -> list[Passage]:
+    return sorted(found, key=lambda it: it.id)
+
+
+def change(what: str, number: int, **fields: str) -> PassageChange:
+    it = passage(number, **fields)
+    match what:
+        case "keep":
+            return KeepPassage(it, f"key-{number}")
+        case "forget":
+            return DropPassage(it.id)
+        case "restore":
+            return RestorePassage(it.id)
+        case "purge":
+            return DropPassage(it.id, "purged")
+        case _:
+            return embedded(it)
+
+
 _STEPS = st.one_of(
     st.tuples(st.sampled_from(["keep", "forget", "restore", "purge", "embed"]), st.integers(1, 5)),
     st.tuples(st.just("reopen"), st.just(0)),
@@ -87,31 +106,29 @@ def test_whatever_is_done_readers_see_what_the_file_has(steps: list[tuple[str, i
         engine = engine_at(path)
         there, gone, vectors = set[int](), set[int](), set[int]()
         for at, (what, number) in enumerate(steps):
-            it = passage(number)
+            expected = True
             match what:
                 case "reopen":
                     engine.close()
                     engine = engine_at(path)
                     continue
                 case "keep":
-                    change: PassageChange = keep(number)
-                    expected, there = True, there | {number}
+                    there |= {number}
                 case "forget":
-                    change, expected = DropPassage(it.id), number in there - gone
+                    expected = number in there - gone
                     gone |= {number} if expected else set()
                 case "restore":
-                    change, expected = RestorePassage(it.id), number in gone
+                    expected = number in gone
                     gone -= {number}
                 case "purge":
-                    change, expected = DropPassage(it.id, "purged"), number in there
+                    expected = number in there
                     there, gone, vectors = there - {number}, gone - {number}, vectors - {number}
                 case _:
-                    change, expected = embedded(it), True
                     vectors |= {number} & (there - gone)
-            (result,) = engine.commit([write(at, change)])
+            (result,) = engine.commit([write(at, change(what, number))])
             assert isinstance(result, MnemonError) is not expected
         assert {it.id for it in shown(engine)} == {passage(each).id for each in there - gone}
-        assert sorted(shown(engine), key=lambda it: it.id) == sorted(stored(engine), key=lambda it: it.id)
+        assert by_id(shown(engine)) == by_id(stored(engine))
         lacking = {passage(each).id for each in there - gone - vectors}
         assert set(engine.index.snapshot.parts.passages.without_vector()) == lacking
         built = engine.read(lambda it: load_index(it, EMBEDDER).snapshot.parts.passages.without_vector())

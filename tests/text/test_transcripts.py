@@ -16,18 +16,24 @@ from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import read
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import (
+    CODE_LINES,
     MAX_FIRST,
     MAX_LAST,
     MAX_SENTENCE,
     MAX_WHOLE,
+    PASTED,
+    PASTED_END,
     _HostTags,
     is_echo,
     prompt_pieces,
     questions,
     summary,
     typed,
+    wants_record,
+    with_pasted_marked,
     without_command,
     without_echoes,
+    without_long_code,
     without_recalled,
 )
 
@@ -343,3 +349,79 @@ def test_a_fence_ends_at_its_own_mark_alone() -> None:
 def test_what_is_new_stays_line_for_line(lines: list[str]) -> None:
     text = "\n".join(lines)
     assert without_echoes(text) == text.strip()
+
+
+# ---------------------------------------------------------------- what is kept of a message
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~", "  ```"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_of_long_code_the_first_lines_are_kept(fence: str, closed: bool) -> None:
+    code = [f"line {number}" for number in range(CODE_LINES + 5)]
+    text = "\n".join(["Before.", f"{fence}py", *code, *([fence, "Behind."] if closed else [])])
+    kept = ["Before.", f"{fence}py", *code[:CODE_LINES], "… 5 more lines", *([fence, "Behind."] if closed else [])]
+    assert without_long_code(text).split("\n") == kept
+    assert without_long_code(without_long_code(text)) == without_long_code(text)
+
+
+@given(st.lists(st.sampled_from(["```", "````", "~~~", "x", "", "    ```"]), max_size=60))
+def test_what_is_kept_of_code_are_its_lines_in_order(lines: list[str]) -> None:
+    left = iter(lines)
+    for line in without_long_code("\n".join(lines)).split("\n"):
+        assert line.startswith("… ") or line in left or not lines
+
+
+def test_what_was_pasted_into_a_long_prompt_is_marked() -> None:
+    log = "\n".join(f"12:00:{number:02} error {number}" for number in range(50))
+    assert with_pasted_marked("short\n\nprompt") == "short\n\nprompt"
+    assert with_pasted_marked(f"Why?\n\n{log}\n\nThanks!") == f"Why?\n{PASTED}\n{log}\n{PASTED_END}\nThanks!"
+    assert with_pasted_marked(f"Why?\n\n{log}") == f"Why?\n{PASTED}\n{log}\n{PASTED_END}"
+    assert with_pasted_marked(log) == f"{PASTED}\n{log}\n{PASTED_END}"
+
+
+# ---------------------------------------------------------------- what a person wants nothing kept of
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wants"),
+    [
+        ("Off the record: my salary is 90k", False),
+        ("off the record please", False),
+        ("Please keep this off the record.", False),
+        ("ok, let's go off the record for a moment", False),
+        ("This is off-the-record, I think we should fire them", False),
+        ("Fix the test first. From now on everything I say is off the record.", False),
+        ("The offer, off the record, is 90k", False),
+        ("Bitte nicht mitschreiben: mein Gehalt ist 90k", False),
+        ("Ab jetzt nicht mitschreiben.", False),
+        ("不要记录", False),
+        ("以下内容请不要记录：我的工资", False),
+        ("接下来的对话不要记录。", False),
+        ("Back on the record. Run the tests", True),
+        ("ok, we're back on the record", True),
+        ("Jetzt wieder mitschreiben", True),
+        ("可以记录了", True),
+        ("Off the record: x. Back on the record: y", True),
+        ("Back on the record. No wait, off the record!", False),
+        ('What does "off the record" mean?', None),
+        ("What does off the record mean?", None),
+        ("Are we off the record?", None),
+        ("The banner says off the record, translate it", None),
+        ("Add a column off_the_record to the table", None),
+        ("Der Logger soll Passwörter nicht mitschreiben", None),
+        ("日志不要记录密码", None),
+        ("Set the off the record flag in the config", None),
+        ("", None),
+    ],
+)
+def test_a_request_to_keep_nothing(prompt: str, wants: bool | None) -> None:
+    assert wants_record(prompt) is wants
+
+
+@pytest.mark.parametrize(
+    "unit", ["ok ", "off the ", "the, ", "。", "不要", "请", "bitte ", "\n", " ", "off the record x "]
+)
+def test_a_long_prompt_is_searched_for_such_a_request_in_linear_time(unit: str) -> None:
+    begun = time.process_time()
+    wants_record(unit * (200_000 // len(unit)))
+    assert time.process_time() - begun < 5.0

@@ -83,6 +83,11 @@ def _overlong(path: Path) -> None:
     os.truncate(path.with_name(f"{path.name}-wal"), (64 << 20) + 1)
 
 
+_PASSAGE = (
+    "INSERT INTO passages(id, dedupe_key, kind, said_at, host, op_id, prompt, answer)"
+    " VALUES('p', 'k', 'exchange', '{}', 'codex', 'o', 'Why?', 'Because.')"
+)
+
 BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
     ("mirror_totals", "tick", {"bend": _total}),
     ("sole_writer", "tick", {"session": msgspec.structs.replace(SOUND, others_wrote=True)}),
@@ -111,6 +116,8 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
         {"after": [f"UPDATE insights SET embedding = :twice WHERE {THREE}"], "bend": _stretch},
     ),
     ("mirror_ids", "fast", {"after": [f"UPDATE insights SET id = 'other' WHERE {THREE}"]}),
+    ("mirror_passages", "fast", {"after": [_PASSAGE.format(NOW)]}),
+    ("mirror_passages", "fast", {"before": [_PASSAGE.format(NOW)], "after": ["UPDATE passages SET gone_op = 'o'"]}),
     ("mirror_importance", "fast", {"after": [f"UPDATE insights SET effective_importance = 0.51 WHERE {THREE}"]}),
     ("some_vectors", "fast", {"bend": _turn, "now_us": HOUR_OF_THREE_US}),
     (
@@ -135,6 +142,7 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
     ("rows", "full", {"before": [f"INSERT INTO operations VALUES('mine', 'remember', 'd', '{{}}', '{NOW}')"]}),
     ("rows", "full", {"before": ["INSERT INTO meta VALUES('job:prune', '[]')"]}),
     ("rows", "full", {"before": ["UPDATE edge_rows SET created_at = 'yesterday' WHERE kind = 2"]}),
+    ("rows", "full", {"before": [_PASSAGE.format("yesterday")]}),
     ("mirror_links", "full", {"bend": _relate}),
     ("content_hash", "full", {"before": [f"UPDATE insights SET content = 'memory numbed 3' WHERE {THREE}"]}),
     ("mirror_links", "full", {"after": ["UPDATE edge_rows SET weight = 0.8 WHERE source = 1 AND kind = 1"]}),
