@@ -96,9 +96,9 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
     """Return up to `most` passages that answer a query, best first. `vector`: of its text, by the embedder of the
     passages; None: words decide alone. The outline of the last session comes first for a question where the work
     stands."""
-    if asks_for_last_session(query.text):
-        return _last_session(snapshot, query.here or query.filter.scope.project or "")
     rows = np.flatnonzero(snapshot.visible(query.filter))
+    if asks_for_last_session(query.text):
+        return _last_session(snapshot, rows)
     terms = list(dict.fromkeys([*question_terms(query.text), *inner_terms(query.text)]))
     said = [term for term, empty in zip(terms, empty_terms(terms).foreign, strict=True) if not empty]
     if not len(rows) or not (said or terms):
@@ -107,16 +107,19 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
     return newer_first([_hit(snapshot.passage(row), found, place) for place, row in enumerate(found.rows)])
 
 
-def _last_session(snapshot: PassageSnapshot, project: str) -> list[Hit]:
-    """Return the outline of the last session of a project as the excerpt of its last passage, before that passage's
-    session is looked at with `get`; nothing if there is none."""
-    said = [snapshot.passage(row) for row in snapshot.last_of_project(project)]
-    found = outline(said)
+def _last_session(snapshot: PassageSnapshot, rows: Rows) -> list[Hit]:
+    """Return the outline of the last session among passages, as the excerpt of its last one; nothing if it has none."""
+    if not len(rows):
+        return []
+    last = snapshot.passage(int(rows[np.argmax(snapshot.said_us(rows))]))
+    visible = set(rows.tolist())
+    session = [row for row in snapshot.of_conversation(last.conversation_id) if row in visible]
+    found = outline([snapshot.passage(row) for row in session] or [last])
     if not (found.outcome or found.open):
         return []
     signals = Signals(keyword=1.0, entity=0.0, similarity=0.0, graph=0.0)
-    hit = Hit(shown(said[-1], GAP.join((*found.outcome, *found.open))), 1.0, "high", ("keyword",), signals)
-    return [msgspec.structs.replace(hit, session=session_label(said[-1]))]
+    content = shown(last, GAP.join((*found.outcome, *found.open)))
+    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(last))]
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:
