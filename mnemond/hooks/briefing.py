@@ -115,7 +115,7 @@ def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> li
 
 
 OUTCOME_SHARE: Final = 0.3
-OPEN_SHARE: Final = 0.2
+OPEN_SHARE: Final = 0.3
 """Parts of a brief for what came of a session and for what is open: in the usual 2,400 characters both have room."""
 
 

@@ -226,5 +226,5 @@ def _marks(it: InsightView, refs: Mapping[str, str], against: Sequence[str], con
 
 
 def _name(name: str) -> str:
-    short = inert(name[:NAME_BYTES]).replace(">", "›").encode()[:NAME_BYTES]
+    short = inert(name[:NAME_BYTES]).replace("<", "‹").replace(">", "›").encode()[:NAME_BYTES]
     return short.decode("utf-8", "ignore").strip()
