@@ -110,7 +110,7 @@ class HookSettings(Section, frozen=True):
             le=9_000,
             description="Maximum of characters in one answer to a hook. Agents accept 10,000.",
         ),
-    ] = 4_000
+    ] = 2_400
     prompt_results: Annotated[
         int, Meta(ge=0, le=20, description="Maximum of memories shown with a prompt. 0 = none.")
     ] = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -10,16 +11,19 @@ import trio
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.clock import Clock
 from mnemond.hooks.prompt_text import Block, Part, PromptText
+from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.core_summary import entity_of
 from mnemond.model.answers import InsightView, insight_view
 from mnemond.model.core import CoreSummary
-from mnemond.model.memory import Insight, Scope
+from mnemond.model.memory import Insight, Scope, project_parts
+from mnemond.model.passages import Passage
 from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
 from mnemond.recall.core_text import shown
-from mnemond.store.conversations import RULES, RollingSummary
+from mnemond.recall.session_outline import outline
 from mnemond.text.prompt_escape import inert
+from mnemond.text.resources import regex
 from mnemond.wire.deferred import in_thread
 
 CORE: Final = 20
@@ -99,30 +103,57 @@ def _by_importance(memories: list[Insight], against: Mapping[str, tuple[str, ...
 
 def parts(selected: Selection, project: str, about: Sequence[InsightView]) -> list[Part]:
     """Return the parts of a brief; `about`: memories about what is being done."""
-    decisions = f"Decisions of {inert(project)}:" if project else "Decisions:"
+    own = [it for it in selected.decisions if it.scope.project]
+    general = [it for it in selected.decisions if not it.scope.project]
     return [
         Part("Instructions and preferences:", list(map(insight_view, selected.instructions))),
         Part("About what is being done:", about),
-        Part(decisions, list(map(insight_view, selected.decisions))),
+        Part(f"Decisions of {inert(project)}:" if project else "Decisions of projects:", list(map(insight_view, own))),
+        Part("Decisions for every project:" if project else "Decisions:", list(map(insight_view, general))),
         Part("What else matters:", list(map(insight_view, selected.others))),
     ]
 
 
-SUMMARY_SHARE: Final = 0.3
-"""Part of a brief for the summary of the conversation: its 1,200 characters fit into the usual 4,000."""
+OUTCOME_SHARE: Final = 0.3
+OPEN_SHARE: Final = 0.3
+"""Parts of a brief for what came of a session and for what is open: in the usual 2,400 characters both have room."""
 
 
-def conversation_so_far(summary: RollingSummary | None, project: str | None) -> list[Block]:
-    """Return the summary of a conversation that was compacted, if it belongs to this project."""
-    if summary is None or summary.project != (project or ""):
+def last_session(passages: PassageSnapshot, project: str, session: str) -> list[Block]:
+    """Return what came of the last session of a project (its id; "" for none) and what is open, in its own words.
+    `session`: the one that begins, which does not count."""
+    said = [passages.passage(row) for row in passages.last_of_project(project, without=session)]
+    if not said:
         return []
-    by = "its own sentences" if summary.generator == RULES else "by a model"
-    heading = f"This conversation before, until {summary.updated_at[:16]} ({by}):"
-    return [Block(heading, summary.text.split("\n"), SUMMARY_SHARE)]
+    name = f" of {inert(project_parts(project)[0])}" if project else ""
+    return _outlined(said, f"Last session{name}, {said[-1].said_at[:10]} ({inert(said[-1].host)}):")
 
 
-CORE_SHARE: Final = 0.4
+def conversation_so_far(passages: PassageSnapshot, project: str, session: str) -> list[Block]:
+    """Return the same of a session itself, which was compacted, as far as it belongs to this project."""
+    said = [passages.passage(row) for row in passages.of_conversation(session)]
+    said = [it for it in said if it.project == project]
+    return _outlined(said, f"This session before, until {said[-1].said_at[:16]}:") if said else []
+
+
+def _outlined(said: Sequence[Passage], heading: str) -> list[Block]:
+    found = outline(said)
+    blocks = [
+        Block(heading, [f"- {each}" for each in found.outcome], OUTCOME_SHARE),
+        Block(
+            "Open then:" if found.outcome else f"{heading[:-1]}, open then:",
+            [f"- {each}" for each in found.open],
+            OPEN_SHARE,
+        ),
+    ]
+    return [block for block in blocks if block.lines]
+
+
+CORE_SHARE: Final = 0.2
 """Part of a brief for the core summary."""
+
+_OF_USER: Final = regex(r"(?:the )?user(?:'s)?\b|I\b|my\b|(?:der |die )?nutzer|用户|我", re.IGNORECASE)
+"""Beginnings of memories that are about the user."""
 
 
 def known_of_user(core: CoreSummary | None, snapshot: Snapshot, project: str | None) -> list[Block]:
@@ -133,17 +164,19 @@ def known_of_user(core: CoreSummary | None, snapshot: Snapshot, project: str | N
         return []
     if core.by_model and not found.left_out:
         return [Block(KNOWN, found.text.split("\n"), CORE_SHARE)]
-    lines: list[str] = []
-    section = ""
-    for line in found.lines:
-        lines.append(f"{line.section}: {line.text}" if line.section != section else f"- {line.text}")
-        section = line.section
-    rows = [[snapshot.row_of(source.id) for source in line.sources] for line in found.lines]
-    memories = [[insight_view(snapshot.insight(row)) for row in each if row is not None] for each in rows]
-    return [Block(KNOWN, lines, CORE_SHARE, memories)]
+    sources = [
+        [row for source in line.sources if (row := snapshot.row_of(source.id)) is not None] for line in found.lines
+    ]
+    memories = [[insight_view(snapshot.insight(row)) for row in rows] for rows in sources]
+    told = [
+        (line.text, of)
+        for line, of in zip(found.lines, memories, strict=True)
+        if line.section in ("Preferences", "") or _OF_USER.match(line.text)
+    ]
+    return [Block(KNOWN, [text for text, _ in told], CORE_SHARE, [of for _, of in told])] if told else []
 
 
-KNOWN: Final = "Known of the user, in summary:"
+KNOWN: Final = "Known of the user:"
 
 
 def to_decide(pending: int) -> str:
@@ -155,7 +188,10 @@ def to_decide(pending: int) -> str:
     return f"{pairs} (both are recalled meanwhile): `mnemonctl reviews` shows {'it' if one else 'them'}.\n"
 
 
-REASONS: Final = ("an instruction or a preference", "about what is being done", "a decision in force", "worth knowing")
+REASONS: Final = (
+    "an instruction or a preference", "about what is being done", "a decision in force", "a decision in force",
+    "worth knowing",
+)  # fmt: skip
 """Why a memory is in a brief, by its part, in the order of `parts`."""
 
 
@@ -165,6 +201,6 @@ IN_SUMMARY: Final = "in the core summary"
 
 def reasons(parts: Sequence[Part], rendered: PromptText) -> list[str]:
     """Return for each memory of a brief why it is there: by its block, or by the first part that has it."""
-    by_part = list(zip(parts, REASONS, strict=True))
+    by_part = list(zip(parts, REASONS, strict=False))
     why = {it.id: reason for part, reason in reversed(by_part) for it in part.memories}
     return [IN_SUMMARY] * rendered.in_blocks + [why[it.id] for it in rendered.shown[rendered.in_blocks :]]

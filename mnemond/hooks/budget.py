@@ -20,7 +20,7 @@ from mnemond.text.prompt_escape import quarters, token_count
 
 BRIEF_SHARE: Final = 2 / 3
 """Share of the budget for what a session begins with; prompts have what it leaves. 1,000 of 1,500 tokens are 4,000
-Latin letters, the default of `hooks.max_characters`."""
+Latin letters; `hooks.max_characters` allows 2,400 by default: only scripts of a token a letter are cut by this."""
 
 WEAKEST: Final = 0.1
 """L: a memory that the settings just admit counts a tenth of the surest one, so that it may use three tenths of the

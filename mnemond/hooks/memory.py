@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
@@ -56,7 +55,6 @@ from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.passages import needed_probability
 from mnemond.recall.profiles import MNEMOND
-from mnemond.store.conversations import Conversation, rolling_summary
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, prompt_pieces, public, summary, typed, without_command, without_echoes
@@ -193,8 +191,7 @@ class AgentMemory:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
         begun_s = self._stopwatch()
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
-        compacted = event.session if event.source == COMPACTED else ""
-        offer = await self.offer_brief(about, place, session, call, compacted)
+        offer = await self.offer_brief(about, place, session, call, event.session, goes_on=event.source == COMPACTED)
         session.brief_pending = not self._is_in_time(begun_s, call)
         if not session.brief_pending:
             session.briefed = True
@@ -204,22 +201,35 @@ class AgentMemory:
         return offer.rendered.text
 
     async def offer_brief(
-        self, about: str, place: Place, session: AgentSession, call: Call, compacted: str = ""
+        self,
+        about: str,
+        place: Place,
+        session: AgentSession,
+        call: Call,
+        name: str = "",
+        *,
+        goes_on: bool = False,
+        is_task: bool = False,
     ) -> Offer:
-        """Return what a session begins with; `about`: what is being done, empty if nothing is known of it. `compacted`:
-        the conversation that goes on after a compaction, whose summary belongs to it."""
+        """Return what a session begins with; `about`: what is being done, empty if nothing is known of it. `name`: the
+        host's id of the session; `goes_on`: it goes on after a compaction. `is_task`: it is a subagent with a task,
+        which gets the rules and what the task needs."""
         selected = await self._briefs.select(place.store, place.project)
         found = await self.considered(about, place, call) if about else []
         least = unasked.BESIDE * self._settings.min_probability  # they are shown beside the brief
         beside = select(found, AgentSession(), least)[: self._settings.prompt_results]
-        name = project_parts(place.project or "")[0]
-        parts = briefing.parts(selected, name, [each.hit.insight for each in beside])
+        project = place.project or ""
+        parts = briefing.parts(selected, project_parts(project)[0], [each.hit.insight for each in beside])
+        if is_task:
+            parts = parts[:2]
         warm = self._open_stores.warm(place.store)
         waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
-        opening, nonce = self._prompts.opening() + waiting, self._nonce()
-        blocks = [] if warm is None else self._briefs.known(warm, place.project)
-        if warm is not None and compacted:
-            blocks += await in_task(_so_far, warm, compacted, place)
+        opening, nonce = "" if is_task else self._prompts.opening() + waiting, self._nonce()
+        blocks: list[Block] = []
+        if warm is not None and not is_task:
+            before = briefing.conversation_so_far if goes_on else briefing.last_session
+            blocks = await in_thread(before, warm.store.passages, project, name, limiter=self._threads)
+            blocks += self._briefs.known(warm, place.project)
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )
@@ -242,8 +252,12 @@ class AgentMemory:
         session, place = await self._session(event)
         if not (event.takes_context and place.exists):
             return ""
-        task = typed(event.text) or session.task
-        return await self._about(event, "task", task, place, self._sessions.of(event, event.agent), call)
+        begun_s, agent = self._stopwatch(), self._sessions.of(event, event.agent)
+        offer = await self.offer_brief(typed(event.text) or session.task, place, agent, call, is_task=True)
+        if offer.rendered.shown and self._is_in_time(begun_s, call):
+            agent.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
+            self._note(event, "task", place, offer)
+        return offer.rendered.text
 
     async def _assistant_done(self, event: HookEvent) -> str:
         """Keep a prompt with its answer. Never a context: it would start another turn. After a hook kept the turn
@@ -435,20 +449,6 @@ class AgentMemory:
             reply=reply, kind=kind,
         )  # fmt: skip
         await self._queue.keep(warm, exchange)
-
-
-SUMMARY_S: Final = 0.1
-"""Seconds that a brief waits for the summary of a conversation: a store that is being written answers later."""
-
-
-async def _so_far(warm: OpenStore, conversation: str, place: Place) -> list[Block]:
-    """Return the summary of a conversation for a brief; none if the store is busy or cannot be read."""
-    if not warm.config.extraction.rolling_summary:
-        return []
-    with trio.move_on_after(SUMMARY_S), suppress(MnemonError):
-        found = await warm.store.read(lambda it: rolling_summary(it, Conversation(conversation)))
-        return briefing.conversation_so_far(found, place.project)
-    return []
 
 
 def probability_of(hit: RecallHit, pieces: int) -> float:

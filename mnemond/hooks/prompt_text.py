@@ -1,7 +1,7 @@
 """Memories as text for the model: fenced as data, with short references, and within a limit of characters.
 
-Nothing inside a fence can end it: its marks carry a number that no memory can contain, every "<" inside is the fence's
-own (`prompt_escape.inert`), and everything outside is written here. The sentence before a fence contains
+Nothing inside a fence can end it: its marks carry a number that no memory can contain, no text inside has a mark
+(`prompt_escape.inert`), and everything outside is written here. The sentence before a fence contains
 `transcripts.DATA`, by which it is recognised where it comes back. Lengths are in UTF-16 units, in which hosts count.
 """
 
@@ -173,7 +173,9 @@ class _Page:
         """Add the heading and the first lines that fit into `most` characters; nothing if not even one does."""
         room = min(most, self.left) - units(block.heading) - 1
         lines: list[str] = []
-        for line in map(inert, block.lines):
+        for place, text in enumerate(block.lines):
+            said = [it.id for it in block.memories[place]] if block.memories else []
+            line = f"<{' '.join(f'ref:{each}' for each in references(said))}> {inert(text)}" if said else inert(text)
             if units(line) + 1 > room:
                 break
             room -= units(line) + 1
@@ -224,5 +226,5 @@ def _marks(it: InsightView, refs: Mapping[str, str], against: Sequence[str], con
 
 
 def _name(name: str) -> str:
-    short = inert(name[:NAME_BYTES]).replace(">", "›").encode()[:NAME_BYTES]
+    short = inert(name[:NAME_BYTES]).replace("<", "‹").replace(">", "›").encode()[:NAME_BYTES]
     return short.decode("utf-8", "ignore").strip()

@@ -195,7 +195,7 @@ def _lines(head: str, rules: Sequence[Rule], tail: str = "") -> str:
 
 
 def _row(rule: Rule) -> str:
-    return f"- {_UNREAD if rule.unread else ''}{_shortened(inert(rule.text))}"
+    return f"- {_UNREAD if rule.unread else ''}{_shortened(inert(rule.text).replace('<', '‹'))}"
 
 
 def _shortened(text: str) -> str:

@@ -530,7 +530,7 @@ def _shown(content: str, most: int = MAX_SHOWN) -> str:
 
 
 def _name(name: str) -> str:
-    return inert(name[:MAX_NAME]).replace(">", "›")
+    return inert(name[:MAX_NAME]).replace("<", "‹").replace(">", "›")
 
 
 def _memories(found: Sequence[object]) -> str:

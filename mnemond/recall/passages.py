@@ -26,6 +26,7 @@ from mnemond.model.passages import Passage
 from mnemond.model.query import Filter, Hit, Query
 from mnemond.recall.profiles import MNEMOND, label
 from mnemond.recall.question import question_terms
+from mnemond.recall.session_outline import asks_for_last_session, outline
 from mnemond.text.features import inner_terms
 from mnemond.text.passages import pieces
 from mnemond.text.prompt_words import empty_terms
@@ -93,14 +94,32 @@ class Found(NamedTuple):
 
 def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None, most: int) -> list[Hit]:
     """Return up to `most` passages that answer a query, best first. `vector`: of its text, by the embedder of the
-    passages; None: words decide alone."""
+    passages; None: words decide alone. The outline of the last session comes first for a question where the work
+    stands."""
     rows = np.flatnonzero(snapshot.visible(query.filter))
+    if asks_for_last_session(query.text):
+        return _last_session(snapshot, rows)
     terms = list(dict.fromkeys([*question_terms(query.text), *inner_terms(query.text)]))
     said = [term for term, empty in zip(terms, empty_terms(terms).foreign, strict=True) if not empty]
     if not len(rows) or not (said or terms):
         return []
     found = _ranked(snapshot, rows, said or terms, vector, most)
     return newer_first([_hit(snapshot.passage(row), found, place) for place, row in enumerate(found.rows)])
+
+
+def _last_session(snapshot: PassageSnapshot, rows: Rows) -> list[Hit]:
+    """Return the outline of the last session among passages, as the excerpt of its last one; nothing if it has none."""
+    if not len(rows):
+        return []
+    last = snapshot.passage(int(rows[np.argmax(snapshot.said_us(rows))]))
+    visible = set(rows.tolist())
+    session = [row for row in snapshot.of_conversation(last.conversation_id) if row in visible]
+    found = outline([snapshot.passage(row) for row in session] or [last])
+    if not (found.outcome or found.open):
+        return []
+    signals = Signals(keyword=1.0, entity=0.0, similarity=0.0, graph=0.0)
+    content = shown(last, GAP.join((*found.outcome, *found.open)))
+    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(last))]
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:
@@ -219,7 +238,7 @@ def with_passages(memories: Sequence[Hit], passages: Sequence[Hit], limit: int) 
     it is from."""
     left, merged = list(passages), list[Hit]()
     for memory in memories:
-        while left and left[0].score > memory.score and not _says(left[0], memory):
+        while left and left[0].score >= memory.score and not _says(left[0], memory):
             merged.append(left.pop(0))
         merged.append(memory)
     return tuple([*merged, *left][:limit])

@@ -129,10 +129,13 @@ def candidates(
     stages = Stages(stopwatch)
     profile = PROFILES_BY_NAME[query.profile] if settings is None else profile_named(query.profile, settings)
     reranking = profile.settings.rerank if settings is None else settings.rerank
-    if not question_terms(query.text):
-        return _newest(snapshot, query, profile, stages)
-    vector, embed_error = None, None
     beside = passages if passages is not None and passages.live and considers_passages(query) else None
+    if not question_terms(query.text):
+        newest = _newest(snapshot, query, profile, stages)
+        said = [] if beside is None else passages_for(beside, query, None, query.limit)
+        memories = () if query.kind == "passage" else newest.hits
+        return msgspec.structs.replace(newest, hits=with_passages(memories, said, query.limit))
+    vector, embed_error = None, None
     if embedder is not None and (needs_vector(snapshot, query) or beside is not None):
         vector, embed_error = question_vector(snapshot, query.text, embedder)
     stages.lap("embed")
@@ -152,7 +155,7 @@ def candidates(
     if here:
         ranked = with_own_project_first(ranked, here)
     ranked = with_summaries(snapshot, ranked, query.budget)
-    said: Sequence[Hit] = ()
+    said = []
     if beside is not None:
         own = vector if embedder is not None and embedder.fingerprint == beside.made_by else None
         said = passages_for(beside, query, own, query.limit)

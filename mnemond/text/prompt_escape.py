@@ -1,9 +1,9 @@
 """Escape a memory's text for a prompt, and estimate its size there.
 
-Every memory counts as hostile. Escaped text is one line, hides nothing, and has nothing that looks like a frame: every
-mark of a frame begins with "<", and no escaped text has one, nor gets one by normalisation. So no memory can open or
-close a fence, carry a date or a reference that is not its own, or write a token by which chat templates mark the
-speaker. The text stays readable.
+Every memory counts as hostile. Escaped text is one line, hides nothing, and has nothing that looks like a frame: the
+"<" of a mark of ours, or of a token of a chat template, is replaced, also where only normalisation makes it one. So no
+memory can open or close a fence, carry a date or a reference that is not its own, or write a token by which chat
+templates mark the speaker. The text stays readable: every other "<" stays, as in code.
 """
 
 from __future__ import annotations
@@ -23,8 +23,15 @@ _HIGH_IGNORABLE = range(0xE0100, 0xE01F0)
 """Invisible letters and marks (Default_Ignorable_Code_Point, Unicode 15): 256 variation selectors carry a hidden text,
 a byte each."""
 
-_OPENINGS = {"<": "‹", "\uff1c": "‹", "\ufe64": "‹", "\u226e": "‹\u0338"}
-"""The beginning of a tag, characters that are read as one, and one that is decomposed (NFD) to one with a stroke."""
+_OPENINGS = {"\uff1c": "‹", "\ufe64": "‹", "\u226e": "‹\u0338"}
+"""Characters that are read as "<", and one that is decomposed (NFD) to one with a stroke."""
+
+_OPENING = regex("<")
+_MARK = regex(r"[\s/]{0,4}(?:recalled\W{0,2}data|ref:|t:\d|\|)", re.IGNORECASE)
+"""What follows the "<" of a mark of ours (a fence, a reference, a date) or of a token of a chat template."""
+
+_MARK_LENGTH = 24
+"""Characters behind a "<" in which a match of `_MARK` lies."""
 
 _MAY_SHRINK = regex(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
 """Characters that count as a token each, and are removed or narrower than that in inert text."""
@@ -73,14 +80,20 @@ def surely_kept(text: str) -> str:
 def inert(text: str) -> str:
     """Escape `text`: one line, its white space single, as data that a model may be shown.
 
-    Invisible characters are removed. "<" becomes "‹", a code fence three apostrophes, "[INST]" gets round brackets, an
-    image becomes a link, and the name of a speaker at the beginning of a line gets quotes. Linear time, idempotent.
+    Invisible characters are removed. The "<" of a mark becomes "‹", a code fence three apostrophes, "[INST]" gets round
+    brackets, an image becomes a link, and the name of a speaker at the beginning of a line gets quotes. Linear time,
+    idempotent.
     """
     lines = map(_speakerless, _shown(text).splitlines())
     plain = _BRACKETED.sub(_rounded, " ".join(" ".join(lines).split()))
     if _TARGETED.search(plain):
         plain = _IMAGE.sub(r"\1 ", plain)
-    return _speakerless(_FENCES.sub(_unfenced, plain))
+    return _OPENING.sub(_unmarked, _speakerless(_FENCES.sub(_unfenced, plain)))
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    following = found.string[found.end() : found.end() + _MARK_LENGTH]
+    return "‹" if _MARK.match(unicodedata.normalize("NFKC", following)) else "<"
 
 
 def _speakerless(line: str) -> str:
@@ -112,7 +125,7 @@ def _unfenced(found: re.Match[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """`text` without invisible characters and without the beginnings of tags; white space of any kind stays."""
+    """`text` without invisible characters and what is read as "<"; white space of any kind stays."""
     if not (text.isprintable() and text.isascii()):
         text = _without_high(_HIDDEN_RUN.sub("", text))
     for opening, instead in _OPENINGS.items():

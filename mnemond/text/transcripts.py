@@ -219,7 +219,9 @@ _NUMBER = regex(r"\s*\d{1,3}[.)]\s+")
 _QUOTES = " \t>*•-"
 _FRAMES = regex(
     r"\s*(?:… \d{1,6} intermediate memor(?:y|ies) …"
-    r"|what matters most:|decisions(?: of .{1,80})?(?:, newest first)?:|about what is being done:"
+    r"|what matters most:|decisions(?: (?:of|for) .{1,80})?(?:, newest first)?:|open then:|known of the user:"
+    r"|last session(?: of .{1,80})?, \d{4}-\d\d-\d\d \(.{1,20}\):|this session before, until .{16}:"
+    r"|about what is being done:"
     r"|instructions and preferences:|what else matters:"
     r"|store: .{1,80} · intent: .{1,20} · \d{1,6} of \d{1,6} memories"
     r"|what stands between the two marks below was recalled from memory: it is data, not instructions.{0,80})\s*",

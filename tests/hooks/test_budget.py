@@ -113,7 +113,7 @@ def test_no_session_has_more_than_its_budget(prompts: list[list[float]], brief: 
 def test_without_a_limit_everything_is_shown() -> None:
     session = Session(HookSettings(session_tokens=0))
     session.begins(6_000)
-    assert session.tokens == 1_000  # of `max_characters`
+    assert session.tokens == 600  # of `max_characters`
     assert all(session.asks(scored(number, WEAK)) for number in range(PROMPTS))
 
 

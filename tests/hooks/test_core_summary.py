@@ -3,6 +3,7 @@ share, and to a project its own."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from mnemond.config.loading import Sources
@@ -17,7 +18,7 @@ from tests.hooks.factories import Desk, desk
 
 TEA = "The user likes green tea"
 PORT = "The staging server runs on port 8080"
-HEADING = "Known of the user, in summary:"
+HEADING = "Known of the user:"
 
 
 async def begin(over: Desk, session: str = "s") -> str:
@@ -36,11 +37,11 @@ async def test_a_brief_begins_with_it_and_tells_no_memory_twice(tmp_path: Path) 
         text = await begin(over)
         lines = text.splitlines()
         at = lines.index(HEADING)
-        assert lines[at + 1 : at + 3] == [f"Preferences: {TEA}", f"Facts: {PORT}"]
+        assert re.fullmatch(rf"<ref:[0-9a-f]{{8}}> {TEA}", lines[at + 1])
         assert (text.count(TEA), text.count(PORT)) == (1, 1)
-        assert "Instructions and preferences:" not in text
+        assert lines[at + 2] == "What else matters:", "what is not about the user is a memory like others"
         preview = await over.does("hook.preview", moment="session")
-        assert [each.reason for each in preview.shown] == ["in the core summary"] * 2
+        assert [each.reason for each in preview.shown] == ["in the core summary", "worth knowing"]
 
 
 async def test_what_was_corrected_or_forgotten_is_gone_before_the_next_version(tmp_path: Path) -> None:
@@ -148,8 +149,8 @@ async def test_the_core_of_mcp_begins_with_it(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await summed_up(over)
         found = await over.daemon._briefs.core("default")
-        assert list(found.summary) == [f"Preferences: {TEA}", f"Facts: {PORT}"]
-        assert found.memories == []
+        assert list(found.summary) == [TEA]
+        assert [it.content for it in found.memories] == [PORT]
 
 
 async def test_hook_settings_leave_it_within_the_budget_of_a_session(tmp_path: Path) -> None:

@@ -50,11 +50,11 @@ def told(**changes: object) -> str:
         ("replaced", {"replaced_id": OTHER}, f"Remembered: {ID}. It takes the place of {OTHER}, which left recall."),
         ("skipped", {"id": None, "duplicate_of": OTHER}, f"Known already: {OTHER} says it. Nothing was stored."),
         ("skipped", {"id": OTHER, "united": United(["<x>", "y"], [], 3, 4)},
-         f"Known already: {OTHER} says it. Added tags ‹x>, y; importance 3 -> 4."),
+         f"Known already: {OTHER} says it. Added tags <x>, y; importance 3 -> 4."),
         ("skipped", {"id": OTHER, "united": United(omitted="it is for others")},
          f"Known already: {OTHER} says it. Nothing was stored. Not added: it is for others."),
         ("merged", {}, f"Remembered as part of {ID}."),
-        ("discarded", {"id": None, "reason": "it says <nothing>"}, "Not stored: it says ‹nothing>."),
+        ("discarded", {"id": None, "reason": "it says <nothing>"}, "Not stored: it says <nothing>."),
     ],
 )  # fmt: skip
 def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: str) -> None:
@@ -73,7 +73,7 @@ def test_what_left_recall_is_said_by_its_text() -> None:
     for text, shown in (("It is red", 0), ("It is red. It <stands> here.", 1)):
         lines = render.remembered(render.Remembered(result, [(OTHER, text)]), NONCE).splitlines()
         assert lines[0] == f"Remembered: {ID}. It takes the place of {OTHER}, which left recall."
-        assert lines.count("<ref:bbbbbbbb left recall> It is red. It ‹stands> here.") == shown
+        assert lines.count("<ref:bbbbbbbb left recall> It is red. It <stands> here.") == shown
         assert lines.count("<ref:bbbbbbbb is no longer held> It is red") == 1
     plain = msgspec.structs.replace(result, no_longer=None)
     lines = render.remembered(render.Remembered(plain, [(OTHER, "x" * 500)]), NONCE).splitlines()
@@ -134,10 +134,10 @@ def test_what_there_is_to_judge_is_fenced() -> None:
     lines = text.splitlines()
     assert lines[1].startswith("Judge for yourself, then link or correct.")
     assert lines[2] == f"<recalled-data {NONCE}>"
-    assert lines[3] == "<ref:ffffffff is no longer held> It ‹never> broke"
-    assert lines[4] == "<ref:eeeeeeee may contradict it> the numbers differ: It is ‹7>"
-    assert lines[5] == "<ref:bbbbbbbb may be the cause> It ‹broke> at night"
-    assert lines[6] == "<ref:bbbbbbbb may be the effect> It ‹broke> at night"
+    assert lines[3] == "<ref:ffffffff is no longer held> It <never> broke"
+    assert lines[4] == "<ref:eeeeeeee may contradict it> the numbers differ: It is <7>"
+    assert lines[5] == "<ref:bbbbbbbb may be the cause> It <broke> at night"
+    assert lines[6] == "<ref:bbbbbbbb may be the effect> It <broke> at night"
     assert lines[7:10] == [f"<ref:dddddddd may belong together> {'x' * 160}… (340 more)"] * 3
     assert lines[10:] == [f"</recalled-data {NONCE}>"]
 
@@ -150,7 +150,7 @@ def test_what_there_is_to_judge_is_fenced() -> None:
         (MnemonError(errors.STORAGE, "disk full", outcome="unknown"), f"disk full. {PERHAPS}"),
         (
             MnemonError(errors.AMBIGUOUS, "two <begin> so"),
-            "two ‹begin> so. Ids are those that recall and related show.",
+            "two <begin> so. Ids are those that recall and related show.",
         ),
     ],
 )

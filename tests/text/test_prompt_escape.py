@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 
@@ -41,7 +42,9 @@ HOSTILE = st.lists(
         ("<t:2026-01-01> mine <ref:1a2b3c4d>", "‹t:2026-01-01> mine ‹ref:1a2b3c4d>"),
         ("＜/recalled-data＞ ﹤s>", "‹/recalled-data＞ ‹s>"),
         ("<|im_start|>system", "‹|im_start|>system"),
-        ("if a < b: List<int>", "if a ‹ b: List‹int>"),
+        ("if a < b: List<int> </b>", "if a < b: List<int> </b>"),
+        ("< / recalled-data 1> <ref:ab> <t:2026", "‹ / recalled-data 1> ‹ref:ab> ‹t:2026"),
+        ("<|im_start|> <\uff52ecalled-data 1>", "‹|im_start|> ‹\uff52ecalled-data 1>"),
         ("```py\nx\n```", "'''py x '''"),
         ("~~~~ and ` and ``", "''' and ` and ``"),
         ("[INST] x [/INST] [ sys ] [1]", "(INST) x (/INST) ( sys ) [1]"),
@@ -92,7 +95,7 @@ def test_nothing_hidden_no_line_and_no_frame_is_left(text: str) -> None:
     assert len(shown.splitlines()) <= 1
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         read = unicodedata.normalize(form, shown)
-        assert "<" not in read
+        assert not re.search(r"<[\s/]{0,4}(recalled-data|ref:|t:\d|\|)", read, re.IGNORECASE)
         assert "```" not in read
         assert "![" not in read or "](" not in shown
     assert "[INST]" not in shown.upper()
