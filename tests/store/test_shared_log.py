@@ -468,28 +468,45 @@ def test_a_connection_cut_in_a_commit_neither_loses_nor_doubles(
         proxy.close()
 
 
-def test_without_an_answer_after_a_cut_the_outcome_is_unknown_and_a_repeat_is_the_same_write(
-    server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("arrives", ["before the cut", "before the repeat", "after the repeat", "never"])
+def test_a_write_without_an_answer_is_stored_once_whenever_its_commit_arrives(
+    server: PgServer,
+    turns: str,
+    arrives: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The outcome is unknown, and a repeat is answered truly: it was written before if its commit had arrived, else it
+    is written now, and the commit that arrives then is refused."""
     monkeypatch.setattr(shared_log, "RECOVERY_S", 0.0)
     monkeypatch.setattr(shared_log, "RETRY_S", 0.0)
     proxy = CuttingProxy(server.home)
     a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name, turns)
+    b = Peer(tmp_path / "b.db", server.dsn, request.node.name, turns)
+    cuts: dict[str, Cut] = {"before the cut": "after", "never": "before"}
     try:
         a.write(remember(1))
-        proxy.cut_next, proxy.refuses = "after", True
+        proxy.cut_next, proxy.refuses = cuts.get(arrives, "late"), True
         (result,) = a.write(remember(2, op_id="mine"))
         assert refused(result).outcome == "unknown"
         assert contents(a.engine) == {"memory number 1"}
         assert "cannot be reached" in str(a.engine.degraded_reason)
         assert refused(a.write(remember(3))[0]).outcome == "rejected"
+        if arrives == "before the repeat":
+            assert proxy.deliver()
         proxy.refuses = False
         (result,) = a.write(remember(2, op_id="mine"))
-        assert result.replayed
+        assert result.replayed == (arrives in ("before the cut", "before the repeat"))
+        if arrives == "after the repeat":
+            assert not proxy.deliver()
         assert a.engine.degraded_reason is None
         assert contents(a.engine) == {"memory number 1", "memory number 2"}
+        assert_same(a, b)
+        assert a.shared.cursor.seq == 2
     finally:
         a.close()
+        b.close()
         proxy.close()
 
 
