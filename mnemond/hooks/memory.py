@@ -207,8 +207,7 @@ class AgentMemory:
         name = project_parts(place.project or "")[0]
         parts = briefing.parts(selected, name, [each.hit.insight for each in beside])
         warm = self._open_stores.warm(place.store)
-        waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
-        opening, nonce = self._prompts.opening() + waiting, self._nonce()
+        opening, nonce = self._prompts.opening(), self._nonce()
         blocks = [] if warm is None else self._briefs.known(warm, place.project)
         if warm is not None and compacted:
             blocks += await in_task(_so_far, warm, compacted, place)
