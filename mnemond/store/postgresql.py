@@ -336,7 +336,8 @@ class PostgresqlLog:
                 yield from _stored_edges(copy.rows())
             self.session("commit")
         except GeneratorExit:
-            self.close()
+            if self._loading is loading:  # a load that failed may be thrown away while another one runs
+                self.close()
             raise
 
     # ------------------------------------------------------------ writing

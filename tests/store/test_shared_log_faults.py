@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mnemond.model.answers import Visibility
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
-from mnemond.store.operation_log import Operation, StoredRows
+from mnemond.store.operation_log import LINKS, Operation, StoredRows
 from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
 from mnemond.store.postgresql_statements import SESSION
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
@@ -287,6 +288,20 @@ def test_a_snapshot_may_be_left_unread(server: PgServer, tmp_path: Path) -> None
     log.connect()
     assert not log.in_transaction
     assert log.head().seq == 299
+    a.close()
+
+
+def test_a_load_that_is_thrown_away_late_does_not_end_the_next(server: PgServer, tmp_path: Path) -> None:
+    a = Peer(tmp_path / "a.db", server.dsn, "late")
+    a.write(*(remember(each) for each in range(1, 30)))
+    log, loads = log_of(a), list[Generator[StoredRows]]()
+    for _ in range(2):
+        log.connect()
+        loads.append(log.rows()[1])
+        assert list(takewhile(lambda part: part.kind != LINKS, loads[-1]))
+    loads[0].close()
+    assert list(loads[1]) == []
+    assert not log.in_transaction
     a.close()
 
 
