@@ -28,7 +28,7 @@ from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord, read_embedder
 from mnemond.store.operation_log import TABLES
-from mnemond.store.postgresql import LockTurns, PostgresqlLog
+from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import Cursor, SharedLog, read_cursor, write_cursor
 
 ONLY_LOCAL: Final[Mapping[str, str]] = {
@@ -116,7 +116,7 @@ class Backend:
                 assert there.read(_lines) == _lines(connection)
 
     def _log(self, name: str) -> PostgresqlLog:
-        return PostgresqlLog(self.dsn, name, LockTurns(name))
+        return PostgresqlLog(self.dsn, name)
 
     def _empty_file(self) -> Path:
         if self._empty is None:

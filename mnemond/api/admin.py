@@ -98,6 +98,7 @@ class VerifyHandlers:
             _check_storage(warm),
             await _check_embedder(warm),
             _check_capacity(warm),
+            _check_reviews(warm),
             exchange_check,
         ]
         return warm.marked(_verify_result(name, views, is_open=True))
@@ -162,6 +163,12 @@ def _check_capacity(warm: OpenStore) -> CheckView:
     if over:
         detail += ": the next prune lets some go (mnemonctl jobs run prune --dry-run)"
     return CheckView(name="capacity", ok=True, state="note" if over else "ok", detail=detail, store=warm.store.name)
+
+
+def _check_reviews(warm: OpenStore) -> CheckView:
+    waiting = warm.store.pending_reviews + warm.store.held_texts
+    detail = f"pairs and texts that wait for a decision: {waiting:,}" + (": mnemonctl reviews" if waiting else "")
+    return CheckView(name="reviews", ok=True, state="note" if waiting else "ok", detail=detail, store=warm.store.name)
 
 
 async def _check_exchanges(warm: OpenStore, now_us: int) -> CheckView:

@@ -43,13 +43,12 @@ class Projects:
 
     def __init__(self) -> None:
         self._threads = trio.CapacityLimiter(THREADS)
-        self._roots: dict[str, str] = {}
 
     async def of(self, directory: str) -> Project:
         """Return the project of a directory, given by its absolute path; an empty one if it belongs to none."""
         if not directory.startswith("/") or "\0" in directory:
             return Project()
-        return await in_thread(project_in, directory, self._roots, abandon_on_cancel=True, limiter=self._threads)
+        return await in_thread(project_in, directory, abandon_on_cancel=True, limiter=self._threads)
 
     async def written(self, params: InProject, content: str, warm: OpenStore) -> str | None:
         """Return the id of the project that a memory belongs to; None for a general one.

@@ -554,6 +554,7 @@ class ReadHandlers:
             rerank=settings.rerank_enabled if params.rerank is None else params.rerank,
             min_confidence=params.min_confidence or ("low" if form.budget is None else "medium"),
             here=here,
+            sure=params.sure,
             budget=form.budget,
             kind=params.kind if params.sessions else "memory",
         )

@@ -11,17 +11,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from mnemond.api.git_objects import Objects, is_object_name, opened
-from mnemond.text.project_name import (
-    Project,
-    is_common,
-    project_at,
-    project_of,
-    project_of_commit,
-    project_of_remote,
-)
+from mnemond.config.regular_files import open_regular
+from mnemond.text.project_name import Project, is_common, project_at, project_of, project_of_remote
 from mnemond.text.resources import regex
 from mnemond.text.secrets import kind_in_name
 
@@ -34,14 +28,8 @@ MAX_POINTER: Final = 4_096
 MAX_CONFIG: Final = 1 << 20
 """Bytes of a configuration: each branch has a section, and some repositories have ten thousand."""
 
-MAX_PACKED: Final = 16 << 20
-"""Bytes of `packed-refs`, with a line of some 70 bytes for each reference."""
-
 MAX_HOPS: Final = 4
 """Clones of clones on this machine that are followed to the first one."""
-
-MAX_SYMBOLIC: Final = 4
-"""References to references that are followed; git follows five."""
 
 MAX_REMOTES: Final = 64
 
@@ -51,21 +39,14 @@ MAX_VALUE: Final = 4_096
 PREFERRED: Final = ("origin", "upstream")
 """Remotes by which a repository is known if it has several; the others follow in the order of their names."""
 
-BRANCHES: Final = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/remotes/origin/main",
-                   "refs/remotes/origin/master", "HEAD")  # fmt: skip
-"""References from which the first commit is looked for. The branch that is checked out differs between worktrees."""
 
-KNOWN_TIPS: Final = 1_024
-"""Commits of which the first one is kept in memory."""
-
-
-def project_in(directory: str, roots: dict[str, str]) -> Project:
-    """Return the project of a directory: by the remote URL of its repository, else by its first commit, else by its
-    path. An empty one if it belongs to none. `roots`: first commits that are known, by later ones; it gets more."""
+def project_in(directory: str) -> Project:
+    """Return the project of a directory: by the remote URL of its repository, else by its path. An empty one if it
+    belongs to none."""
     found = _repository_around(directory)
     if found is None and _is_home(os.path.normpath(directory)):
         return Project()
-    project = project_of(directory) if found is None else _project_of(found, directory, roots, MAX_HOPS)
+    project = project_of(directory) if found is None else _project_of(found, directory, MAX_HOPS)
     return project._replace(name="project") if kind_in_name(project.name) else project
 
 
@@ -74,7 +55,7 @@ def _is_home(path: str) -> bool:
     return path == os.path.normpath(os.path.expanduser("~"))
 
 
-def _project_of(repository: Repository, directory: str, roots: dict[str, str], hops: int) -> Project:
+def _project_of(repository: Repository, directory: str, hops: int) -> Project:
     if not repository.common:
         return project_at(repository.root, directory)
     urls = list(_remote_urls(_read(f"{repository.common}/config", MAX_CONFIG) or b""))
@@ -85,10 +66,7 @@ def _project_of(repository: Repository, directory: str, roots: dict[str, str], h
     for url in urls if hops else ():
         origin = _repository_at(os.path.join(repository.root, _local_path(url)))
         if origin is not None and origin.common != repository.common:
-            return _project_of(origin, directory, roots, hops - 1)
-    commit = _first_commit(repository.common, roots)
-    if commit:
-        return project_of_commit(commit, repository.root, directory)
+            return _project_of(origin, directory, hops - 1)
     return project_at(repository.root, directory)
 
 
@@ -97,7 +75,7 @@ def _project_of(repository: Repository, directory: str, roots: dict[str, str], h
 
 class Repository(NamedTuple):
     """`root`: the main working directory, or the repository itself if it is bare; `common`: the directory with its
-    configuration, references and objects, empty if that cannot be found."""
+    configuration, empty if that cannot be found."""
 
     root: str
     common: str
@@ -208,41 +186,6 @@ def _local_path(url: str) -> str:
     return url.removeprefix("file://")
 
 
-# ---------------------------------------------------------------- the first commit
-
-
-def _first_commit(common: str, roots: dict[str, str]) -> str:
-    """The first commit of the main branch, by first parents; empty if it cannot be found."""
-    tip = next(filter(None, (_resolved(common, name) for name in BRANCHES)), "")
-    if not tip:
-        return ""
-    found = Objects(common).first_commit(tip, roots)
-    if found:
-        while len(roots) >= KNOWN_TIPS:
-            roots.pop(next(iter(roots), ""), None)
-        roots[tip] = found
-    return found
-
-
-def _resolved(common: str, name: str) -> str:
-    """The object that a reference leads to; empty if there is none."""
-    for _ in range(MAX_SYMBOLIC):
-        value = _line(f"{common}/{name}") or _packed(common, name)
-        if not value.startswith("ref:"):
-            return value if is_object_name(value) else ""
-        name = value.removeprefix("ref:").strip()
-        if not name.startswith("refs/") or ".." in name:
-            return ""
-    return ""
-
-
-def _packed(common: str, name: str) -> str:
-    wanted = f" {name}\n".encode("utf-8", "replace")
-    packed = _read(f"{common}/packed-refs", MAX_PACKED) or b""
-    at = packed.find(wanted)
-    return packed[packed.rfind(b"\n", 0, at) + 1 : at].decode("ascii", "replace") if at > 0 else ""
-
-
 # ---------------------------------------------------------------- files
 
 
@@ -263,7 +206,7 @@ def _line(path: str) -> str:
 
 def _read(path: str, most: int) -> bytes | None:
     """The bytes of a regular file of at most `most` bytes; None for anything else."""
-    with opened(path) as descriptor:
+    with _opened(path) as descriptor:
         if descriptor is None or os.fstat(descriptor).st_size > most:
             return None
         try:
@@ -274,3 +217,19 @@ def _read(path: str, most: int) -> bytes | None:
         except OSError:
             return None
     return b"".join(parts) if size <= most else None
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int | None]:
+    """Yield a descriptor of a regular file; None for anything else, a symbolic link included."""
+    descriptor = None
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):  # before it is opened: opening a device may have an effect
+            descriptor = open_regular(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NOCTTY)
+    except (OSError, ValueError):
+        descriptor = None
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

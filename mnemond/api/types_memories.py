@@ -271,6 +271,13 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
         Confidence | None,
         about("leave out results of less confidence: low, medium or high; a context medium, else low"),
     ] = None
+    sure: Annotated[
+        bool,
+        about(
+            "what can be relied on: of low confidence only if there is nothing else, then two; of other projects only"
+            " what is of high confidence",
+        ),
+    ] = False
     profile: Annotated[
         ProfileName | None,
         about("ranking: mnemond, the measured one; mnemon, mnemosyne, mem0: three designs as published"),

@@ -179,15 +179,6 @@ def known_of_user(core: CoreSummary | None, snapshot: Snapshot, project: str | N
 KNOWN: Final = "Known of the user:"
 
 
-def to_decide(pending: int) -> str:
-    """Return the line of a brief about pairs of memories that wait for a decision; "" without any."""
-    if not pending:
-        return ""
-    one = pending == 1
-    pairs = f"{'One pair' if one else f'{pending} pairs'} of memories {'waits' if one else 'wait'} for a decision"
-    return f"{pairs} (both are recalled meanwhile): `mnemonctl reviews` shows {'it' if one else 'them'}.\n"
-
-
 REASONS: Final = (
     "an instruction or a preference", "about what is being done", "a decision in force", "a decision in force",
     "worth knowing",

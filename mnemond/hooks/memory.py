@@ -223,8 +223,7 @@ class AgentMemory:
         if is_task:
             parts = parts[:2]
         warm = self._open_stores.warm(place.store)
-        waiting = "" if warm is None else briefing.to_decide(warm.store.pending_reviews)
-        opening, nonce = "" if is_task else self._prompts.opening() + waiting, self._nonce()
+        opening, nonce = "" if is_task else self._prompts.opening(), self._nonce()
         blocks: list[Block] = []
         if warm is not None and not is_task:
             before = briefing.conversation_so_far if goes_on else briefing.last_session

@@ -19,9 +19,6 @@ from mnemond.store.store import Store
 CHECK_S: Final = 5.0
 """Seconds after which the log is read without news: a lost one is made up for."""
 
-POLL_S: Final = 0.2
-"""Seconds between two looks at a log that cannot announce news."""
-
 PAUSES_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before connecting again, the last one again and again."""
 
@@ -116,11 +113,8 @@ async def _listen(store: Store, shared: SharedLog, listener: Listener) -> int:
     """Apply what others write until the connection is lost; return 0. Raises MnemonError."""
     await store.catch_up()
     while True:
-        if listener.fileno is None:
-            await trio.sleep(POLL_S)
-        else:
-            with trio.move_on_after(CHECK_S):
-                await trio.lowlevel.wait_readable(listener.fileno)
+        with trio.move_on_after(CHECK_S):
+            await trio.lowlevel.wait_readable(listener.fileno)
         try:
             newest = listener.take()
         except LostConnectionError as error:

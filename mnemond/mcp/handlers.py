@@ -270,7 +270,7 @@ def _given(arguments: Params) -> dict[str, object]:
 
 
 def _recall(arguments: tools.RecallArguments) -> dict[str, object]:
-    params = _given(arguments)
+    params = {"sure": True, **_given(arguments)}
     if "project" in params:  # a model always names one, and needs what is known elsewhere
         params["directory"] = params.pop("project")
     return params

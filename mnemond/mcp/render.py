@@ -233,7 +233,7 @@ def extracted(result: ExtractResult, nonce: str) -> str:
     """The facts of a conversation, each with its outcome."""
     unread = "" if result.unread is None else f" By rules alone: {inert(result.unread)}."
     if result.held:
-        unread += f" {plural(result.held, 'text')} of orders was not stored; the user decides: `mnemonctl reviews`."
+        unread += f" {plural(result.held, 'text')} of orders: not stored."
     if not result.facts:
         return f"{_degraded(result)}Nothing in it is worth keeping.{unread}"
     lines = [
@@ -251,12 +251,10 @@ def _fate(fact: FactView) -> str:
 
 
 def to_decide(result: ReviewsResult, nonce: str) -> str:
-    """Pairs of memories, and of names, that wait for a decision, with both texts. Of texts that are no memory only the
-    number is shown: an agent does not decide about them, and they give orders to what reads them."""
-    held = f" {plural(result.texts_total, 'text')} of orders for the user to look at: `mnemonctl reviews`."
-    texts = held if result.texts_total else ""
+    """Pairs of memories, and of names, that wait for a decision, with both texts. Texts that are no memory are left
+    out: an agent does not decide about them, and they give orders to what reads them."""
     if not result.reviews:
-        return f"{_degraded(result)}No memories wait for a decision.{texts}"
+        return f"{_degraded(result)}No memories wait for a decision."
     lines = [
         line
         for each in result.reviews
@@ -272,8 +270,7 @@ def to_decide(result: ReviewsResult, nonce: str) -> str:
         )
     ]
     waiting = plural(result.total + result.links + result.names, "review")
-    head = f"{_degraded(result)}{waiting}, oldest first.{texts}"
-    return f"{head} {WARNING}\n{fenced(lines, nonce)}"
+    return f"{_degraded(result)}{waiting}, oldest first. {WARNING}\n{fenced(lines, nonce)}"
 
 
 def _proposed(review: ReviewView) -> str:

@@ -19,8 +19,12 @@ from mnemond.wire.params import MAX_DIRECTORY, IdOrPrefix, Name, Params, StoreNa
 # The arguments of each tool. Limits and choices are those of the methods, or narrower; the texts are for models.
 
 
-MAX_RECALLED = 30
-"""Memories one call may return: more than that fills a model's context with unrelated memories."""
+MAX_RECALLED = 5
+"""Results of a recall. Of questions about sessions of the day before more than nine in ten are answered by the first
+three, and each result costs a model's context some hundred tokens."""
+
+MAX_LISTED = 30
+"""Memories any other call may return: more than that fills a model's context with unrelated memories."""
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT)]
 Tags: TypeAlias = Annotated[
@@ -32,7 +36,7 @@ Importance: TypeAlias = Annotated[int, Meta(ge=1, le=5)]
 Project: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_DIRECTORY)]
 Identifier: TypeAlias = Annotated[IdOrPrefix, about("As recall shows it.")]
 Moment: TypeAlias = Annotated[str, Meta(max_length=40)]
-Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_RECALLED)]
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_LISTED)]
 
 
 class StoreArguments(Params, frozen=True, kw_only=True):
@@ -41,7 +45,7 @@ class StoreArguments(Params, frozen=True, kw_only=True):
 
 class RecallArguments(StoreArguments, frozen=True, kw_only=True):
     query: Annotated[Text, about("A question or statement with the names in it.")]
-    limit: Count = 10
+    limit: Annotated[int, Meta(ge=1, le=MAX_RECALLED)] = MAX_RECALLED
     category: Category | UnsetType = UNSET
     since: Annotated[Moment | UnsetType, about("A day (2026-11-22) or RFC 3339 time.")] = UNSET
     until: Moment | UnsetType = UNSET

@@ -16,7 +16,7 @@ from mnemond.index.selection import top
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated
-from mnemond.memory.diff import Action, DiffRules, Match, Side, Verdict, judge, overall, side
+from mnemond.memory.diff import Action, DiffRules, Match, Side, Verdict, is_near, judge, overall, side
 from mnemond.memory.diff_frames import AGAINST, SILENT, ClausePair, former_terms, judged
 from mnemond.memory.diff_rules import edge_similarity, is_redundant, pair_weight, redundancy
 from mnemond.memory.wordings import is_wording
@@ -309,7 +309,7 @@ def _match(
     """Judge a row. The reason says so if remember keeps a row that the table would replace.
 
     A row that is not valid now never decides. A row that stays although the new text denies it is contradicted, unless
-    it has ended: it is not recalled beside the new text.
+    it has ended (it is not recalled beside the new text), or the two are hardly about the same thing.
     """
     old = snapshot.insight(row)
     cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
@@ -319,7 +319,7 @@ def _match(
     passed = _passed_by(old, moment)
     kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
     denied = verdict.contradicts or (verdict.action == "CONFLICT" and kept is not None)
-    contradicts = denied and passed != NO_MORE
+    contradicts = denied and passed != NO_MORE and is_near(verdict, rules)
     if verdict.action != "ADD" and kept is not None:
         reason, action = f"{verdict.reason}; but {kept}, so both stay", "ADD" if passed else verdict.action
         verdict = msgspec.structs.replace(verdict, reason=reason, action=action)

@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.config.writing import DiffSettings
+from mnemond.embed.calibration import REFERENCE
 from mnemond.memory.diff_frames import SILENT, ClausePair, judged
 from mnemond.memory.diff_rules import (
     OTHER_DAY,
@@ -87,12 +88,22 @@ BY_PROFILE: Final = {"mnemon": PUBLISHED, "classic": PUBLISHED}
 """Safeguards of the profiles that follow a published algorithm; every other profile has `SAFEGUARDS`."""
 
 
+NEAR: Final = 0.53
+"""Cosine, on the reference scale, from which texts without a common word are about the same thing: see `is_near`."""
+
+NEAR_BY_WORDS: Final = 0.25
+"""Token similarity from which texts are about the same thing whose cosine is that of unrelated ones."""
+
+
 class CosineThresholds(msgspec.Struct, frozen=True):
-    """The thresholds of `diff` on the scale of one embedder; an infinite override is never reached."""
+    """The thresholds of `diff` on the scale of one embedder; an infinite override is never reached. `near`,
+    `unrelated`: see `is_near`."""
 
     override: float
     update: float
     duplicate: float
+    near: float = NEAR
+    unrelated: float = REFERENCE.unrelated
 
 
 class DiffRules(msgspec.Struct, frozen=True):
@@ -114,7 +125,8 @@ def cosine_thresholds(
     override, duplicate = scale(settings.cosine_override), scale(settings.duplicate)
     if safeguards.raise_override:
         override = max(override, MEASURED.get(model.partition(":")[0], duplicate))
-    return CosineThresholds(override, scale(settings.update), duplicate)
+    near, unrelated = scale(NEAR), scale(REFERENCE.unrelated)
+    return CosineThresholds(override, scale(settings.update), duplicate, near, unrelated)
 
 
 def on_reference_scale(cosine: float, rules: DiffRules) -> float:
@@ -255,6 +267,16 @@ def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules, *, said:
         number_change=pair.number_change,
         reason=taken.reason or why + taken.objection,
     )
+
+
+def is_near(verdict: Verdict, rules: DiffRules) -> bool:
+    """Return True if two texts are about the same thing: the fewer words they share, the higher their cosine must be,
+    in a straight line through `near` for none and `unrelated` for NEAR_BY_WORDS (docs/decisions/0047). Without a cosine
+    the words decide alone."""
+    if verdict.cosine is None:
+        return verdict.token_similarity >= NEAR_BY_WORDS
+    own = rules.cosines
+    return verdict.cosine >= own.near - (own.near - own.unrelated) * verdict.token_similarity / NEAR_BY_WORDS
 
 
 def overall(matches: Sequence[Match]) -> Match | None:

@@ -220,7 +220,8 @@ class Query(msgspec.Struct, frozen=True):
     probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
     score the best results again, word by word. `here`: the id of the project that is asked from; results of others
     come after those that are as good. `budget`: tokens in which the results are to be shown; None: no limit. `kind`:
-    only memories, or only passages of sessions; None: both.
+    only memories, or only passages of sessions; None: both. `sure`: leave out what is not, see
+    `result_order.sure_hits`.
     """
 
     text: str
@@ -239,6 +240,12 @@ class Query(msgspec.Struct, frozen=True):
     here: str = ""
     budget: int | None = None
     kind: ResultKind | None = None
+    sure: bool = False
+
+    @property
+    def considered(self) -> int:
+        """The number of results of which the answer is chosen: with `sure` some may be left out."""
+        return 2 * self.limit if self.sure else self.limit
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):

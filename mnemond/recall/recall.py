@@ -53,6 +53,7 @@ from mnemond.recall.result_order import (
     RankingResult,
     arranged,
     compared,
+    sure_hits,
     with_own_project_first,
 )
 from mnemond.recall.summaries import with_summaries
@@ -158,7 +159,7 @@ def candidates(
     said = []
     if beside is not None:
         own = vector if embedder is not None and embedder.fingerprint == beside.made_by else None
-        said = passages_for(beside, query, own, query.limit)
+        said = passages_for(beside, query, own, query.considered)
         stages.lap("passages")
     return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said)
 
@@ -177,7 +178,9 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     if query.kind == "passage":
         best = []
     said = [hit for hit in said if _is_confident(hit, query.min_confidence)]
-    hits = with_passages(arranged(snapshot, best, query, request.intent), said, query.limit)
+    hits = with_passages(arranged(snapshot, best, query, request.intent), said, query.considered)
+    if query.sure:
+        hits = tuple(sure_hits(hits, query.here)[: query.limit])
     stages.lap("order")
     meta = RecallMeta(
         intent=request.intent,
@@ -197,7 +200,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         trust=round(found.trust, 6),
         seed=found.seed,
         draws=found.draws,
-        nothing_fits=all(hit.confidence == CONFIDENCES[0] for hit in every),
+        nothing_fits=not any(_is_confident(hit, "medium") for hit in (*every, *said)),
         left_out=len(every) - len(reranked.hits),
         missing=found.missing,
         known_share=round(found.known_share, 6),
@@ -216,10 +219,10 @@ def _with_spare_results(
     between summaries and their sources consider."""
     query = request.query
     most = max(
-        query.limit,
+        query.considered,
         CONSIDERED if here else 0,
         reranking.shortlist if query.rerank else 0,
-        query.limit + SPARE_SUMMARIES if has_summaries else 0,
+        query.considered + SPARE_SUMMARIES if has_summaries else 0,
         CONSIDERED if max(profile.settings.prior.weight, profile.settings.feedback_weight) > 0.0 else 0,
     )
     return request if most == query.limit else request._replace(query=msgspec.structs.replace(query, limit=most))
@@ -233,13 +236,13 @@ def _rerank(
     given: Relevances | None,
     stages: Stages,
 ) -> Reranked:
-    """Rerank if the query says so, and cut to its limit."""
+    """Rerank if the query says so, and cut to the results that it considers."""
     if not query.rerank:
-        return Reranked(tuple(hits[: query.limit]), applied=False)
+        return Reranked(tuple(hits[: query.considered]), applied=False)
     request = RerankRequest(query.text, query.filter.scope, query.now_us or 0)
     reranked = rerank(snapshot, request, hits, settings, given)
     stages.lap("rerank")
-    return reranked._replace(hits=reranked.hits[: query.limit])
+    return reranked._replace(hits=reranked.hits[: query.considered])
 
 
 def _is_confident(hit: Hit, least: Confidence) -> bool:
@@ -317,7 +320,7 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
     ]
     intent = query.intent or intent_of(query.text)
     stages.lap("select")
-    ordered = arranged(snapshot, hits, query, intent)
+    ordered = arranged(snapshot, sure_hits(hits, query.here) if query.sure else hits, query, intent)
     meta = _unranked(
         ordered, stages.ms, intent=intent, intent_source=_intent_source(query), hint=EMPTY_QUERY,
         rerank=RerankMeta(reason=SHORT_QUERY if query.rerank else None), profile=query.profile,

@@ -231,6 +231,21 @@ def with_own_project_first(hits: Sequence[Hit], here: str) -> Sequence[Hit]:
     return ordered
 
 
+UNSURE: Final = 2
+"""Results of low confidence in an answer that has nothing better and is to have what is sure."""
+
+
+def sure_hits(hits: Sequence[Hit], here: str) -> list[Hit]:
+    """Return the results that can be relied on: those of other projects than `here` ("": unknown) only with high
+    confidence, and those of low confidence only, at most UNSURE, if there are no others."""
+    own = [
+        hit for hit in hits
+        if hit.confidence == "high" or not here or hit.insight.scope.project is None
+        or is_same_project(hit.insight.scope.project, here)
+    ]  # fmt: skip
+    return [hit for hit in own if hit.confidence != "low"] or own[:UNSURE]
+
+
 # Explanations: the parts of each score, and those by which a result is above the next
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import select
-import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import psycopg
 from psycopg import conninfo, errors, sql, waiting
 
-from mnemond.clock import monotonic_s
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError, rejected
 from mnemond.model.answers import Visibility
 from mnemond.store.meta import EmbedderRecord
@@ -52,12 +50,6 @@ IDLE_S: Final = 10
 LOAD_S: Final = 600
 """The same while it loads all rows, in a transaction that holds up no other: an index is built meanwhile."""
 
-LEASE_S: Final = 10
-"""Seconds for which a turn is leased; longer than any write takes."""
-
-LEASE_POLLS_S: Final = (0.005, 0.01, 0.02, 0.04, 0.08)
-"""Seconds between tries to take a lease, the last one again and again."""
-
 KEPT_DAYS: Final = 90
 """Days for which lines are kept. A cache that is further behind loads the rows anew."""
 
@@ -82,81 +74,6 @@ class _Connection(psycopg.Connection[Any]):
         return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout or ANSWER_S)
 
 
-# Who may write.
-
-
-class Turns(Protocol):
-    """Orders the writers of a store and wakes the others, by means of one engine."""
-
-    channel: str | None
-    """Where new lines are announced; None: they have to be polled."""
-
-    lock: str | None
-    """A statement that waits for a turn of the open transaction, if there is one."""
-
-    def take(self, log: PostgresqlLog) -> Head:
-        """Wait for the turn; a transaction may be open then. Raises MnemonError(BUSY)."""
-        ...
-
-    def end(self, log: PostgresqlLog, head: Head) -> None: ...
-
-
-class LockTurns:
-    """An advisory lock for the time of a transaction, and LISTEN."""
-
-    lock: str | None = "lock"
-
-    def __init__(self, store: str) -> None:
-        self.channel: str | None = channel_of(store)
-
-    def take(self, log: PostgresqlLog) -> Head:
-        try:
-            with log.answers() as db, db.pipeline():
-                log.session("begin")
-                log.run("lock")
-                found = log.run("head")
-            return log.head_of(found.fetchone())
-        except errors.LockNotAvailable as error:
-            log.close()
-            raise contended() from error
-
-    def end(self, log: PostgresqlLog, head: Head) -> None:
-        if log.in_transaction:
-            log.session("rollback")
-
-
-class LeaseTurns:
-    """A lease in the head's row, for engines without advisory locks or LISTEN, or behind a pool of connections."""
-
-    channel: str | None = None
-    lock: str | None = None
-
-    def __init__(self) -> None:
-        self._own = -1
-        """The fence of the last lease, which is given back late if the connection was cut."""
-
-    def take(self, log: PostgresqlLog) -> Head:
-        begin_s, tries = monotonic_s(), 0
-        while True:
-            try:
-                found = log.run("lease", lease_s=LEASE_S, own=self._own).fetchone()
-            except errors.LockNotAvailable as error:
-                raise contended() from error
-            if found is not None:
-                head = log.head_of(found)
-                self._own = head.fence
-                return head
-            log.head()  # it may be gone
-            if monotonic_s() - begin_s > TURN_S:
-                raise contended()
-            threading.Event().wait(LEASE_POLLS_S[min(tries, len(LEASE_POLLS_S) - 1)])
-            tries += 1
-
-    def end(self, log: PostgresqlLog, head: Head) -> None:
-        log.connect()
-        log.run("release", fence=head.fence)
-
-
 def channel_of(store: str) -> str:
     """Return the channel of a store: an identifier."""
     return "mnemond_" + hashlib.blake2b(store.encode(), digest_size=12).hexdigest()
@@ -168,13 +85,14 @@ def channel_of(store: str) -> str:
 class PostgresqlLog:
     """See `shared_log.Log`."""
 
-    def __init__(self, dsn: str, store: str, turns: Turns | None = None) -> None:
-        """`turns`: how writers are ordered; None: what the server can. Raises MnemonError for a DSN that is none."""
+    def __init__(self, dsn: str, store: str) -> None:
+        """Raises MnemonError for a DSN that is none."""
         self._dsn = checked_dsn(dsn)
         self._store = store
-        self._turns = turns
+        self._channel = channel_of(store)
+        self._is_known = False
+        """True once the server was found to have what is needed."""
         self._db: _Connection | None = None
-        self._turn: Head | None = None
         self._loading: object | None = None
         """The load that the open transaction belongs to."""
         self.visibility: Visibility | None = None
@@ -189,8 +107,9 @@ class PostgresqlLog:
             return
         with lost_or_refused():
             self._db = open_connection(self._dsn)
-            if self._turns is None:
-                self._turns = turns_of(self._db, self._store)
+            if not self._is_known:
+                check_server(self._db, self._store)
+                self._is_known = True
             with suppress(errors.UndefinedTable, errors.InsufficientPrivilege):
                 self.visibility = next(iter(self.run("access").fetchall()), (None,))[0]
 
@@ -290,13 +209,13 @@ class PostgresqlLog:
                 f"the server has no store {self._store[:64]!a}, or this role may not see it",
                 "`mnemonctl store create` makes it; look at the database that the connection string names",
             )
-        version, seq, entry, tail, fence, embedder = row
+        version, seq, entry, tail, embedder = row
         if version != FORMAT:
             raise rejected(
                 UNSUPPORTED, f"the shared store is of format {version}; this mnemond reads {FORMAT}", "update mnemond"
             )
         record = None if embedder is None else msgspec.json.decode(embedder, type=EmbedderRecord)
-        return Head(seq, entry, tail, fence, record)
+        return Head(seq, entry, tail, record)
 
     def head(self) -> Head:
         try:
@@ -336,35 +255,38 @@ class PostgresqlLog:
                 yield from _stored_edges(copy.rows())
             self.session("commit")
         except GeneratorExit:
-            if self._loading is loading:  # else the connection has other uses by now
+            if self._loading is loading:  # a load that failed may be thrown away while another one runs
                 self.close()
             raise
 
     # ------------------------------------------------------------ writing
 
     def take_turn(self) -> Head:
-        assert self._turns is not None, "it is connected"  # noqa: S101
         try:
-            self._turn = self._turns.take(self)
+            with self.answers() as db, db.pipeline():
+                self.session("begin")
+                self.run("lock")
+                found = self.run("head")
+            return self.head_of(found.fetchone())
+        except errors.LockNotAvailable as error:
+            self.close()
+            raise contended() from error
         except errors.UndefinedTable:
             self.close()
-            self._turn = self.head_of(None)
+            return self.head_of(None)
         except MnemonError:
             if self.in_transaction:
                 self.session("rollback")
             raise
-        return self._turn
 
     def is_open(self) -> bool:
-        if self._db is None or self._db.closed or self._turns is None or self._turns.lock is None:
+        if self._db is None or self._db.closed:
             return False
         return not select.select([self._db.pgconn.socket], [], [], 0)[0]  # a server that ends it says so
 
     def end_turn(self) -> None:
-        assert self._turn is not None, "it was taken"  # noqa: S101
-        assert self._turns is not None, "it was taken"  # noqa: S101
-        head, self._turn = self._turn, None
-        self._turns.end(self, head)
+        if self.in_transaction:
+            self.session("rollback")
 
     def append(
         self,
@@ -384,8 +306,7 @@ class PostgresqlLog:
             with self.answers() as db, db.pipeline():
                 if not self.in_transaction:
                     self.session("begin")
-                    if self._turns is not None and self._turns.lock is not None:
-                        self.run(self._turns.lock)
+                    self.run("lock")
                 self._remove(left, seq)
                 self._append(head, entry, operations, left, tail, embedder)
                 if tail > head.tail:
@@ -407,7 +328,6 @@ class PostgresqlLog:
         except psycopg.Error as error:
             self.close()
             raise refused(error) from error
-        self._turn = None
 
     def _append(
         self,
@@ -418,10 +338,8 @@ class PostgresqlLog:
         tail: int,
         embedder: EmbedderRecord | None,
     ) -> None:
-        channel = None if self._turns is None else self._turns.channel
         self.run(
-            "append" if channel is None else "append_and_announce", channel=channel,
-            seq=head.seq, entry=head.entry, fence=head.fence, tail=tail,
+            "append", channel=self._channel, seq=head.seq, entry=head.entry, tail=tail,
             new_seq=head.seq + len(operations), new_entry=entry,
             embedder=None if embedder is None else _encoder.encode(embedder).decode(),
             seqs=[head.seq + at for at in range(1, len(operations) + 1)],
@@ -451,12 +369,7 @@ class PostgresqlLog:
     def listener(self) -> Listener:
         with lost_or_refused():
             db = open_connection(self._dsn)
-            turns = self._turns or turns_of(db, self._store)
-            self._turns = turns
-            if turns.channel is None:
-                db.close()
-                return Polled()
-            db.execute(f"LISTEN {turns.channel}".encode())  # an identifier of our own
+            db.execute(f"LISTEN {self._channel}".encode())  # an identifier of our own
             return Notified(db)
 
 
@@ -587,8 +500,8 @@ def open_connection(dsn: str) -> _Connection:
     return db
 
 
-def turns_of(db: psycopg.Connection[Any], store: str) -> Turns:
-    """Try what orders writers and wakes readers on a server, and return what works."""
+def check_server(db: psycopg.Connection[Any], store: str) -> None:
+    """Try what orders writers and wakes readers. Raises MnemonError for a server that does not have it."""
     channel = channel_of(f"probe of {store} by {db.pgconn.backend_pid}")
     try:
         db.execute(SESSION["only_one"])
@@ -597,8 +510,13 @@ def turns_of(db: psycopg.Connection[Any], store: str) -> Turns:
         heard = [each.channel for each in db.notifies(timeout=0.5, stop_after=1)]
         db.execute(f"UNLISTEN {channel}".encode())
     except (errors.FeatureNotSupported, errors.UndefinedFunction, errors.SyntaxError, errors.InsufficientPrivilege):
-        return LeaseTurns()
-    return LockTurns(store) if channel in heard else LeaseTurns()
+        heard = []
+    if channel not in heard:
+        raise rejected(
+            UNSUPPORTED,
+            "the server has no advisory locks, or what it announces does not arrive (LISTEN)",
+            "PostgreSQL 15 or newer has both; connect to it without a pool of connections in between",
+        )
 
 
 @contextmanager
@@ -633,7 +551,7 @@ class Notified:
 
     def __init__(self, db: psycopg.Connection[Any]) -> None:
         self._db = db
-        self.fileno: int | None = db.pgconn.socket
+        self.fileno: int = db.pgconn.socket
 
     def take(self) -> int:
         newest = 0
@@ -649,14 +567,3 @@ class Notified:
 
     def close(self) -> None:
         self._db.close()
-
-
-class Polled:
-    """There is nothing to wait for: the log is read now and then."""
-
-    fileno: int | None = None
-
-    def take(self) -> int:
-        return 0
-
-    def close(self) -> None: ...

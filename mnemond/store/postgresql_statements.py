@@ -18,8 +18,6 @@ CREATE TABLE IF NOT EXISTS mnemond.heads(
   entry text NOT NULL DEFAULT '',
   tail bigint NOT NULL DEFAULT 0,
   embedder json,
-  fence bigint NOT NULL DEFAULT 0,
-  lease_until timestamptz,
   jobs_by text,
   jobs_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
@@ -147,8 +145,8 @@ _LINK: Final[LiteralString] = (
 # A head that moved makes seq NULL, which its column refuses: the comparison needs no answer of its own.
 _APPEND: Final[LiteralString] = (
     "WITH moved AS (UPDATE mnemond.heads SET entry = %(new_entry)s, seq ="  # noqa: S608 - constants
-    " CASE WHEN seq = %(seq)s AND entry = %(entry)s AND fence = %(fence)s THEN %(new_seq)s::bigint END,"
-    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json, lease_until = NULL"
+    " CASE WHEN seq = %(seq)s AND entry = %(entry)s THEN %(new_seq)s::bigint END,"
+    " tail = greatest(tail, %(tail)s), embedder = %(embedder)s::json"
     " WHERE store_id = %(store_id)s RETURNING seq),"
     " appended AS (INSERT INTO mnemond.operations(store_id, seq, entry, op_id, method, line)"
     " SELECT %(store_id)s, seq, %(new_entry)s, op_id, method, line::json"
@@ -165,20 +163,14 @@ STATEMENTS: Final[Mapping[str, LiteralString]] = {
     " ON CONFLICT DO NOTHING",
     "access": "SELECT visibility FROM mnemond.access WHERE store_id = %(store_id)s",
     "show": "UPDATE mnemond.access SET visibility = %(visibility)s WHERE store_id = %(store_id)s RETURNING visibility",
-    "head": "SELECT format, seq, entry, tail, fence, embedder::text FROM mnemond.heads WHERE store_id = %(store_id)s",
+    "head": "SELECT format, seq, entry, tail, embedder::text FROM mnemond.heads WHERE store_id = %(store_id)s",
     "lock": "SELECT pg_advisory_xact_lock(hashtextextended('mnemond:' || %(store_id)s, 0))",
-    "lease": "UPDATE mnemond.heads SET fence = fence + 1,"
-    " lease_until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE store_id = %(store_id)s"
-    " AND (lease_until IS NULL OR lease_until < clock_timestamp() OR fence = %(own)s)"
-    " RETURNING format, seq, entry, tail, fence, embedder::text",
-    "release": "UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %(store_id)s AND fence = %(fence)s",
     "lease_jobs": "UPDATE mnemond.heads SET jobs_by = %(owner)s,"
     " jobs_until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE store_id = %(store_id)s"
     " AND (jobs_by IS NULL OR jobs_by = %(owner)s OR jobs_until < clock_timestamp()) RETURNING seq",
     "release_jobs": "UPDATE mnemond.heads SET jobs_by = NULL, jobs_until = NULL WHERE store_id = %(store_id)s"
     " AND jobs_by = %(owner)s",
-    "append": f"{_APPEND} SELECT seq FROM moved",  # noqa: S608 - constants
-    "append_and_announce": f"{_APPEND} SELECT pg_notify(%(channel)s, seq::text) FROM moved",  # noqa: S608
+    "append": f"{_APPEND} SELECT pg_notify(%(channel)s, seq::text) FROM moved",  # noqa: S608
     "put": _PUT,
     "link": _LINK,
     "drop": "DELETE FROM mnemond.rows USING unnest(%(kinds)b::text[], %(keys)b::text[]) AS gone(kind, key)"

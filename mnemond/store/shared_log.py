@@ -78,13 +78,12 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class Head(NamedTuple):
-    """The end of a log: number and entry of its last line. `tail`: lines up to this number are not kept. `fence` goes
-    up whenever a turn is taken over. `embedder`: that of the vectors."""
+    """The end of a log: number and entry of its last line. `tail`: lines up to this number are not kept.
+    `embedder`: that of the vectors."""
 
     seq: int
     entry: str
     tail: int
-    fence: int
     embedder: EmbedderRecord | None
 
 
@@ -109,9 +108,9 @@ class LogError(MnemonError):
 
 
 class Listener(Protocol):
-    """Waits for new lines. `fileno`: readable when there may be news; None: it has to be polled."""
+    """Waits for new lines. `fileno`: readable when there may be news."""
 
-    fileno: int | None
+    fileno: int
 
     def take(self) -> int:
         """Return the greatest number that was announced since the last call, 0 for none. Raises
@@ -443,7 +442,7 @@ class SharedLog:
             else:
                 self._head, self._has_turn = None, False
                 seq = head.seq + len(operations)
-                self._last = Head(seq, entry, head.tail, head.fence, embedder)
+                self._last = Head(seq, entry, head.tail, embedder)
                 return
             # The turn was taken again, so the transaction that was cut has ended.
             if is_written:

@@ -1,4 +1,4 @@
-"""Projects as values: names and keys, made of a directory, a remote URL or a first commit. Nothing is looked up here;
+"""Projects as values: names and keys, made of a directory or a remote URL. Nothing is looked up here;
 `mnemond.api.repositories` reads the files of repositories."""
 
 from __future__ import annotations
@@ -107,12 +107,6 @@ def project_of_remote(url: str, directory: str) -> Project:
         return Project()
     address = "/".join((_known_as(host), *segments)).casefold()
     return Project(name, _hash(f"remote\0{address}"), project_of(directory).store)
-
-
-def project_of_commit(commit: str, root: str, directory: str) -> Project:
-    """The project of a repository with this first commit, named after its root."""
-    name = project_at(root, directory).name
-    return Project(name, _hash(f"commit\0{commit}"), project_of(directory).store) if name else Project()
 
 
 def is_common(directory: str) -> bool:

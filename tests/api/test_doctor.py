@@ -69,9 +69,9 @@ async def test_a_store_in_use_is_sound(full: bool, tmp_path: Path) -> None:
         private(tmp_path)
         result = await handlers(on).verify(CALL, VerifyParams(full=full))
     assert (result.store, result.open, problems(result)) == ("default", True, {})
-    assert [each.name for each in result.checks][:-4] == [check.name for check in of_tier("full" if full else "fast")]
-    assert [(each.name, each.state) for each in result.checks[-4:]] == [
-        ("storage", "ok"), ("embedder", "ok"), ("capacity", "ok"), ("exchanges", "ok"),
+    assert [each.name for each in result.checks][:-5] == [check.name for check in of_tier("full" if full else "fast")]
+    assert [(each.name, each.state) for each in result.checks[-5:]] == [
+        ("storage", "ok"), ("embedder", "ok"), ("capacity", "ok"), ("reviews", "ok"), ("exchanges", "ok"),
     ]  # fmt: skip
 
 
@@ -218,6 +218,15 @@ async def test_vectors_of_another_model(tmp_path: Path) -> None:
 def small() -> Config:
     """Room for two memories."""
     return msgspec.structs.replace(Config(), lifecycle=LifecycleSettings(max_insights=2))
+
+
+async def test_pairs_that_wait_are_named(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        for place in ("Berlin", "Munich"):
+            await on.remembering.remember(CALL, RememberParams(content=f"The yearly fair of the guild is in {place}"))
+        result = await handlers(on).verify(CALL, VerifyParams())
+    (found,) = [each for each in result.checks if each.name == "reviews"]
+    assert (found.state, found.detail) == ("note", "pairs and texts that wait for a decision: 1: mnemonctl reviews")
 
 
 async def test_what_is_no_database(tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ async def test_what_is_at_odds_is_told_once_and_the_newer_first(tmp_path: Path) 
         assert f"may contradict ref:{older[:8]}> " in lines[place]
         assert lines[place + 1].endswith("> I prefer tabs over spaces")
         assert sum("tabs" in line for line in lines) == 2
+        assert "mnemonctl reviews" not in "\n".join(lines)  # that the pair waits is for a person to know
 
 
 async def test_a_brief_after_a_compaction_has_all_of_its_parts(tmp_path: Path) -> None:

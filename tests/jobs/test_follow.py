@@ -94,22 +94,9 @@ async def daemon(home: Path, dsn: str) -> AsyncIterator[Daemon]:
                 await made.stores.close()
 
 
-@pytest.fixture(params=["news", "polling"])
-def news(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "polling":
-        from mnemond.store import postgresql
-
-        monkeypatch.setattr(postgresql, "turns_of", lambda db, store: postgresql.LeaseTurns())
-        monkeypatch.setattr(follow, "POLL_S", 0.01)
-    return str(request.param)
-
-
-async def test_what_one_writes_the_other_shows(
-    server: PgServer, news: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    name = f"follow-{news}"
+async def test_what_one_writes_the_other_shows(server: PgServer, tmp_path: Path) -> None:
     async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", server.dsn) as b:
-        here, there = await a.share(name), await b.share(name)
+        here, there = await a.share("follow"), await b.share("follow")
         for number in range(1, 6):
             await here.write(remember(number))
             await b.until(number)
@@ -145,17 +132,13 @@ async def test_after_a_cut_it_connects_again_and_reads_what_it_missed(
 
 
 async def test_lost_news_are_made_up_for(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mnemond.store.postgresql import LockTurns
-
     monkeypatch.setattr(follow, "CHECK_S", 0.05)
     async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", server.dsn) as b:
         here, _ = await a.share("lost"), await b.share("lost")
         await here.write(remember(1))
         await b.until(1)
         assert here.shared is not None
-        turns = here.shared._log._turns  # type: ignore[attr-defined]
-        assert isinstance(turns, LockTurns)
-        turns.channel = None
+        here.shared._log._channel = "elsewhere"  # type: ignore[attr-defined]
         await here.write(remember(2))
         await b.until(2)
 
@@ -209,7 +192,7 @@ async def test_a_listener_that_nothing_waits_for_any_more_is_closed(late: bool) 
     token = trio.lowlevel.current_trio_token()
 
     class Late:
-        fileno: int | None = None
+        fileno = -1
 
         def take(self) -> int:
             raise LostConnectionError

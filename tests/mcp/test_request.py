@@ -88,7 +88,7 @@ def test_parameters_are_read_one_by_one() -> None:
         ({"arguments": None}, "query is missing"),
         ({"arguments": 5}, "arguments must be an object"),
         ({"arguments": {"query": "q", "lmit": 3}}, "did you mean"),
-        ({"arguments": {"query": "q", "limit": 99}}, "allowed are 1 to 30"),
+        ({"arguments": {"query": "q", "limit": 99}}, "allowed are 1 to 5"),
         ({"arguments": {"query": ""}}, "allowed are 1 to 8000"),
         ({"arguments": {"query": "q", "category": "x"}}, "must be one of"),
     ],

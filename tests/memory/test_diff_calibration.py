@@ -97,7 +97,7 @@ def test_every_built_in_model_is_measured() -> None:
 
 
 def test_an_unmeasured_model_is_heard_from_its_duplicate_threshold() -> None:
-    assert cosine_thresholds("other:latest", SETTINGS, half) == CosineThresholds(0.45, 0.325, 0.45)
+    assert cosine_thresholds("other:latest", SETTINGS, half) == CosineThresholds(0.45, 0.325, 0.45, 0.265, 0.175)
 
 
 def test_a_measured_model_is_known_with_its_tag() -> None:
@@ -106,7 +106,7 @@ def test_a_measured_model_is_known_with_its_tag() -> None:
 
 def test_the_rise_can_be_switched_off() -> None:
     found = cosine_thresholds("minilm_static_256_int8", SETTINGS, half, UNRAISED)
-    assert found == CosineThresholds(0.35, 0.325, 0.45)
+    assert found == CosineThresholds(0.35, 0.325, 0.45, 0.265, 0.175)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
 from mnemond.memory.remember import CONTRADICTS as CONTRADICTING_LINK
 from mnemond.model.contradictions import among, noted
 from mnemond.text.frames import frames
-from tests.memory.memories import Memories, name
+from tests.memory.memories import Memories, leaning, name
 from tests.memory.statement_pairs import CONTRADICTING, KEPT, REPLACED
 
 
@@ -37,14 +37,37 @@ def test_the_same_thing_changed_is_replaced(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), CONTRADICTING)
 def test_a_contradiction_stays_and_is_named(old: str, new: str) -> None:
-    over = Memories()
-    over.remember(old)
-    decided = over.remember(new)
+    over = Memories(with_vectors=True)
+    over.remember(old, leaning(1.0))
+    decided = over.remember(new, leaning(0.6))
     assert [(each.id, each.suggestion) for each in decided.outcome.conflicts] == [(name(1), "CONFLICT")]
     assert over.alive(1)
     assert noted(decided.added) == (name(1),)
     linked = [edge for edge in decided.edges("semantic") if edge.metadata == CONTRADICTING_LINK]
     assert {(edge.source_id, edge.target_id) for edge in linked} == {(name(1), name(2)), (name(2), name(1))}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cosine", "near"),
+    [
+        ("I can't swim", "I swim two kilometres every morning", 0.45, True),  # a word of six is the same
+        ("I can't swim", "I swim two kilometres every morning", 0.35, False),
+        ("I can't swim", "I swim two kilometres every morning", None, False),
+        ("I was born in Antwerp", "I was born in Bruges", 0.30, True),  # one of three
+        ("I was born in Antwerp", "I was born in Bruges", 0.25, False),
+        ("I was born in Antwerp", "I was born in Bruges", None, True),
+    ],
+)
+def test_what_is_hardly_about_the_same_thing_is_no_contradiction(
+    old: str, new: str, cosine: float | None, near: bool
+) -> None:
+    over = Memories(with_vectors=cosine is not None)
+    over.remember(old, None if cosine is None else leaning(1.0))
+    decided = over.remember(new, None if cosine is None else leaning(cosine))
+    assert decided.outcome.action == "added"
+    assert bool(decided.outcome.conflicts) == near
+    assert bool(decided.change_set.reviews) == near
+    assert bool(noted(decided.added)) == near
 
 
 def test_of_several_memories_the_one_that_changed_is_replaced() -> None:

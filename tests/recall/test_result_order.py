@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +14,9 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
 from mnemond.model.contradictions import noting
-from mnemond.model.memory import Edge, EdgeType, Insight
-from mnemond.model.query import Hit, Intent, Order, Query
-from mnemond.recall.result_order import arranged, distinct
+from mnemond.model.memory import Edge, EdgeType, Insight, Scope
+from mnemond.model.query import CONFIDENCES, Confidence, Hit, Intent, Order, Query
+from mnemond.recall.result_order import UNSURE, arranged, distinct, sure_hits
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
 
@@ -30,6 +31,30 @@ def query(intent: Intent = "GENERAL", order: Order = "score") -> tuple[Query, In
 
 def ids(hits: Sequence[Hit]) -> list[str]:
     return [each.insight.id for each in hits]
+
+
+# ------------------------------------------------------------ what can be relied on
+
+PROJECTS = (None, "apollo#1", "zeus#2")
+RATED = st.lists(st.tuples(st.sampled_from(CONFIDENCES), st.sampled_from(PROJECTS)), max_size=12)
+
+
+@given(RATED, st.sampled_from(["", "apollo#1"]))
+@examples(300)
+def test_what_is_not_sure_is_left_out(rated: list[tuple[Confidence, str | None]], here: str) -> None:
+    hits = [
+        msgspec.structs.replace(hit(insight(f"{at}", scope=Scope(project=project)), 1.0), confidence=confidence)
+        for at, (confidence, project) in enumerate(rated)
+    ]
+    found = sure_hits(hits, here)
+    assert ids(found) == [it for it in ids(hits) if it in ids(found)]
+    foreign = [it for it in hits if here and it.insight.scope.project == "zeus#2"]
+    assert all(it.confidence == "high" for it in found if it in foreign)
+    assert all(it in found for it in hits if it.confidence == "high")
+    own = [it for it in hits if it not in foreign]
+    assert all(it in found for it in own if it.confidence == "medium")
+    low = [it for it in own if it.confidence == "low"]
+    assert [it for it in found if it.confidence == "low"] == ([] if set(ids(found)) - set(ids(low)) else low[:UNSURE])
 
 
 # ------------------------------------------------------------ equal texts

@@ -21,16 +21,11 @@ def server() -> Iterator[PgServer]:
         yield server
 
 
-@pytest.fixture(params=["lock", "lease"])
-def turns(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def peers(server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Peer, Peer]]:
+def peers(server: PgServer, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Peer, Peer]]:
     from tests.store.shared_world import Peer  # needs psycopg
 
-    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, request.node.name, turns) for each in "ab")
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, request.node.name) for each in "ab")
     yield a, b
     a.close()
     b.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,14 @@ from mnemond.ids import RandomIds
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
+from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.shared_log import Cursor, SharedLog, read_cursor, write_cursor
 from tests.interchange.test_restore import lines_of
 from tests.store.factories import EMBEDDER, engine_at
 from tests.store.mirror import mirrored
 
-KINDS: dict[str, Callable[[str], Turns]] = {"lock": LockTurns, "lease": lambda _: LeaseTurns()}
 
-
-def share(engine: Engine, dsn: str, store: str, turns: str) -> Engine:
+def share(engine: Engine, dsn: str, store: str) -> Engine:
     """Let an engine write to a log, from where its file ends, if it does not."""
     if engine.shared is not None:
         return engine
@@ -29,24 +26,22 @@ def share(engine: Engine, dsn: str, store: str, turns: str) -> Engine:
         cursor = Cursor("postgresql", "DSN", store)
         engine.rewrite(lambda connection: write_cursor(connection, cursor))
     assert isinstance(cursor, Cursor)
-    engine.follow(SharedLog(cursor, lambda: PostgresqlLog(dsn, store, KINDS[turns](store)), RandomIds().new))
+    engine.follow(SharedLog(cursor, lambda: PostgresqlLog(dsn, store), RandomIds().new))
     return engine
 
 
 class Peer:
     """One of them."""
 
-    def __init__(
-        self, path: Path, dsn: str, store: str, turns: str = "lock", embedder: EmbedderRecord | None = EMBEDDER
-    ) -> None:
-        self.path, self.dsn, self.store, self.turns = path, dsn, store, turns
+    def __init__(self, path: Path, dsn: str, store: str, embedder: EmbedderRecord | None = EMBEDDER) -> None:
+        self.path, self.dsn, self.store = path, dsn, store
         self.defects: list[BaseException] = []
         with closing(PostgresqlLog(dsn, store)) as log:
             log.make(embedder)
         self.engine = self._opened()
 
     def _opened(self) -> Engine:
-        return share(engine_at(self.path, defects=self.defects), self.dsn, self.store, self.turns)
+        return share(engine_at(self.path, defects=self.defects), self.dsn, self.store)
 
     def again(self) -> None:
         """Open the file anew, as a process that was killed and started does: nothing is closed in good order."""

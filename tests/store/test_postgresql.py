@@ -1,4 +1,4 @@
-"""What is said to PostgreSQL: every statement names the store, connection strings are checked, turns are probed."""
+"""What is said to PostgreSQL: every statement names the store, connection strings are checked, servers are tried."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_there_are_no_other_statements() -> None:
     executed = [ast.unparse(node.args[0]) for node in calls if node.func.attr in {"execute", "executemany", "copy"}]  # type: ignore[attr-defined]
     assert len(executed) >= 8
     for each in executed:
-        channel = re.fullmatch(r"f'(LISTEN|NOTIFY|UNLISTEN) \{(turns\.)?channel\}'\.encode\(\)", each)
+        channel = re.fullmatch(r"f'(LISTEN|NOTIFY|UNLISTEN) \{(self\._)?channel\}'\.encode\(\)", each)
         extra = each == "sql.SQL(EXTRAS[extra]).format(view=view, dimension=sql.Literal(dimension))"
         assert channel or extra or each == "SCHEMA" or re.fullmatch(r"(STATEMENTS|SESSION)\[[\w'\"]+\]", each), each
 
@@ -104,17 +104,15 @@ def test_one_daemon_at_a_time_runs_jobs(server: PgServer, monkeypatch: pytest.Mo
         server.query("ALTER TABLE mnemond.heads RENAME COLUMN was TO jobs_by")
 
 
-def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:
+def test_a_server_without_locks_or_news_is_refused(server: PgServer) -> None:
     with closing(postgresql.open_connection(postgresql.checked_dsn(server.dsn))) as db:
-        assert isinstance(postgresql.turns_of(db, "x"), postgresql.LockTurns)
+        postgresql.check_server(db, "x")
 
         class NoLocks:
             pgconn = db.pgconn
 
             def execute(self, sql: bytes) -> None:
                 raise postgresql.errors.FeatureNotSupported("advisory locks are not supported")
-
-        assert isinstance(postgresql.turns_of(NoLocks(), "x"), postgresql.LeaseTurns)
 
         class NoNews:
             pgconn = db.pgconn
@@ -124,7 +122,10 @@ def test_the_server_is_tried_for_locks_and_news(server: PgServer) -> None:
             def notifies(self, **_: object) -> list[object]:
                 return []
 
-        assert isinstance(postgresql.turns_of(NoNews(), "x"), postgresql.LeaseTurns)
+        for lacking in (NoLocks(), NoNews()):
+            with pytest.raises(MnemonError, match="no advisory locks, or what it announces") as caught:
+                postgresql.check_server(lacking, "x")
+            assert caught.value.kind is UNSUPPORTED
 
 
 def test_news_that_are_no_number_are_left_out(server: PgServer) -> None:

@@ -43,7 +43,7 @@ from tests.store.factories import (
 )
 from tests.store.mirror import mirrored, portrait
 from tests.store.pg_proxy import Cut, CuttingProxy
-from tests.store.shared_world import KINDS, Peer, share
+from tests.store.shared_world import Peer, share
 
 NOW = "2026-11-28T09:00:00.000000Z"
 ROW_TABLES = ("heads", "operations", "rows", "links")
@@ -160,7 +160,7 @@ def test_a_new_daemon_loads_the_rows(
 ) -> None:
     """Also without a purge: many lines take longer than the rows that they left."""
     a, b = peers
-    c = Peer(tmp_path / "early.db", server.dsn, a.store, a.turns)
+    c = Peer(tmp_path / "early.db", server.dsn, a.store)
     a.write(*(remember(each) for each in range(500, 540)))
     monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 20)
     c.engine._replay = None  # type: ignore[assignment,method-assign]
@@ -170,7 +170,7 @@ def test_a_new_daemon_loads_the_rows(
     for first in range(1, 400, 50):
         a.write(*(remember(each) for each in range(first, first + 50)))
     a.write(forget(7), purge(8))
-    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c = Peer(tmp_path / "c.db", server.dsn, a.store)
     c.catch_up()
     assert c.shared.cursor.seq == 442
     assert_same(a, b, c)
@@ -288,7 +288,7 @@ def test_links_on_the_server_are_those_of_the_store(peers: tuple[Peer, Peer], se
     sql = f"SELECT {columns} FROM mnemond.edges WHERE store_id = %s ORDER BY source, target"
     assert server.query(sql, a.store) == local
     assert server.query("SELECT memory FROM mnemond.links WHERE store_id = %s ORDER BY memory", a.store) == [(2,), (4,)]
-    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c = Peer(tmp_path / "c.db", server.dsn, a.store)
     c.catch_up()
     assert_same(a, c)
     c.close()
@@ -324,7 +324,7 @@ def test_an_operation_of_many_rows_is_several_lines(
     a.write(purge(1))
     monkeypatch.setattr(shared_log, "LINES_AT_ONCE", 3)
     assert_same(a, b)
-    c = Peer(tmp_path / "c.db", server.dsn, a.store, a.turns)
+    c = Peer(tmp_path / "c.db", server.dsn, a.store)
     assert_same(a, c)
     c.close()
 
@@ -428,18 +428,16 @@ def test_what_stays_as_it_is_keeps_its_row_of_the_index(peers: tuple[Peer, Peer]
 @pytest.mark.parametrize("meanwhile", [False, True])
 def test_a_connection_cut_in_a_commit_neither_loses_nor_doubles(
     server: PgServer,
-    turns: str,
     cut: Cut,
     meanwhile: bool,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`meanwhile`: another daemon writes before this one has connected again, and once its lease has run out."""
-    monkeypatch.setattr(postgresql, "LEASE_S", 0.2)
+    """`meanwhile`: another daemon writes before this one has connected again."""
     proxy = CuttingProxy(server.home)
-    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name, turns)
-    b = Peer(tmp_path / "b.db", server.dsn, request.node.name, turns)
+    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name)
+    b = Peer(tmp_path / "b.db", server.dsn, request.node.name)
     try:
         a.write(remember(1))
         b.catch_up()
@@ -468,28 +466,44 @@ def test_a_connection_cut_in_a_commit_neither_loses_nor_doubles(
         proxy.close()
 
 
-def test_without_an_answer_after_a_cut_the_outcome_is_unknown_and_a_repeat_is_the_same_write(
-    server: PgServer, turns: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("arrives", ["before the cut", "before the repeat", "after the repeat", "never"])
+def test_a_write_without_an_answer_is_stored_once_whenever_its_commit_arrives(
+    server: PgServer,
+    arrives: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The outcome is unknown, and a repeat is answered truly: it was written before if its commit had arrived, else it
+    is written now, and the commit that arrives then is refused."""
     monkeypatch.setattr(shared_log, "RECOVERY_S", 0.0)
     monkeypatch.setattr(shared_log, "RETRY_S", 0.0)
     proxy = CuttingProxy(server.home)
-    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name, turns)
+    a = Peer(tmp_path / "a.db", proxy.dsn, request.node.name)
+    b = Peer(tmp_path / "b.db", server.dsn, request.node.name)
+    cuts: dict[str, Cut] = {"before the cut": "after", "never": "before"}
     try:
         a.write(remember(1))
-        proxy.cut_next, proxy.refuses = "after", True
+        proxy.cut_next, proxy.refuses = cuts.get(arrives, "late"), True
         (result,) = a.write(remember(2, op_id="mine"))
         assert refused(result).outcome == "unknown"
         assert contents(a.engine) == {"memory number 1"}
         assert "cannot be reached" in str(a.engine.degraded_reason)
         assert refused(a.write(remember(3))[0]).outcome == "rejected"
+        if arrives == "before the repeat":
+            assert proxy.deliver()
         proxy.refuses = False
         (result,) = a.write(remember(2, op_id="mine"))
-        assert result.replayed
+        assert result.replayed == (arrives in ("before the cut", "before the repeat"))
+        if arrives == "after the repeat":
+            assert not proxy.deliver()
         assert a.engine.degraded_reason is None
         assert contents(a.engine) == {"memory number 1", "memory number 2"}
+        assert_same(a, b)
+        assert a.shared.cursor.seq == 2
     finally:
         a.close()
+        b.close()
         proxy.close()
 
 
@@ -582,8 +596,7 @@ def vfs() -> Iterator[None]:
     registered.unregister()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_holds_for_a_local_store_holds_for_a_shared_one(kind: str, server: PgServer) -> None:
+def test_what_holds_for_a_local_store_holds_for_a_shared_one(server: PgServer) -> None:
     """Memories and links in every state, purges, crashes and new starts: after each history another daemon has the
     same store, whether it was there from the beginning, or comes at the end."""
     made = itertools.count()
@@ -594,18 +607,18 @@ def test_what_holds_for_a_local_store_holds_for_a_shared_one(kind: str, server: 
 
         def _write(self, *changes: Any) -> None:
             if not hasattr(self, "name"):
-                self.name = f"machine {kind} {next(made)}"
+                self.name = f"machine {next(made)}"
                 self.peers_home = Path(tempfile.mkdtemp())
-                self.other = Peer(self.peers_home / "other.db", server.dsn, self.name, kind)
+                self.other = Peer(self.peers_home / "other.db", server.dsn, self.name)
             if self.engine.shared is None:
-                share(self.engine, server.dsn, self.name, kind)
+                share(self.engine, server.dsn, self.name)
             super()._write(*changes)
 
         def teardown(self) -> None:
             try:
                 if hasattr(self, "name"):
-                    share(self.engine, server.dsn, self.name, kind)
-                    late = Peer(self.peers_home / "late.db", server.dsn, self.name, kind)
+                    share(self.engine, server.dsn, self.name)
+                    late = Peer(self.peers_home / "late.db", server.dsn, self.name)
                     for each in (self.other, late):
                         each.catch_up()
                         assert each.export() == lines_of(self.engine)

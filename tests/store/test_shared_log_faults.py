@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from mnemond.model.answers import Visibility
 from mnemond.store import postgresql, shared_log
 from mnemond.store.connection import SqliteError
 from mnemond.store.meta import links_fact, note
-from mnemond.store.operation_log import Operation, StoredRows
-from mnemond.store.postgresql import LeaseTurns, LockTurns, PostgresqlLog, Turns
+from mnemond.store.operation_log import LINKS, Operation, StoredRows
+from mnemond.store.postgresql import PostgresqlLog
 from mnemond.store.postgresql_statements import SESSION
 from mnemond.store.shared_log import Cursor, Head, HeadMovedError, Line, LogError, LostConnectionError, SharedLog
 from tests.store.factories import EMBEDDER, contents, engine_at, forget, remember
@@ -36,10 +37,10 @@ def log_of(peer: Peer) -> PostgresqlLog:
 
 
 def test_a_write_that_gets_no_turn_is_refused_as_busy(
-    server: PgServer, turns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgresql, "TURN_S", 0.2)
-    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, f"busy {turns}", turns) for each in "ab")
+    a, b = (Peer(tmp_path / f"{each}.db", server.dsn, "busy") for each in "ab")
     a.write(remember(1))
     a.shared.take_turn()
     assert refused(b.write(remember(2))[0]).kind is BUSY
@@ -171,19 +172,6 @@ def test_a_daemon_is_not_behind_its_own_write(peers: tuple[Peer, Peer]) -> None:
     assert a.shared.note_news(2)
 
 
-def test_a_lease_waits_for_a_row_no_longer_than_a_turn(
-    server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgresql, "TURN_S", 0.2)
-    a = Peer(tmp_path / "a.db", server.dsn, "row", "lease")
-    with closing(postgresql.open_connection(server.dsn)) as other:
-        other.execute("BEGIN")
-        other.execute("SELECT 1 FROM mnemond.heads WHERE store_id = 'row' FOR UPDATE")
-        assert refused(a.write(remember(1))[0]).kind is BUSY
-    a.write(remember(1))
-    a.close()
-
-
 @pytest.mark.parametrize("times", [1, 99])
 def test_a_head_that_moves_under_a_turn_leads_to_another_decision(
     peers: tuple[Peer, Peer], server: PgServer, times: int
@@ -196,7 +184,7 @@ def test_a_head_that_moves_under_a_turn_leads_to_another_decision(
     def move_first(*values: Any) -> None:
         if len(moved) < times:
             moved.append(1)
-            server.query("UPDATE mnemond.heads SET fence = fence + 1, lease_until = NULL WHERE store_id = %s", a.store)
+            server.query("UPDATE mnemond.heads SET entry = entry || 'x' WHERE store_id = %s", a.store)
         append(*values)
 
     log.append = move_first  # type: ignore[assignment,method-assign]
@@ -210,7 +198,6 @@ def test_a_head_that_moves_under_a_turn_leads_to_another_decision(
         assert caught.value.kind is BUSY
     assert_same(a, b)
     log.append = append  # type: ignore[method-assign]
-    server.query("UPDATE mnemond.heads SET lease_until = NULL WHERE store_id = %s", a.store)
 
 
 def test_what_the_server_refuses_is_not_written(peers: tuple[Peer, Peer], server: PgServer) -> None:
@@ -254,9 +241,9 @@ def test_what_jobs_have_read_travels_without_a_memory(peers: tuple[Peer, Peer]) 
     assert b.rows("SELECT value FROM meta WHERE key = 'links'") == []
 
 
-def test_a_connection_that_ended_while_it_was_idle_is_made_again(server: PgServer, turns: str, tmp_path: Path) -> None:
+def test_a_connection_that_ended_while_it_was_idle_is_made_again(server: PgServer, tmp_path: Path) -> None:
     proxy = CuttingProxy(server.home)
-    a = Peer(tmp_path / "a.db", proxy.dsn, f"idle {turns}", turns)
+    a = Peer(tmp_path / "a.db", proxy.dsn, "idle")
     a.write(remember(1))
     proxy.cut_all()
     assert not isinstance(a.write(remember(2))[0], MnemonError)
@@ -264,9 +251,8 @@ def test_a_connection_that_ended_while_it_was_idle_is_made_again(server: PgServe
     proxy.close()
 
 
-def test_a_server_without_the_tables_has_no_store(server: PgServer, turns: str) -> None:
-    made: Turns = LockTurns("x") if turns == "lock" else LeaseTurns()
-    with closing(PostgresqlLog(server.dsn.replace("dbname=postgres", "dbname=template1"), "x", made)) as log:
+def test_a_server_without_the_tables_has_no_store(server: PgServer) -> None:
+    with closing(PostgresqlLog(server.dsn.replace("dbname=postgres", "dbname=template1"), "x")) as log:
         log.connect()
         for ask in (log.head, log.take_turn):
             with pytest.raises(MnemonError, match="has no store"):
@@ -287,6 +273,20 @@ def test_a_snapshot_may_be_left_unread(server: PgServer, tmp_path: Path) -> None
     log.connect()
     assert not log.in_transaction
     assert log.head().seq == 299
+    a.close()
+
+
+def test_a_load_that_is_thrown_away_late_does_not_end_the_next(server: PgServer, tmp_path: Path) -> None:
+    a = Peer(tmp_path / "a.db", server.dsn, "late")
+    a.write(*(remember(each) for each in range(1, 30)))
+    log, loads = log_of(a), list[Generator[StoredRows]]()
+    for _ in range(2):
+        log.connect()
+        loads.append(log.rows()[1])
+        assert list(takewhile(lambda part: part.kind != LINKS, loads[-1]))
+    loads[0].close()
+    assert list(loads[1]) == []
+    assert not log.in_transaction
     a.close()
 
 
@@ -345,7 +345,7 @@ def test_a_local_commit_that_fails_is_made_up_for_from_the_log(peers: tuple[Peer
 # Calls that fail.
 
 
-HEAD = Head(3, "c", 0, 0, EMBEDDER)
+HEAD = Head(3, "c", 0, EMBEDDER)
 
 
 class Failing:
@@ -558,5 +558,5 @@ def test_a_file_that_is_opened_again_has_its_own_place(tmp_path: Path, server: P
 def test_sharing_an_engine_twice_changes_nothing(tmp_path: Path, server: PgServer) -> None:
     a = Peer(tmp_path / "a.db", server.dsn, "twice")
     before = a.shared
-    assert share(a.engine, server.dsn, "twice", "lock").shared is before
+    assert share(a.engine, server.dsn, "twice").shared is before
     a.close()
