@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
 from mnemond.hooks.prompt_text import Block, brief
 from mnemond.store import conversations
 from mnemond.store.conversations import Conversation, RollingSummary
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import APOLLO, PORT, Desk, desk, known
 
 NOW = "2026-02-01T10:20:00.000000Z"

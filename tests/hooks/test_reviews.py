@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mnemond.config.hosts import Moment
 from mnemond.hooks.briefing import to_decide
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import SQLITE, desk
 
 
