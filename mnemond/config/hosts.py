@@ -9,10 +9,11 @@ import functools
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
-from importlib import resources
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+
+_FOLDER: Final = __file__.rpartition("/config/")[0] + "/hosts"
 
 
 class Host(StrEnum):
@@ -143,8 +144,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def described(host: Host) -> Description:
     """Return the description of a host, which is read once, on first use."""
-    text = (resources.files("mnemond") / "hosts" / f"{host}.toml").read_text("utf-8")
-    found = msgspec.convert(tomllib.loads(text), Description)
+    with open(f"{_FOLDER}/{host}.toml", "rb") as file:
+        found = msgspec.convert(tomllib.load(file), Description)
     if found.events_of is None:
         return found
     return msgspec.structs.replace(found, events={**described(found.events_of).events, **found.events})
@@ -152,8 +153,8 @@ def described(host: Host) -> Description:
 
 def filled(template: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - any value of TOML
     """Return a template in which each text `{name}` is the value of that name."""
+    if isinstance(template, str):
+        return values.get(template, template)
     if isinstance(template, dict):
         return {key: filled(each, values) for key, each in template.items()}
-    if isinstance(template, list):
-        return [filled(each, values) for each in template]
-    return values.get(template, template) if isinstance(template, str) else template
+    return [filled(each, values) for each in template] if isinstance(template, list) else template

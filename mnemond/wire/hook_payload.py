@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from mnemond.config.hosts import Host, Moment, described
+from mnemond.config.hosts import Description, Host, Moment, described
 from mnemond.wire.jsonrpc import MALFORMED, decode_members, decode_text, replace_lone_surrogates
 
 MAX_NAME = 200
@@ -134,8 +134,9 @@ def read(message: bytes, *, whole: bool = True) -> Payload | None:
     if found is None:
         return None
     host, name = found
-    moment = described(host).events.get(name)
-    return Payload(host, name, None if moment is None else _event(host, name, moment, fields))
+    about = described(host)
+    moment = about.events.get(name)
+    return Payload(host, name, None if moment is None else _event(host, about, name, moment, fields))
 
 
 def _call_in_beginning(message: bytes) -> Payload | None:
@@ -143,9 +144,10 @@ def _call_in_beginning(message: bytes) -> Payload | None:
     members = _members_of_message(_first_members(message[:BEGINNING]))
     fields = Fields(members or {})
     host, name = host_of(fields) or (Host.CLAUDE_CODE, "")
-    if described(host).events.get(name) is not Moment.TOOL_USE:
+    about = described(host)
+    if about.events.get(name) is not Moment.TOOL_USE:
         return None
-    return Payload(host, name, _event(host, name, Moment.TOOL_USE, fields, whole=False))
+    return Payload(host, name, _event(host, about, name, Moment.TOOL_USE, fields, whole=False))
 
 
 _PIECE = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
@@ -182,8 +184,9 @@ def _members_of_message(message: bytes) -> dict[str, msgspec.Raw] | None:
     return found
 
 
-def _event(host: Host, name: str, moment: Moment, fields: Fields, *, whole: bool = True) -> HookEvent:
-    about = described(host)
+def _event(
+    host: Host, about: Description, name: str, moment: Moment, fields: Fields, *, whole: bool = True
+) -> HookEvent:
     for layer in about.layers:
         fields = fields.with_layer(layer.replace("{event}", name[:1].lower() + name[1:]))
     if about.success_field and moment is Moment.TOOL_BATCH and fields.false(about.success_field):
