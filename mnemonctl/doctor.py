@@ -18,7 +18,7 @@ import msgspec
 from mnemonctl import daemon, fast, files, keys, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.setup import check as setup_check
-from mnemonctl.setup.host import SetupEnvironment
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemond import encryption
 from mnemond.api.admin import check_view
 from mnemond.api.types_admin import (

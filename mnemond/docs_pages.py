@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import UNSET, Meta, inspect
 
+from mnemond.config.hosts import Host, described
 from mnemond.config.loading import OF_A_STORE, SHORT_NAMES, value_of
 from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import Kind
 from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES, TEXTS
 from mnemond.mcp.tools import CORE, tools
 from mnemond.wire.framing import MAX_MESSAGE_BYTES
-from mnemond.wire.hook_payload import MOMENTS, TAKES_CONTEXT
 from mnemond.wire.hooks import MAX_CONTEXT
 from mnemond.wire.jsonrpc import MAX_BATCH, MAX_DEPTH
 from mnemond.wire.params import PROTOCOL, Field, Method, Params, bounds, declaring, expected, fields_of, list_of
@@ -235,7 +235,7 @@ def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expressio
 
 _DIALECTS_PAGE_HEAD = f"""# Dialects
 
-Generated from `mnemond.wire.hook_payload` and `mnemond.mcp`; change it there.
+Generated from `mnemond/hosts` and `mnemond.mcp`; change it there.
 
 The socket understands more than [mnemond's own protocol](protocol.md). Each message says by itself what it is, so one
 connection may mix them:
@@ -277,9 +277,9 @@ def dialects_markdown() -> str:
 
 
 def _hooks() -> Iterator[tuple[str, ...]]:
-    for host, events in MOMENTS.items():
-        for event, moment in events.items():
-            yield host, f"`{event}`", moment, _yes(event in TAKES_CONTEXT[host])
+    for host in Host:
+        for event, moment in described(host).events.items():
+            yield host, f"`{event}`", moment, _yes(event in described(host).context)
 
 
 def _tools() -> Iterator[tuple[str, ...]]:

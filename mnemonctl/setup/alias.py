@@ -15,8 +15,8 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl.files import unusable
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.files import make_directories, remove_empty
-from mnemonctl.setup.host import SetupEnvironment
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError, rejected
 
 PLACE: Final = f".local/bin/{fast.ALIAS}"

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 import msgspec
 
 from mnemonctl.setup import own_files, record
-from mnemonctl.setup.host import Host, SetupEnvironment
-from mnemonctl.setup.plan import Plan, all_hosts, entries_in, plan_for
+from mnemonctl.setup.environment import SetupEnvironment
+from mnemonctl.setup.host import Host, all_hosts
+from mnemonctl.setup.plan import Plan, entries_in, plan_for
 from mnemonctl.setup.record import HostRecord
 from mnemond.api.types_admin import CheckView, HostView, ProblemView
 from mnemond.errors import MnemonError

@@ -13,9 +13,9 @@ import msgspec
 from mnemonctl import fast
 from mnemonctl import files as private_files
 from mnemonctl.setup import alias, install, own_files, record, shell
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.files import OwnFile, remove_empty
-from mnemonctl.setup.host import Host, SetupEnvironment
-from mnemonctl.setup.hosts import simple
+from mnemonctl.setup.host import Host, generic_text
 from mnemonctl.setup.install import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
 from mnemonctl.setup.plan import Plan, Selection, diff_of_own, expected_diffs, plan_for, select
 from mnemonctl.setup.record import HostRecord
@@ -92,7 +92,7 @@ class _Command:
             status="dry run",
             targets=[failed.get(host.name) or _planned(host, plans[host.name]) for host in hosts],
             own=self._own_files(),
-            text=simple.text(self._environment) if self._selection.generic else None,
+            text=generic_text(self._environment) if self._selection.generic else None,
             sends=self._sends(),
             notes=[*filter(None, [self._selection.note]), *alias.notes(self._environment, self._link())],
         )

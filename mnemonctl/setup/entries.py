@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
@@ -310,12 +310,3 @@ def value_in(path: Path, dialect: Dialect, *where: str) -> object:
         return None if text is None else lookup(plain(text, dialect), *where)
     except (MnemonError, JsonProblem):
         return None
-
-
-def switched_off_by(path: Path, dialect: Dialect, off: Mapping[str, object]) -> list[str]:
-    """Describe the settings (dotted names) that have the value by which hooks are switched off."""
-    return [
-        f"hooks are switched off in {path} ({name} = {json.dumps(bad)})"
-        for name, bad in off.items()
-        if value_in(path, dialect, *name.split(".")) is bad
-    ]

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemonctl.setup import files
-from mnemonctl.setup import host as hosts
+from mnemonctl.setup import environment, files
 from mnemonctl.setup.entries import EntrySpec, FileEntries, OurPrograms, plain
 from mnemonctl.setup.files import HostFile, SettingsProblem, digest, read_host_file, refused
 from mnemonctl.setup.host import Host
@@ -160,7 +159,7 @@ def _register(
     backups = [files.back_up(file) for file in before]
     try:
         for command in commands:
-            hosts.run(command, environ)
+            environment.run(command, environ)
     finally:
         record.undo = registration.undo(ask=True)
         for file, backup in zip(before, backups, strict=True):
@@ -297,7 +296,7 @@ def _unregister(
         return [CommandReport(command, "planned") for command in commands], False
     before = [] if registration is None else [read_host_file(path) for path in registration.rewritten()]
     for command in commands:
-        hosts.run(command, environ)
+        environment.run(command, environ)
     for file in before:
         files.restore_mode(file)
     record.undo = []

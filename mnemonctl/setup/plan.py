@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from mnemonctl.setup import record
 from mnemonctl.setup.entries import OurPrograms, Scaffold
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.files import HostFile, OwnFile, SettingsProblem, check_writable, read_host_file, refused
-from mnemonctl.setup.host import Host, Settings, SetupEnvironment
-from mnemonctl.setup.hosts import simple
-from mnemonctl.setup.hosts.claude_code import ClaudeCode
-from mnemonctl.setup.hosts.codex import Codex
+from mnemonctl.setup.host import GENERIC, Host, Settings, all_hosts
 from mnemond.errors import INVALID_PARAMS, MnemonError
-
-KINDS: Final[tuple[Callable[[SetupEnvironment], Host], ...]] = (
-    ClaudeCode, Codex, simple.Gemini, simple.Cursor, simple.CopilotCli,
-)  # fmt: skip
-"""Every program that can be set up, in the order of reports."""
-
-
-def all_hosts(environment: SetupEnvironment) -> dict[str, Host]:
-    return {host.name: host for host in (kind(environment) for kind in KINDS)}
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -39,12 +27,12 @@ class Selection(msgspec.Struct, frozen=True):
 def select(environment: SetupEnvironment, targets: Sequence[str], *, eject: bool) -> Selection:
     """Return the hosts that are named, else those that are installed or, to eject, were set up. Raises MnemonError."""
     known = all_hosts(environment)
-    names = ", ".join([*known, simple.GENERIC])
-    unknown = [name for name in targets if name not in known and name != simple.GENERIC]
+    names = ", ".join([*known, GENERIC])
+    unknown = [name for name in targets if name not in known and name != GENERIC]
     if unknown:
         raise MnemonError(INVALID_PARAMS, f'there is no target "{unknown[0][:60]}"', hint=f"Choose from: {names}")
     if targets:
-        return Selection([known[name] for name in known if name in targets], simple.GENERIC in targets)
+        return Selection([known[name] for name in known if name in targets], GENERIC in targets)
     recorded = record.read(environment.directory).hosts if eject else {}
     found = [host for host in known.values() if host.name in recorded or host.found() is not None]
     if not found and not eject:

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.files import OwnFile, digest, make_directories, read_host_file, remove_empty
-from mnemonctl.setup.host import SetupEnvironment
 from mnemond.cli.completion import SCRIPTS, manual
 
 PLACES: Final = {

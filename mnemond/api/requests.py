@@ -18,6 +18,7 @@ from mnemond.api.types_changes import MergeParams
 from mnemond.api.types_extract import ExtractParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.clock import Clock
+from mnemond.config.hosts import Host, described
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
@@ -45,11 +46,8 @@ OTHERS: Final = ("host:", "system:")
 # Decisions that are a person's.
 
 
-AGENT_MARKS: Final = (
-    b"AI_AGENT=", b"CLAUDECODE=", b"CODEX_THREAD_ID=", b"CODEX_TOOL_CALL_ID=", b"GEMINI_CLI=", b"CURSOR_AGENT=",
-)  # fmt: skip
-"""Variables that agents set for the commands they run: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 (seen) and
-Cursor."""
+AI_AGENT: Final = "AI_AGENT"
+"""Variable that some agents set for the commands they run, besides those of `mnemond/hosts`."""
 
 _TERMINALS: Final = ("/dev/pts/", "/dev/tty", "/dev/console")
 
@@ -72,7 +70,9 @@ def is_person(call: Call) -> bool:
         variables = (process / "environ").read_bytes().split(b"\0")
     except OSError:
         return False
-    return str(output).startswith(_TERMINALS) and not any(each.startswith(AGENT_MARKS) for each in variables)
+    of_agents = (AI_AGENT, *(name for host in Host for name in described(host).variables))
+    marks = tuple(f"{name}=".encode() for name in of_agents)
+    return str(output).startswith(_TERMINALS) and not any(each.startswith(marks) for each in variables)
 
 
 def from_client(call: Call, *, tty: bool) -> Call:

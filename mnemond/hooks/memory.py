@@ -22,6 +22,7 @@ from mnemond.api.types_sessions import (
 )
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
@@ -60,7 +61,7 @@ from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import IsMemory, prompt_pieces, public, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
-from mnemond.wire.hook_payload import HookEvent, Moment
+from mnemond.wire.hook_payload import HookEvent
 from mnemond.wire.hooks import HookReply
 
 THREADS: Final = 1

@@ -17,6 +17,7 @@ from typing import Final, Literal, Protocol
 import msgspec
 
 from mnemond.api.types_admin import HostSeen
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import HookSettings
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
@@ -26,7 +27,7 @@ from mnemond.model.changes import LONGEST_PROMPT, ExchangeKind
 from mnemond.model.memory import format_us
 from mnemond.text.project_name import NONE, Project
 from mnemond.text.transcripts import has_private, typed, wants_record
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 
 MAX_SESSIONS: Final = 128
 """Sessions kept at once; the one without events for longest is dropped for another. Each takes 160 kB at most, 36 of

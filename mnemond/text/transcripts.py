@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 import msgspec
 
+from mnemond.config.hosts import Host, described
 from mnemond.text.prompt_escape import quarters
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.similarity import normalised
@@ -28,13 +30,6 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 # ---------------------------------------------------------------- markup of other programs
 
 
-class _HostTags(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """data/host_tags.toml"""
-
-    left_out: dict[str, tuple[str, ...]]
-    opened: dict[str, tuple[str, ...]]
-
-
 class _Tags(msgspec.Struct, frozen=True):
     left_out: frozenset[str]
     opened: frozenset[str]
@@ -42,10 +37,11 @@ class _Tags(msgspec.Struct, frozen=True):
 
 @on_first_use
 def _tags() -> _Tags:
-    tags = read("host_tags", _HostTags)
+    hosts = [described(host) for host in Host]
+    others = read("other_tags", dict[str, tuple[str, ...]]).values()
     return _Tags(
-        left_out=frozenset(name for names in tags.left_out.values() for name in names),
-        opened=frozenset(name for names in tags.opened.values() for name in names),
+        left_out=frozenset(chain(*others, *(host.left_out for host in hosts))),
+        opened=frozenset(chain(*(host.opened for host in hosts))),
     )
 
 

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from mnemond.config.hosts import Description, Host, Moment, described
 from mnemond.wire.jsonrpc import MALFORMED, decode_members, decode_text, replace_lone_surrogates
-
-
-class Host(StrEnum):
-    """The coding agent that runs a hook."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    GEMINI = "gemini"
-    CURSOR = "cursor"
-    COPILOT_CLI = "copilot-cli"
-    WINDSURF = "windsurf"
-    CLINE = "cline"
-
-
-class Moment(StrEnum):
-    """The moments of a session at which hosts run hooks, under one name for all hosts."""
-
-    SESSION_START = "session_start"
-    PROMPT = "prompt"
-    TOOL_USE = "tool_use"
-    TOOL_BATCH = "tool_batch"
-    TOOL_FAILURE = "tool_failure"
-    ASSISTANT_DONE = "assistant_done"
-    PRE_COMPACT = "pre_compact"
-    POST_COMPACT = "post_compact"
-    SUBAGENT_START = "subagent_start"
-    SUBAGENT_DONE = "subagent_done"
-    SESSION_END = "session_end"
-
 
 MAX_NAME = 200
 """Characters of a session, turn, source or agent; as many as a conversation id may have."""
@@ -115,113 +87,6 @@ class Payload(msgspec.Struct, frozen=True):
     event: HookEvent | None = None
 
 
-# ---------------------------------------------------------------- what each host calls its events
-
-_CLAUDE: Final[Mapping[str, Moment]] = {
-    "SessionStart": Moment.SESSION_START,
-    "UserPromptSubmit": Moment.PROMPT,
-    "PreToolUse": Moment.TOOL_USE,
-    "PostToolBatch": Moment.TOOL_BATCH,
-    "PostToolUse": Moment.TOOL_BATCH,
-    "PostToolUseFailure": Moment.TOOL_FAILURE,
-    "Stop": Moment.ASSISTANT_DONE,
-    "PreCompact": Moment.PRE_COMPACT,
-    "PostCompact": Moment.POST_COMPACT,
-    "SubagentStart": Moment.SUBAGENT_START,
-    "SubagentStop": Moment.SUBAGENT_DONE,
-    "SessionEnd": Moment.SESSION_END,
-}
-
-_GEMINI: Final[Mapping[str, Moment]] = {
-    "SessionStart": Moment.SESSION_START,
-    "BeforeAgent": Moment.PROMPT,
-    "BeforeTool": Moment.TOOL_USE,
-    "AfterTool": Moment.TOOL_BATCH,
-    "AfterAgent": Moment.ASSISTANT_DONE,
-    "PreCompress": Moment.PRE_COMPACT,
-    "SessionEnd": Moment.SESSION_END,
-}
-
-_CURSOR: Final[Mapping[str, Moment]] = {
-    **_CLAUDE,  # it runs the hooks of Claude Code's files as well
-    "sessionStart": Moment.SESSION_START,
-    "beforeSubmitPrompt": Moment.PROMPT,
-    "preToolUse": Moment.TOOL_USE,
-    "postToolUse": Moment.TOOL_BATCH,
-    "postToolUseFailure": Moment.TOOL_FAILURE,
-    "afterAgentResponse": Moment.ASSISTANT_DONE,
-    "preCompact": Moment.PRE_COMPACT,
-    "subagentStart": Moment.SUBAGENT_START,
-    "subagentStop": Moment.SUBAGENT_DONE,
-    "sessionEnd": Moment.SESSION_END,
-}
-
-_COPILOT: Final[Mapping[str, Moment]] = {
-    **_CLAUDE,  # where an event is configured by its name in PascalCase
-    "sessionStart": Moment.SESSION_START,
-    "userPromptSubmitted": Moment.PROMPT,
-    "preToolUse": Moment.TOOL_USE,
-    "postToolUse": Moment.TOOL_BATCH,
-    "postToolUseFailure": Moment.TOOL_FAILURE,
-    "agentStop": Moment.ASSISTANT_DONE,
-    "preCompact": Moment.PRE_COMPACT,
-    "subagentStart": Moment.SUBAGENT_START,
-    "subagentStop": Moment.SUBAGENT_DONE,
-    "sessionEnd": Moment.SESSION_END,
-}
-
-_WINDSURF: Final[Mapping[str, Moment]] = {
-    "pre_user_prompt": Moment.PROMPT,
-    "post_write_code": Moment.TOOL_BATCH,
-    "post_run_command": Moment.TOOL_BATCH,
-    "post_mcp_tool_use": Moment.TOOL_BATCH,
-    "post_cascade_response": Moment.ASSISTANT_DONE,
-}
-
-_CLINE: Final[Mapping[str, Moment]] = {
-    "TaskStart": Moment.SESSION_START,
-    "TaskResume": Moment.SESSION_START,
-    "UserPromptSubmit": Moment.PROMPT,
-    "PostToolUse": Moment.TOOL_BATCH,
-    "TaskComplete": Moment.ASSISTANT_DONE,
-    "PreCompact": Moment.PRE_COMPACT,
-    "TaskCancel": Moment.SESSION_END,
-}
-
-MOMENTS: Final[Mapping[Host, Mapping[str, Moment]]] = {
-    Host.CLAUDE_CODE: _CLAUDE,
-    Host.CODEX: _CLAUDE,
-    Host.GEMINI: _GEMINI,
-    Host.CURSOR: _CURSOR,
-    Host.COPILOT_CLI: _COPILOT,
-    Host.WINDSURF: _WINDSURF,
-    Host.CLINE: _CLINE,
-}
-"""The events that memory handles; a hook of any other gets an empty answer."""
-
-_FOUR: Final = frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"))
-
-TAKES_CONTEXT: Final[Mapping[Host, frozenset[str]]] = {
-    Host.CLAUDE_CODE: _FOUR | {"PreToolUse", "PostToolBatch", "PostToolUseFailure"},
-    Host.CODEX: _FOUR | {"PreToolUse"},
-    Host.GEMINI: frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
-    Host.CURSOR: _FOUR | {"sessionStart", "beforeSubmitPrompt", "postToolUse"},
-    Host.COPILOT_CLI: frozenset((
-        "sessionStart", "subagentStart", "postToolUse", "postToolUseFailure",
-        "SessionStart", "SubagentStart", "PostToolUse", "PostToolUseFailure",
-    )),
-    Host.WINDSURF: frozenset(),
-    Host.CLINE: frozenset(("TaskStart", "TaskResume", "UserPromptSubmit", "PostToolUse")),
-}  # fmt: skip
-"""Events at which a host shows the model the output of a hook. Never at the end of a turn: there a context starts
-another turn, and then another. Never before a compaction or at the end of a session, where Codex refuses the whole
-answer. Before a tool it comes to the model with the result of the tool (measured); Gemini CLI drops it there."""
-
-ASKS: Final[frozenset[Host]] = frozenset((Host.CLAUDE_CODE, Host.CURSOR, Host.COPILOT_CLI))
-"""Hosts in which a hook can have the user decide about a call. Codex ignores an answer that says so, and Gemini CLI
-without a terminal ends the session (measured)."""
-
-
 # ---------------------------------------------------------------- reading a payload
 
 _SESSION: Final = ("conversation_id", "session_id", "sessionId", "trajectory_id", "taskId")
@@ -252,9 +117,6 @@ _WHOLE: Final = frozenset((
 ))  # fmt: skip
 """Moments whose text may follow what other programs have put before it, or is kept with its end."""
 
-_STARTS: Final = {"TaskStart": "startup", "TaskResume": "resume"}
-"""How a session began, where only the name of the event tells."""
-
 
 def read(message: bytes, *, whole: bool = True) -> Payload | None:
     """Return the payload in a message that is not JSON-RPC, or None if it is not a hook's. Never raises.
@@ -272,8 +134,9 @@ def read(message: bytes, *, whole: bool = True) -> Payload | None:
     if found is None:
         return None
     host, name = found
-    moment = MOMENTS[host].get(name)
-    return Payload(host, name, None if moment is None else _event(host, name, moment, fields))
+    about = described(host)
+    moment = about.events.get(name)
+    return Payload(host, name, None if moment is None else _event(host, about, name, moment, fields))
 
 
 def _call_in_beginning(message: bytes) -> Payload | None:
@@ -281,9 +144,10 @@ def _call_in_beginning(message: bytes) -> Payload | None:
     members = _members_of_message(_first_members(message[:BEGINNING]))
     fields = Fields(members or {})
     host, name = host_of(fields) or (Host.CLAUDE_CODE, "")
-    if MOMENTS[host].get(name) is not Moment.TOOL_USE:
+    about = described(host)
+    if about.events.get(name) is not Moment.TOOL_USE:
         return None
-    return Payload(host, name, _event(host, name, Moment.TOOL_USE, fields, whole=False))
+    return Payload(host, name, _event(host, about, name, Moment.TOOL_USE, fields, whole=False))
 
 
 _PIECE = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
@@ -320,13 +184,13 @@ def _members_of_message(message: bytes) -> dict[str, msgspec.Raw] | None:
     return found
 
 
-def _event(host: Host, name: str, moment: Moment, fields: Fields, *, whole: bool = True) -> HookEvent:
-    if host is Host.WINDSURF:
-        fields = fields.with_layer("tool_info")
-    elif host is Host.CLINE:
-        fields = fields.with_layer(name[:1].lower() + name[1:]).with_layer("taskMetadata")
-        if moment is Moment.TOOL_BATCH and fields.false("success"):
-            moment = Moment.TOOL_FAILURE
+def _event(
+    host: Host, about: Description, name: str, moment: Moment, fields: Fields, *, whole: bool = True
+) -> HookEvent:
+    for layer in about.layers:
+        fields = fields.with_layer(layer.replace("{event}", name[:1].lower() + name[1:]))
+    if about.success_field and moment is Moment.TOOL_BATCH and fields.false(about.success_field):
+        moment = Moment.TOOL_FAILURE
     loops = fields.number("loop_count")
     return HookEvent(
         host=host,
@@ -336,11 +200,11 @@ def _event(host: Host, name: str, moment: Moment, fields: Fields, *, whole: bool
         cwd=_directory(fields),
         text=_text(moment, fields),
         prompt=fields.text("prompt", most=MAX_WRAPPED) if moment is Moment.ASSISTANT_DONE else "",
-        source=fields.text(*_SOURCE, most=MAX_NAME) or _STARTS.get(name, ""),
+        source=fields.text(*_SOURCE, most=MAX_NAME) or about.sources.get(name, ""),
         agent=fields.text(*_AGENT, most=MAX_NAME),
         again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
-        takes_context=name in TAKES_CONTEXT[host],
-        asks=moment is Moment.TOOL_USE and host in ASKS,
+        takes_context=name in about.context,
+        asks=moment is Moment.TOOL_USE and about.asks,
         tool=_tool(fields, whole=whole) if moment is Moment.TOOL_USE else None,
     )
 
@@ -421,39 +285,28 @@ MAX_EVENT = 64
 BEGINNING = 16_384
 """Bytes of a message that cannot be read as a whole within which it is recognised as a hook's."""
 
-GEMINI_ONLY: Final = frozenset((
-    "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "BeforeTool", "AfterTool",
-    "PreCompress",
-))  # fmt: skip
-"""Events that no other host has by that name."""
+_NAMED: Final = ("hook_event_name", "hookEventName")
+_FREQUENT: Final = ("toolArgs", "generation_id")
+"""Fields that show a hook where only the beginning of its payload can be looked at."""
 
 
-_NAMED = ("hook_event_name", "hookEventName")
-_CLINE_MARKS = ("clineVersion", "hookName")
-_MARK = re.compile(
-    rb'"(?:hook_event_name|hookEventName|agent_action_name|clineVersion|hookName|toolArgs|generation_id)"[ \t\r\n]*:'
-)
-_CLINE_MARK = re.compile(rb'"(?:clineVersion|hookName)"[ \t\r\n]*:')
+@functools.cache
+def _marked() -> tuple[tuple[Host, tuple[str, ...], str], ...]:
+    """Hosts that a field of theirs alone shows, with these fields and that of their event."""
+    return tuple((host, about.marks, about.event_field) for host in Host if (about := described(host)).marks)
 
-_BY_FIELD: Final = (
-    ("transformedPrompt", "userPromptTransformed"),
-    ("toolResult", "postToolUse"),
-    ("initialPrompt", "sessionStart"),
-    ("source", "sessionStart"),
-    ("prompt", "userPromptSubmitted"),
-    ("reason", "sessionEnd"),
-    ("trigger", "preCompact"),
-)
-"""Fields that distinguish the events of Copilot CLI, first match first: in its own format a payload does not name its
-event."""
+
+@functools.cache
+def _mark(*names: str) -> re.Pattern[bytes]:
+    """Return what finds one of these members in a message that is not decoded."""
+    return re.compile(rb'"(?:%b)"[ \t\r\n]*:' % "|".join(names).encode())
 
 
 def host_of(fields: Fields) -> tuple[Host, str] | None:
     """Return the host and its name of the event, empty if that is not a text; None for what is not a hook's payload."""
-    if "agent_action_name" in fields:
-        return Host.WINDSURF, fields.text("agent_action_name", most=MAX_EVENT)
-    if any(mark in fields for mark in _CLINE_MARKS):
-        return Host.CLINE, fields.text("hookName", most=MAX_EVENT)
+    for host, marks, event_field in _marked():
+        if any(mark in fields for mark in marks):
+            return host, fields.text(event_field, most=MAX_EVENT)
     if any(name in fields for name in _NAMED):
         name = fields.text(*_NAMED, most=MAX_EVENT)
         return _host_by_name(fields, name), name
@@ -465,9 +318,10 @@ def begins_like_a_hook(message: bytes) -> Host | None:
     """Return the host of a message of which only the beginning can be looked at; None if it is not a hook's. The host
     may be another one whose answers have the same shape."""
     head = message[:BEGINNING]
-    if not head.startswith(b"{") or b'"jsonrpc"' in head or _MARK.search(head) is None:
+    marks = [mark for _, names, _ in _marked() for mark in names]
+    if not head.startswith(b"{") or b'"jsonrpc"' in head or not _mark(*_NAMED, *_FREQUENT, *marks).search(head):
         return None
-    return Host.CLINE if _CLINE_MARK.search(head) else Host.CLAUDE_CODE
+    return Host.CLINE if _mark(*described(Host.CLINE).marks).search(head) else Host.CLAUDE_CODE
 
 
 def _host_by_name(fields: Fields, name: str) -> Host:
@@ -482,7 +336,7 @@ def _host_by_name(fields: Fields, name: str) -> Host:
         return Host.COPILOT_CLI  # the agents of VS Code write it in camel case
     # Both send a timestamp, and Gemini CLI always sends the path of its transcript.
     shared = name in ("SessionStart", "SessionEnd", "Notification") and "transcript_path" in fields
-    return Host.GEMINI if shared or name in GEMINI_ONLY else Host.COPILOT_CLI
+    return Host.GEMINI if shared or name in described(Host.GEMINI).only else Host.COPILOT_CLI
 
 
 def _has_transcript_of_codex(fields: Fields) -> bool:
@@ -501,7 +355,7 @@ def _copilot_event(fields: Fields) -> str | None:
         return "postToolUseFailure" if "error" in fields else "preToolUse"
     if "stopReason" in fields:
         return "subagentStop" if "agentName" in fields else "agentStop"
-    found = next((event for field, event in _BY_FIELD if field in fields), None)
+    found = next((event for field, event in described(Host.COPILOT_CLI).by_field.items() if field in fields), None)
     if found is None and "agentName" in fields:
         return "subagentStart"
     return found or ("errorOccurred" if "error" in fields else None)

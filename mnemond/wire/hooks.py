@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
@@ -10,10 +10,11 @@ import msgspec
 import trio
 
 from mnemond.clock import monotonic_s
+from mnemond.config.hosts import Moment, described, filled
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred, Spawn, run_now
 from mnemond.wire.dispatch import Call, Dispatcher, Reply
-from mnemond.wire.hook_payload import TAKES_CONTEXT, HookEvent, Host, Moment, Payload, read
+from mnemond.wire.hook_payload import HookEvent, Payload, read
 from mnemond.wire.jsonrpc import Foreign, clean, encode_error
 
 
@@ -104,46 +105,16 @@ def reply(payload: Payload, said: HookReply = "") -> bytes:
 
     Only keys that the host knows: Codex refuses an answer with any other.
     """
+    about, event = described(payload.host), payload.name
+    answers = about.answers_at(event)
+    template, text, decision = answers.nothing, "", ""
     if isinstance(said, Verdict):
-        return _encoder.encode(_decided(payload, said.decision, bounded(clean(said.reason))))
-    takes_context = payload.name in TAKES_CONTEXT[payload.host]
-    return _encoder.encode(_shaped(payload, bounded(clean(said)) if takes_context else ""))
-
-
-def _shaped(payload: Payload, context: str) -> Mapping[str, object]:
-    name = payload.name
-    if payload.host is Host.CLINE:
-        return {"cancel": False, "contextModification": context, "errorMessage": ""}
-    if not context:
-        return {}
-    if payload.host is Host.CURSOR and name[:1].islower():
-        going_on = {"continue": True} if name == "beforeSubmitPrompt" else {}
-        return {**going_on, "additional_context": context}
-    plain = {"additionalContext": context} if payload.host is Host.COPILOT_CLI else {}
-    if plain and name[:1].islower():
-        return plain
-    # Copilot CLI and the agents of VS Code send the same payload, and each reads one of the two.
-    return {**plain, "hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
-
-
-def _decided(payload: Payload, decision: str, reason: str) -> Mapping[str, object]:
-    """A decision about a call. A host that cannot be answered so lets the call pass."""
-    name = payload.name
-    if payload.event is None or payload.event.moment is not Moment.TOOL_USE:
-        return _shaped(payload, "")
-    plain = {"permissionDecision": decision, "permissionDecisionReason": reason}
-    named = {"hookSpecificOutput": {"hookEventName": name, **plain}}
-    match payload.host:
-        case Host.GEMINI:
-            return {"decision": "deny", "reason": reason} if decision == "deny" else {}
-        case Host.CURSOR if name[:1].islower():
-            return {"permission": decision, "user_message": reason, "agent_message": reason}
-        case Host.COPILOT_CLI:
-            return plain if name[:1].islower() else {**plain, **named}
-        case Host.CODEX if decision == "ask":
-            return {}
-        case _:
-            return named
+        calls = payload.event is not None and payload.event.moment is Moment.TOOL_USE
+        if calls and (said.decision == "deny" or about.asks):  # else the call passes
+            template, text, decision = answers.verdict, said.reason, said.decision
+    elif said and event in about.context:
+        template, text = answers.at.get(event, answers.context), said
+    return _encoder.encode(filled(template, {"{event}": event, "{text}": bounded(clean(text)), "{decision}": decision}))
 
 
 def bounded(text: str, most: int = MAX_CONTEXT) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from mnemond.config.hosts import Host, described
 from mnemond.docs_pages import dialects_markdown
 from mnemond.mcp.tools import tools
-from mnemond.wire.hook_payload import MOMENTS
 
 
 def test_every_event_and_tool_is_there() -> None:
     page = dialects_markdown()
-    for host, events in MOMENTS.items():
+    for host in Host:
+        events = described(host).events
         for event, moment in events.items():
             assert f"| {host} | `{event}` | {moment} | " in page
     for name, tool in tools().items():

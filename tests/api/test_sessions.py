@@ -12,6 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.api.types_sessions import SessionShowParams, SessionView
 from mnemond.api.uses import GATHER_S, LINES_AT_ONCE
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.reading import RetrievalSettings
 from mnemond.config.settings import Config
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -20,7 +21,6 @@ from mnemond.model.changes import LONGEST_NAME, Showing
 from mnemond.model.memory import Insight
 from mnemond.store import showings
 from mnemond.store.connection import Connection
-from mnemond.wire.hook_payload import Host, Moment
 from tests.api.test_remembering import files_with
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk, known
 

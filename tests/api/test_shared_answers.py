@@ -17,6 +17,7 @@ from benchmarks.pg_server import PgServer
 from mnemond.api import requests
 from mnemond.api.uses import GATHER_S
 from mnemond.clock import SystemClock
+from mnemond.config.hosts import Moment
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs import scheduler
 from mnemond.store import conversations
@@ -25,7 +26,6 @@ from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.store.imports import Waiting
 from mnemond.store.operation_log import FACTS, TABLES, columns_of
 from mnemond.store.store import Store
-from mnemond.wire.hook_payload import Moment
 from tests.api.embedders import Words, alike, until
 from tests.api.factories import CALL, ToySupply
 from tests.api.shared_desks import (

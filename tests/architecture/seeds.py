@@ -64,12 +64,13 @@ SETUP_LAYERS = (
     ("command", "check"),
     ("install",),
     ("plan",),
-    ("hosts", "record"),
-    ("host",),
+    ("host", "record"),
+    ("claude_plugin", "alias", "shell"),
+    ("environment", "toml_entries"),
     ("entries", "own_files"),
     ("files", "json_edit"),
 )
-CLIENT_PACKAGES = ("browse", "launcher", "setup/hosts")
+CLIENT_PACKAGES = ("browse", "launcher")
 LIBRARIES = ("mnemond", "argparse", "json", "msgspec", "os", "pathlib", "re", "socket", "subprocess", "time", "typing")
 TARGET = "seeded_target"
 
@@ -139,7 +140,7 @@ def _outside_seeds() -> Iterator[Seed]:
     for file in ("mnemond/cli/seeded.py", "mnemonctl/slow.py", "mnemonctl/browse/command.py"):
         yield Seed(file, "import textual", frozenset({"terminal-door"}))
     for name, door in {"apsw": "sqlite-door", "httpx": "network-door"}.items():
-        yield Seed("mnemonctl/setup/hosts/seeded.py", f"import {name}", frozenset({door}))
+        yield Seed("mnemonctl/setup/json_edit.py", f"import {name}", frozenset({door}))
 
 
 def _pure_seeds() -> Iterator[Seed]:
@@ -169,7 +170,7 @@ def _client_seed(package: str, importer: str, imported: str, *breaks: str) -> Se
     """An import of one layer of the client in another; an empty module is imported where the layer is a package."""
 
     def module(layer: str, name: str) -> str:
-        path = f"{package}/{'setup/hosts' if layer == 'setup' else layer}"
+        path = f"{package}/{'setup/json_edit' if layer == 'setup' else layer}"
         return f"{path}/{name}" if path.removeprefix("mnemonctl/") in CLIENT_PACKAGES else path
 
     target = module(imported, TARGET).replace("/", ".")
@@ -186,11 +187,11 @@ def _allowed() -> Iterator[Seed]:
     yield _seed("clock", "time")
     yield from (_seed("ids", name) for name in ("random", "secrets", "uuid"))
     yield Seed("mnemonctl/fast.py", "import _socket", frozenset())
-    yield Seed("mnemonctl/setup/hosts/seeded.py", "import mnemond.wire.params", frozenset())
+    yield Seed("mnemonctl/setup/json_edit.py", "import mnemond.wire.params", frozenset())
     yield Seed("mnemonctl/browse/app.py", "import textual", frozenset())
     yield _client_seed("mnemonctl", "fast", "slow")
     yield _client_seed("mnemonctl", "mem0", "launcher")
-    yield _client_seed("mnemonctl/setup", "command", "hosts")
+    yield _client_seed("mnemonctl/setup", "command", "host")
 
 
 FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_client_seeds())

@@ -11,6 +11,7 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import Config, HookSettings
 from mnemond.config.writing import ExtractionSettings
@@ -18,7 +19,7 @@ from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.model.changes import QueuedExchange
 from mnemond.store.exchanges import oldest
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 from tests.api.factories import CALL
 
 CLOSE_S = 30.0

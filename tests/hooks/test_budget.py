@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.hooks.budget import BRIEF_SHARE, NOTHING, WEAKEST, Candidate, bar, fit, fit_brief, size
 from mnemond.hooks.memory import select
@@ -19,7 +20,6 @@ from mnemond.hooks.prompt_text import PromptText, render_prompt_memories
 from mnemond.hooks.sessions import AgentSession
 from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import quarters, token_count
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import SQLITE, WHY, desk, known
 
 PROMPTS = 50

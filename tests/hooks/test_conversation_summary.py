@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mnemond.config.hosts import Moment
 from mnemond.hooks.prompt_text import Block, brief
 from mnemond.store import conversations
 from mnemond.store.conversations import Conversation, RollingSummary
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import APOLLO, Desk, desk, known
 
 NOW = "2026-02-01T10:20:00.000000Z"

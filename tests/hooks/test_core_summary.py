@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from mnemond.config.hosts import Moment
 from mnemond.config.loading import Sources
 from mnemond.config.loading import loaded as load_sources
 from mnemond.config.settings import HookSettings
@@ -13,7 +14,6 @@ from mnemond.hooks.prompt_text import Block, Part, brief
 from mnemond.model.answers import insight_view
 from mnemond.model.memory import Insight
 from mnemond.text.prompt_escape import quarters, token_count
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import Desk, desk
 
 TEA = "The user likes green tea"

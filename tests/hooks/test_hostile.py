@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.settings import HookSettings
 from mnemond.hooks.sessions import MAX_SESSIONS
-from mnemond.wire.hook_payload import Host, Moment
 from mnemond.wire.hooks import units
 from tests.hooks.factories import PORT, SQLITE, WHY, desk, known
 

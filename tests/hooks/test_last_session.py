@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import PORT, Desk, desk, known
 
 CAUSE = "The import failed because the feed repeats rows."

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mnemond import errors
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import MnemonError
@@ -17,7 +18,7 @@ from mnemond.hooks.memory import ExchangeQueue
 from mnemond.hooks.sessions import STAMP, Place
 from mnemond.text.project_name import project_of
 from mnemond.text.transcripts import without_echoes
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 from mnemond.wire.hooks import units
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, desk, known

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.text.project_name import project_of
-from mnemond.wire.hook_payload import Moment
 from tests.api.test_repositories import REMOTE, git, repository
 from tests.hooks.factories import Desk, desk
 

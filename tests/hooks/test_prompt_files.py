@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.hosts import Moment
 from mnemond.config.prompt_texts import MAX_BYTES, shipped
 from mnemond.hooks.prompt_files import MAX_OPENING, PromptFiles
-from mnemond.wire.hook_payload import Moment
 from tests.hooks.factories import desk
 from tests.mcp import factories as mcp
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.hosts import Host, Moment
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.sessions import FILE, KEEP_ALL, MAX_LEFT, AgentSession, AgentSessions, Record, read_sessions
 from mnemond.interchange.export import Selection
@@ -17,7 +18,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import KeepPassage, Passage
 from mnemond.store.passages import load
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 from tests.hooks.factories import APOLLO, Desk, desk
 
 PIN = "My PIN is 4711"

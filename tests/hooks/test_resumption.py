@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.hosts import Host, Moment
 from mnemond.hooks.sessions import FILE, MAX_LEFT, MAX_LEFT_SHOWN, MAX_SESSIONS, AgentSessions, read_sessions
 from mnemond.wire.dispatch import Call
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk
 
 ABOUT_PORT = "Which port does the staging server use?"

@@ -11,11 +11,12 @@ import pytest
 
 from mnemond.api import requests
 from mnemond.api.registry import METHODS
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.rules import MAX_HELD
 from mnemond.mcp import tools
-from mnemond.wire.hook_payload import HookEvent, Host, Moment, ToolUse, read
+from mnemond.wire.hook_payload import HookEvent, ToolUse, read
 from mnemond.wire.hooks import HookReply, Verdict
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, Desk, desk

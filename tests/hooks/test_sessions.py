@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mnemond.config.hosts import Host, Moment
 from mnemond.hooks import sessions
 from mnemond.hooks.sessions import MAX_EVENTS, MAX_SESSIONS, MAX_SHOWN, REPEAT_S, AgentSession, AgentSessions
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 
 
 class Stopwatch:

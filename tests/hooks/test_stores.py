@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from mnemond import errors
+from mnemond.config.hosts import Host, Moment
 from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.text.project_name import project_of
-from mnemond.wire.hook_payload import HookEvent, Host, Moment
+from mnemond.wire.hook_payload import HookEvent
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, SQLITE, WHY, desk, known
 

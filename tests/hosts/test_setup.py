@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl.setup.host import SetupEnvironment
-from mnemonctl.setup.hosts.claude_code import PLUGIN
-from mnemonctl.setup.hosts.codex import EVENTS, Codex
+from mnemonctl.setup.environment import SetupEnvironment
+from mnemonctl.setup.host import all_hosts
 from tests.hosts import programs
-from tests.setup.homes import everything, home_at, run
+from tests.setup.homes import PLUGIN, everything, home_at, run
 
 pytestmark = pytest.mark.hosts
 
@@ -70,8 +69,8 @@ def test_codex_takes_the_server_and_reads_the_hooks(place: SetupEnvironment) -> 
     config.chmod(0o644)
     code, said = run(place, target=["codex"])
     assert (code, said["targets"]["codex"]["error"]) == (0, None)
-    trust = Codex(place).trust()
-    assert len(trust) == len(EVENTS)
+    trust = all_hosts(place)["codex"].trust()
+    assert len(trust) == 7
     assert set(trust.values()) == {"untrusted"}
     assert run(place, target=["codex"])[1]["status"] == "unchanged"
     assert str(place.ours.mcp) in codex(place, "mcp", "get", "mnemond")

@@ -13,11 +13,15 @@ import msgspec
 from hypothesis import strategies as st
 
 from mnemonctl.setup import command
-from mnemonctl.setup.host import SetupEnvironment
+from mnemonctl.setup.environment import SetupEnvironment
+from mnemonctl.setup.json_edit import Dialect
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from tests.setup import toml_files
 from tests.setup.json_files import OBJECTS, laid_out, written
+
+PLUGIN = "mnemond@mnemond-local"
+"""What Claude Code installs."""
 
 FAKES = Path(__file__).parent / "fakes"
 JSON = Output(form="json")
@@ -122,13 +126,11 @@ def documents(draw: Any, path: str) -> dict[str, Any]:
 @st.composite
 def contents(draw: Any, path: str) -> bytes:
     """Such settings in one of their many spellings, with and without a byte order mark."""
-    from mnemonctl.setup.hosts.simple import Cursor, Gemini
-    from mnemonctl.setup.json_edit import STRICT
-
     if path.endswith(".toml"):
         toml: bytes = draw(toml_files.contents())
         return toml
-    dialect = Gemini.dialect if ".gemini" in path else Cursor.dialect if ".cursor" in path else STRICT
+    is_cursor = ".cursor" in path
+    dialect = Dialect(comments=is_cursor or ".gemini" in path, trailing_commas=is_cursor)
     document = draw(documents(path))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     text = draw(st.one_of(laid_out(document), written(document, dialect, newline)))

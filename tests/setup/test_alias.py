@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl.setup import alias
-from mnemonctl.setup.host import SetupEnvironment
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemond.errors import MnemonError
 from tests.setup.homes import everything, home_at, run
 

@@ -12,8 +12,8 @@ import pytest
 from mnemonctl import files as mnemonctl_files
 from mnemonctl.setup import command
 from mnemonctl.setup import files as setup_files
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.files import digest
-from mnemonctl.setup.host import SetupEnvironment
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.config import prompt_texts

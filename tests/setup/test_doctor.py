@@ -10,7 +10,7 @@ import pytest
 
 from mnemonctl import doctor
 from mnemonctl.setup import check
-from mnemonctl.setup.host import SetupEnvironment
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemond.cli.admin import DoctorOptions
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 

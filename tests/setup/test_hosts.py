@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from mnemonctl.setup import plan, record
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, SetupEnvironment
-from mnemonctl.setup.hosts.claude_code import PLUGIN
-from mnemonctl.setup.hosts.codex import Codex
+from mnemonctl.setup.environment import HOOK_TIMEOUT_S, SetupEnvironment
+from mnemonctl.setup.host import all_hosts
 from mnemond.errors import CONFIG, INVALID_PARAMS, MnemonError
-from tests.setup.homes import everything, home_at, run, with_program
+from tests.setup.homes import PLUGIN, everything, home_at, run, with_program
 
 CLAUDE_SETTINGS = '{\n    "model": "opus",\n    "hooks": {},\n    "permissions": {"allow": ["Bash(ls)"]}\n}'
 CODEX_CONFIG = '# mine\nmodel = "x"   # keep\n'
@@ -246,12 +245,12 @@ def test_codex_gets_a_line_for_the_server_and_hooks_wait_for_the_user(place: Set
         {"hooks": [{"type": "command", "command": hook(place), "timeout": HOOK_TIMEOUT_S}]}
     ]
     assert "/hooks" in codex["next"][0]
-    assert Codex(place).trust() == dict.fromkeys(
+    assert all_hosts(place)["codex"].trust() == dict.fromkeys(
         ["sessionStart", "userPromptSubmit", "preToolUse", "postCompact", "subagentStart", "stop", "sessionEnd"],
         "untrusted",
     )
     put(place, ".codex/trusted-by-test", "")
-    assert Codex(place).remarks() == []
+    assert all_hosts(place)["codex"].remarks() == []
     (place.home / ".codex" / "trusted-by-test").unlink()
     assert run(place)[1]["status"] == "unchanged"
     assert run(place, eject=True)[0] == 0

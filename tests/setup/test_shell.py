@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl.setup import shell
-from mnemonctl.setup.host import SetupEnvironment
+from mnemonctl.setup.environment import SetupEnvironment
 from mnemond.cli.completion import SCRIPTS
 from tests.setup.homes import everything, home_at, run, with_program
 

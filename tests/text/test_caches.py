@@ -16,6 +16,7 @@ from tests.text.cache_walk import unregistered
 
 WITHOUT_TEXT = {
     "mnemond.api.requests._digest_form": "of types of parameters, and names of fields",
+    "mnemond.config.hosts.described": "of agent programs",
     "mnemond.config.prompt_texts.shipped": "of texts of the release",
     "mnemond.index.writer.NONE_EVOLVED": "empty for good",
     "mnemond.memory.draft.write_rules": "of settings and embedders",
@@ -24,6 +25,7 @@ WITHOUT_TEXT = {
     "mnemond.recall.published_profiles._keywords": "of a snapshot, and dropped with it; a purge makes a new one",
     "mnemond.recall.question._hypothetical": "of a snapshot, and dropped with it; a purge makes a new one",
     "mnemond.wire.deferred._ready": "no cache: results that are delivered in the same turn of the loop",
+    "mnemond.wire.hook_payload._mark": "of names of fields",
     "mnemond.wire.params._decoder": "of types of parameters",
     "mnemond.wire.params._fields": "of types of parameters",
     "mnemond.wire.params._node": "of types of parameters",

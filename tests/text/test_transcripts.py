@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mnemond.config.hosts import Host, described
 from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight
 from mnemond.model.query import Hit
@@ -23,7 +25,6 @@ from mnemond.text.transcripts import (
     MAX_WHOLE,
     PASTED,
     PASTED_END,
-    _HostTags,
     is_echo,
     prompt_pieces,
     questions,
@@ -117,10 +118,10 @@ def test_the_event_loop_is_not_held(hostile: str) -> None:
 
 
 def test_no_name_is_both_left_out_and_opened() -> None:
-    tags = read("host_tags", _HostTags)
-    left_out = [name for names in tags.left_out.values() for name in names]
-    opened = [name for names in tags.opened.values() for name in names]
-    assert len(set(left_out + opened)) == len(left_out + opened)
+    hosts = [described(host) for host in Host]
+    others = read("other_tags", dict[str, tuple[str, ...]]).values()
+    names = [*chain(*others), *chain(*(host.left_out + host.opened for host in hosts))]
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

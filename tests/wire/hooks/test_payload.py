@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.wire.hook_payload import (
-    BEGINNING,
-    MAX_NAME,
-    MAX_PATH,
-    MAX_TEXT,
-    MAX_WRAPPED,
-    MOMENTS,
-    Host,
-    Moment,
-    ToolUse,
-    read,
-)
+from mnemond.config.hosts import Host, Moment, described
+from mnemond.wire.hook_payload import BEGINNING, MAX_NAME, MAX_PATH, MAX_TEXT, MAX_WRAPPED, ToolUse, read
 from mnemond.wire.hooks import reply
 from tests.wire.hooks.recorded import CONTEXT, Recorded, recorded
 
@@ -64,7 +54,7 @@ def test_what_hosts_send(one: Recorded) -> None:
 
 
 def test_every_host_and_moment_is_recorded_and_means_the_same_to_memory() -> None:
-    assert {each.host for each in ALL} == {host.value for host in Host} == set(MOMENTS)
+    assert {each.host for each in ALL} == {host.value for host in Host}
     moments = {str(each.heard["moment"]) for each in ALL if each.heard is not None}
     assert moments == {moment.value for moment in Moment}
 
@@ -75,8 +65,8 @@ def test_every_event_that_a_host_is_known_by_is_recorded_or_has_another_name_the
     claude = {event for host, event in seen if host == "claude-code"}
     missing = {
         (host, event)
-        for host, events in MOMENTS.items()
-        for event in events
+        for host in Host
+        for event in described(host).events
         if (host, event) not in seen and not (event in claude and host in ("codex", "cursor", "copilot-cli"))
     }
     assert missing == {("windsurf", "post_run_command")}

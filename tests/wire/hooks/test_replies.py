@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.wire.hook_payload import MOMENTS, TAKES_CONTEXT, Host, Payload
+from mnemond.config.hosts import Host, described
+from mnemond.wire.hook_payload import Payload
 from mnemond.wire.hooks import MAX_CONTEXT, bounded, reply, units
 
 ENDINGS = {"assistant_done", "subagent_done", "pre_compact", "post_compact", "session_end"}
@@ -26,7 +27,7 @@ def said(payload: Payload, context: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("host", "event"),
-    [(host, event) for host, events in MOMENTS.items() for event in events if events[event] in ENDINGS],
+    [(host, event) for host in Host for event, moment in described(host).events.items() if moment in ENDINGS],
 )
 def test_nothing_is_ever_said_at_the_end_of_anything(host: Host, event: str) -> None:
     answer = said(Payload(host, event), "anything")
@@ -34,15 +35,15 @@ def test_nothing_is_ever_said_at_the_end_of_anything(host: Host, event: str) -> 
 
 
 def test_codex_gets_no_key_that_it_does_not_know() -> None:
-    for event in TAKES_CONTEXT[Host.CODEX]:
+    for event in described(Host.CODEX).context:
         answer = said(Payload(Host.CODEX, event), "c")
         assert set(answer) <= CODEX_KEYS
         assert answer["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "c"}
 
 
 def test_no_context_is_no_context() -> None:
-    for host, events in TAKES_CONTEXT.items():
-        for event in events:
+    for host in Host:
+        for event in described(host).context:
             payload = Payload(host, event)
             assert json.dumps("c") in json.dumps(said(payload, "c"))
             assert "" in said(payload, "").values() if host == "cline" else said(payload, "") == {}

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from mnemond.wire.hook_payload import BEGINNING, MAX_TOOL_LINE, MAX_TOOL_PATHS, MAX_TOOL_TEXT, Host, ToolUse, read
+from mnemond.config.hosts import Host
+from mnemond.wire.hook_payload import BEGINNING, MAX_TOOL_LINE, MAX_TOOL_PATHS, MAX_TOOL_TEXT, ToolUse, read
 from mnemond.wire.hooks import Verdict, reply
 
 CLAUDE = {"hook_event_name": "PreToolUse"}

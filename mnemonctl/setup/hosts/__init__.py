@@ -1,1 +1,0 @@
-"""Each host in a file of its own."""
