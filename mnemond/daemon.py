@@ -169,7 +169,9 @@ class Daemon:
             reader=self._reader_status,
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
-        self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings, self._engine)
+        self.imports = ImportHandlers(
+            self.stores, self.open_stores, identities, self.settings, self.projects, self._exchange_kept, self._engine
+        )
         received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
         self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)

@@ -38,7 +38,7 @@ from mnemond.hooks.sessions import (
     place_of,
 )
 from mnemond.jobs.extract import HOST, ExtractionContext
-from mnemond.memory.exchanges import propose_queueing
+from mnemond.memory.exchanges import propose_queueing, turn_key
 from mnemond.memory.extraction import known_in
 from mnemond.memory.history import first_words
 from mnemond.memory.retention import is_used
@@ -395,6 +395,7 @@ class AgentMemory:
         at_us = self._clock.now_us()
         warm = await self._open_stores.opened(place.store) if place.exists else None
         known = _or_opening(_nothing_known if warm is None else known_in(warm.store.snapshot), self._prompts.opening())
+        key = turn_key(kind, event.session, prompt, reply)
         prompt, reply = await in_thread(
             _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
         )
@@ -405,7 +406,7 @@ class AgentMemory:
             warm = await self._open_stores.opened(place.store)
         exchange = QueuedExchange(
             host=event.host, at_us=at_us, conversation_id=event.session, project=place.project or "", prompt=prompt,
-            reply=reply, kind=kind,
+            reply=reply, kind=kind, key=key,
         )  # fmt: skip
         await self._queue.keep(warm, exchange)
 

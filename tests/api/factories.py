@@ -181,7 +181,7 @@ class Bench:
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
-        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings)
+        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings, self.projects)
         life = ProcessState(
             now_us=self.clock.now_us, uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop
         )
@@ -189,7 +189,9 @@ class Bench:
 
     def read_conversations_with(self, engine: Callable[[Config], Engine]) -> None:
         """Let imports read conversations with another engine."""
-        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings, engine)
+        self.imports = ImportHandlers(
+            self.stores, self.open_stores, self.identities, self.settings, self.projects, engine=engine
+        )
 
     def _stop(self) -> None:
         self.stopped += 1
