@@ -152,10 +152,9 @@ async def read_queue(over: Desk) -> None:
 
 
 async def said(over: Desk) -> list[str]:
-    """The prompts of the record of sessions, the earliest first."""
-    found = (await over.daemon.open_stores.opened("default")).store.passages
-    rows = sorted(found.live.nonzero()[0].tolist(), key=lambda row: found.passage(row).said_at)
-    return sorted(found.passage(row).prompt for row in rows)
+    """The prompts of the record of sessions, sorted."""
+    store = (await over.daemon.open_stores.opened("default")).store
+    return sorted(await store.read(lambda it: it.column("SELECT prompt FROM passages WHERE gone_op IS NULL")))
 
 
 async def test_exchanges_are_queued_as_a_hook_would_have(tmp_path: Path) -> None:
@@ -200,7 +199,7 @@ async def test_one_undo_takes_back_what_waits_and_what_was_remembered(tmp_path: 
         codex = await imported(over, parsed(sessions.CODEX, CODEX).exchanges, sessions.CODEX)
         undone = await over.does("undo", operation=result.op_id)
         assert (undone.undone, undone.passages) == (result.op_id, 2)
-        assert await said(over) == ["Always use tabs in Makefiles.", DATABASE[0], "What else?"]
+        assert await said(over) == ["Always use tabs in Makefiles.", "What else?", DATABASE[0]]
         after = [each.content for each in (await over.does("list")).insights]
         assert any("tabs" in each for each in after)
         assert not any("Fridays" in each for each in after)
