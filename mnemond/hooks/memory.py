@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -56,7 +57,8 @@ from mnemond.text.transcripts import IsMemory, prompt_pieces, summary, typed, wi
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent, Moment
-from mnemond.wire.hooks import HookReply
+from mnemond.wire.hooks import HookReply, Opening
+from mnemond.wire.params import plural
 
 THREADS: Final = 1
 """Texts read at once: a hook does not wait long for them anyway."""
@@ -141,7 +143,7 @@ class AgentMemory:
             return ""
         match event.moment:
             case Moment.SESSION_START:
-                return await self._session_start(event, call)
+                return await self._opening(event, await self._session_start(event, call))
             case Moment.PROMPT:
                 return await self._prompt(event, call)
             case Moment.SUBAGENT_START:
@@ -180,6 +182,19 @@ class AgentMemory:
         if stands or not (event.takes_context and place.exists):
             return ""
         return await self._brief(place, session, event, call)
+
+    async def _opening(self, event: HookEvent, brief: str) -> HookReply:
+        """Return a brief with a line for the person, which a session gets once: how many memories are in it, and when
+        the last session of the project was. After a compaction the session does not begin."""
+        if not brief or event.source == COMPACTED:
+            return brief
+        session, place = await self._session(event)
+        warm = self._open_stores.warm(place.store)
+        told = [plural(session.shown_count, "memory")] if session.shown_count else []
+        if warm is not None and (rows := warm.store.passages.last_of_project(place.project or "", event.session)):
+            last = datetime.fromisoformat(warm.store.passages.passage(rows[-1]).said_at)
+            told.append(f"last session of {last.day} {last:%b}")
+        return Opening(brief, f"mnemond: {', '.join(told)}") if told else brief
 
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""

@@ -24,8 +24,16 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str
 
 
-HookReply: TypeAlias = str | Verdict
-"""The text for the model, empty for none; a Verdict only before a call of a tool."""
+class Opening(msgspec.Struct, frozen=True):
+    """An answer at the beginning of a session: the text for the model, and a line for the person."""
+
+    context: str
+    notice: str
+
+
+HookReply: TypeAlias = str | Verdict | Opening
+"""The text for the model, empty for none; a Verdict only before a call of a tool, an Opening only when a session
+begins."""
 
 HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, HookReply]]
 """Awaits nothing but Deferreds; may raise anything. It runs to its end even if the host no longer waits."""
@@ -96,6 +104,9 @@ MAX_CONTEXT = 9_000
 _LAST_LINE = 200
 """Units of a last line that is kept when a text is cut: the end of its fence."""
 
+SHOWS_NOTICES: Final = frozenset((Host.CLAUDE_CODE, Host.CODEX, Host.GEMINI))
+"""Hosts that show their user the `systemMessage` of a hook's answer, and not the model."""
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -107,7 +118,11 @@ def reply(payload: Payload, said: HookReply = "") -> bytes:
     if isinstance(said, Verdict):
         return _encoder.encode(_decided(payload, said.decision, bounded(clean(said.reason))))
     takes_context = payload.name in TAKES_CONTEXT[payload.host]
-    return _encoder.encode(_shaped(payload, bounded(clean(said)) if takes_context else ""))
+    context, notice = (said.context, said.notice) if isinstance(said, Opening) else (said, "")
+    answer = _shaped(payload, bounded(clean(context)) if takes_context else "")
+    if notice and payload.host in SHOWS_NOTICES and takes_context:
+        answer = {"systemMessage": bounded(clean(notice)), **answer}
+    return _encoder.encode(answer)
 
 
 def _shaped(payload: Payload, context: str) -> Mapping[str, object]:
