@@ -137,12 +137,6 @@ class JobMethods(_Methods):
     run = remote(types_admin.JOBS_RUN)
 
 
-class SessionMethods(_Methods):
-    """`session.…`: sessions of agents."""
-
-    show = remote(types_sessions.SESSION_SHOW)
-
-
 class HookMethods(_Methods):
     """`hook.…`: what agents are told unasked."""
 
@@ -271,7 +265,6 @@ class Client:
         self.stores = StoreMethods(self)
         self.embed = EmbedMethods(self)
         self.jobs = JobMethods(self)
-        self.session = SessionMethods(self)
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
         self.relations = RelationMethods(self)
@@ -314,6 +307,7 @@ class Client:
     history = remote(types_changes.HISTORY)
     undo = remote(types_changes.UNDO)
     feedback = remote(types_sessions.FEEDBACK)
+    today = remote(types_sessions.TODAY)
     log = remote(types_changes.LOG)
     receipt = remote(types_changes.RECEIPT)
     gc = remote(types_admin.GC)

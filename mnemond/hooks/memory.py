@@ -120,7 +120,7 @@ class AgentMemory:
         self._projects = projects
         self._queue = queue
         self._uses = uses
-        self._rules = RuleGuard(compiled_rules, uses, stopwatch)
+        self._rules = RuleGuard(compiled_rules, uses, clock, stopwatch)
         self._sessions = sessions
         self.seen = seen
         self._clock = clock
