@@ -9,6 +9,7 @@ import msgspec
 from mnemond.api import types_sessions
 from mnemond.api.types_sessions import (
     ConversationSummary,
+    Figures,
     HookPreviewResult,
     LeftOut,
     PreviewMemory,
@@ -42,18 +43,22 @@ MAX_LEFT_OUT_SHOWN: Final = 5
 """Parts of a session that were left out and are listed, unless the session is named."""
 
 
+def headline(it: Figures) -> str:
+    """Return what happened in a time, in one line."""
+    return (
+        f"told {plural(it.memories, 'memory')}, {plural(it.tokens, 'token')}, in {plural(it.sessions, 'session')};"
+        f" {plural(it.rules, 'rule')} held; {it.useful:,} marked useful, {it.misled:,} misleading;"
+        f" kept {plural(it.exchanges, 'exchange')}, {plural(it.kept, 'memory')}"
+    )
+
+
 def _today(result: TodayResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.id) for each in result.sessions))
-    it = result.figures
     if not result.sessions:
         return lines("no session since then was told a memory of this store, and nothing is kept of one")
     return lines(
-        style.strong(
-            f"told {plural(it.memories, 'memory')}, {plural(it.tokens, 'token')}, in {plural(it.sessions, 'session')};"
-            f" {plural(it.rules, 'rule')} held; {it.useful:,} marked useful, {it.misled:,} misleading;"
-            f" kept {plural(it.exchanges, 'exchange')}, {plural(it.kept, 'memory')}"
-        ),
+        style.strong(headline(result.figures)),
         *(line for each in result.sessions for line in _session(each, style, all_of_it=len(result.sessions) == 1)),
         style.faint("right: mnemonctl useful ID · wrong: mnemonctl update ID --content TEXT, forget ID"),
         style.faint("left out, and wanted: mnemonctl remember TEXT · keep nothing of it: mnemonctl forget ID"),
