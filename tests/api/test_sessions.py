@@ -303,14 +303,8 @@ async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock
         await over.answered("Understood.", session="s-1")
         push = ToolUse(name="Bash", id="1", line="git push", text="git push")
         for session in ("s-1", "s-2"):
-            event = {
-                "host": Host.CLAUDE_CODE,
-                "moment": Moment.TOOL_USE,
-                "session": session,
-                "cwd": APOLLO,
-                "tool": push,
-            }
-            await over.daemon._agents.at(HookEvent(**event), CALL)
+            call = HookEvent(host=Host.CLAUDE_CODE, moment=Moment.TOOL_USE, session=session, cwd=APOLLO, tool=push)
+            await over.daemon._agents.at(call, CALL)
         await over.does("feedback", id=rule, verdict="useful")
         await over.does("jobs.run", name="extract")
         await written(over, mock_clock)

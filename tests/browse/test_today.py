@@ -7,6 +7,7 @@ import msgspec
 from mnemonctl.browse.calls import Daemon
 from mnemonctl.client import Client
 from mnemond.interchange.sessions import SessionExchange
+from mnemond.model.answers import ListResult
 from tests.browse.screens import Session, browse
 
 LATER = "2999-01-01T00:00:00Z"
@@ -49,7 +50,9 @@ def test_what_was_left_out_is_kept_and_what_was_kept_is_forgotten(client: Client
         await user.until("kept 1 exchange, 0 memories", without="out of recall?")
 
     browse(daemon, play)
-    (left,) = client.list().insights
+    found = client.list()
+    assert isinstance(found, ListResult)
+    (left,) = found.insights
     assert (left.content, left.project) == ("Why is it slow?", "shop")
 
 

@@ -95,7 +95,7 @@ _values = st.recursive(
 def test_lines_of_any_form_are_passed_over(found: list[Any], kind: str) -> None:
     content = [each if isinstance(each, bytes) else msgspec.json.encode(each) for each in found]
     read = sessions.read(kind, "file", [each + b"\n" for each in content], {})
-    assert all(isinstance(each, SessionExchange) and each.prompt for each in read.exchanges)
+    assert all(each.prompt and each.at for each in read.exchanges)
 
 
 def test_the_transcripts_of_a_home_are_found(tmp_path: Path) -> None:
