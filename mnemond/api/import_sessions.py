@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -28,9 +28,6 @@ from mnemond.text.transcripts import without_echoes
 ROOM_S: Final = 120.0
 """Seconds that an import waits for the queue of exchanges to be read: with rules a thousand take half of that."""
 
-LOOK_S: Final = 0.2
-"""Seconds between two looks at the queue."""
-
 NO_DIRECTORY: Final = "it does not say in which directory it was, so its project is not known; it was left out"
 
 
@@ -44,11 +41,19 @@ class _Exchange(NamedTuple):
 class SessionKeeper:
     """Queues the exchanges of transcripts."""
 
-    def __init__(self, identities: Identities, projects: Projects, on_kept: Callable[[str], None]) -> None:
-        """`on_kept` is called with the name of a store in which exchanges wait now."""
+    def __init__(
+        self,
+        identities: Identities,
+        projects: Projects,
+        on_kept: Callable[[str], None],
+        read_queue: Callable[[str], Awaitable[object]],
+    ) -> None:
+        """`on_kept` is called with the name of a store in which exchanges wait now; `read_queue` reads all of them,
+        also after the caller was cancelled."""
         self._identities = identities
         self._projects = projects
         self._on_kept = on_kept
+        self._read_queue = read_queue
 
     async def keep(self, warm: OpenStore, progress: Progress, given: Sequence[SessionExchange]) -> None:
         """Queue exchanges, in their order, without those that a hook or an import brought before. Raises MnemonError:
@@ -96,14 +101,15 @@ class SessionKeeper:
         return project.id if project is not None and mode == "tag" else ""
 
     async def _room(self, warm: OpenStore, more: int) -> None:
-        """Wait until so many exchanges fit into the queue: beyond its limit the oldest ones leave it unread. Raises
-        MnemonError(BUSY)."""
+        """Have the queue read if so many exchanges do not fit into it: beyond its limit the oldest leave it unread.
+        Raises MnemonError(BUSY)."""
         if not warm.config.extraction.enabled or warm.config.extraction.engine == "host":
             return  # nothing here reads them
+        if (await warm.store.read(exchanges.backlog)).pending + more <= MAX_PENDING:
+            return
         with trio.move_on_after(ROOM_S):
-            while (await warm.store.read(exchanges.backlog)).pending + more > MAX_PENDING:
-                self._on_kept(warm.store.name)
-                await trio.sleep(LOOK_S)
+            await self._read_queue(warm.store.name)
+        if (await warm.store.read(exchanges.backlog)).pending + more <= MAX_PENDING:
             return
         why = f"{MAX_PENDING:,} exchanges wait to be read for memories; what was sent before them is imported"
         raise rejected(BUSY, why, "repeat the import later: it goes on where it stopped")

@@ -6,7 +6,7 @@ a file without a name until all are there, and are restored in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -200,16 +200,17 @@ class ImportHandlers:
         identities: Identities,
         settings: StoreSettings,
         projects: Projects,
+        read_queue: Callable[[str], Awaitable[object]],
         on_kept: Callable[[str], None] = lambda _: None,
         engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
     ) -> None:
         """`engine` returns what reads conversations for a store with these settings; `on_kept` is called with the name
-        of a store in which exchanges of sessions wait to be read."""
+        of a store in which exchanges of sessions wait to be read, `read_queue` to have them read now."""
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
         self._reader = ConversationReader(identities, engine)
-        self._sessions = SessionKeeper(identities, projects, on_kept)
+        self._sessions = SessionKeeper(identities, projects, on_kept, read_queue)
         self._imports: Transfers[_Receiving] = Transfers(_gone)
         self.run = self._imports.run
         registry.on_closed.append(self._imports.end_of)

@@ -238,14 +238,19 @@ async def test_what_has_no_place_here_is_left_out_with_a_remark(
         assert len(await over.queued()) == (0 if why else 3)
 
 
-async def test_a_full_queue_is_waited_for_and_then_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_queue_is_read_first_and_refused_if_that_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_sessions, "MAX_PENDING", 2)
-    monkeypatch.setattr(import_sessions, "ROOM_S", 0.01)
-    async with desk(tmp_path) as over:
-        found = [SessionExchange("s", SHOP, f"2026-10-07T11:00:0{n}Z", f"Ask {n} " * 60, "Yes") for n in range(3)]
-        with pytest.raises(MnemonError) as refused:
-            await imported(over, found, sessions.CODEX)
-        assert refused.value.kind is BUSY
-        assert len(await over.queued()) == 2
-        await read_queue(over)
-        assert (await imported(over, found, sessions.CODEX)).added == {"exchange": 1, "session": 1}
+    found = [SessionExchange("s", SHOP, f"2026-10-07T11:00:0{n}Z", f"Ask {n} " * 60, "Yes") for n in range(5)]
+    async with desk(tmp_path) as over, trio.open_nursery() as nursery:
+        await nursery.start(over.daemon.scheduler.run)
+        with monkeypatch.context() as late:
+            late.setattr(import_sessions, "ROOM_S", 0)
+            with pytest.raises(MnemonError) as refused:
+                await imported(over, found[:3], sessions.CODEX)
+            assert refused.value.kind is BUSY
+            assert len(await said(over)) == 2
+        assert (await imported(over, found, sessions.CODEX)).added == {"exchange": 3, "session": 1}
+        assert len(await said(over)) == 5
+        nursery.cancel_scope.cancel()
