@@ -140,7 +140,6 @@ class JobMethods(_Methods):
 class SessionMethods(_Methods):
     """`session.…`: sessions of agents."""
 
-    show = remote(types_sessions.SESSION_SHOW)
     pause = remote(types_sessions.SESSION_PAUSE)
 
 
@@ -272,7 +271,6 @@ class Client:
         self.stores = StoreMethods(self)
         self.embed = EmbedMethods(self)
         self.jobs = JobMethods(self)
-        self.session = SessionMethods(self)
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
         self.relations = RelationMethods(self)
@@ -315,6 +313,7 @@ class Client:
     history = remote(types_changes.HISTORY)
     undo = remote(types_changes.UNDO)
     feedback = remote(types_sessions.FEEDBACK)
+    today = remote(types_sessions.TODAY)
     log = remote(types_changes.LOG)
     receipt = remote(types_changes.RECEIPT)
     gc = remote(types_admin.GC)

@@ -95,7 +95,11 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
         case "setup":
             from mnemonctl.setup import command
 
-            return show(command.run_here(directory, options, output, os.environ))
+            code = show(command.run_here(directory, options, output, os.environ))
+            kinds = [] if code else command.sessions_to_import(options, output, os.environ)
+            form = "--json" if output.form == "json" else "--text"
+            line = ["import", "--yes", form, "--data-dir", str(directory), "--from"]
+            return code or max((run([*line, each], deadline) for each in kinds), default=0)
         case _:
             from mnemonctl import daemon_commands
 

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from mnemonctl import fast, keys, rpc
+from mnemonctl import fast, keys, rpc, transcripts
 from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
 from mnemond.api.types_interchange import (
@@ -30,7 +30,7 @@ from mnemond.cli.interchange import imported
 from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.interchange import archives, markdown
+from mnemond.interchange import archives, markdown, sessions
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.recognise import (
@@ -43,6 +43,7 @@ from mnemond.interchange.recognise import (
     streamed,
     streamed_items,
 )
+from mnemond.interchange.sessions import SessionExchange
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
@@ -257,12 +258,13 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
     Without --yes a terminal is asked after it was shown what would be imported. Raises MnemonError, and for a file that
     cannot be read or is of no known kind.
     """
-    path = Path(os.path.abspath(os.path.expanduser(invocation.words[0])))
+    kind, output = invocation.options.get("kind"), invocation.output
+    named = invocation.words[0] if invocation.words else str(transcripts.place(str(kind), os.environ))
+    path = Path(os.path.abspath(os.path.expanduser(named)))
     identity = invocation.options.get("identity")
     identities = None if identity is None else keys.identities(str(identity))
-    content = _Content(path, invocation.options.get("kind"), identities)
+    content = _Content(path, kind, identities, shown=output.tty_err and not output.style.quiet)
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
-    output = invocation.output
     sure = invocation.options.get("yes") or invocation.options.get("dry_run")
     looked: ImportFinishResult | None = None
     if not sure:
@@ -303,8 +305,8 @@ def _is_confirmed() -> bool:
 def _imported(
     directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
 ) -> ImportFinishResult:
-    if content.conversations:
-        deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part
+    if content.conversations or content.kind in sessions.KINDS:
+        deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part; or the queue has to become shorter
     opening = {
         **params, "kind": content.kind, "digest": content.digest, "memories": content.memories, "tty": output.tty
     }  # fmt: skip
@@ -320,30 +322,42 @@ def _imported(
     finally:
         progress.end()
     finishing = {"import_id": begun.import_id}
-    return rpc.call(directory, "import.finish", finishing, ImportFinishResult, fast.LONG_DEADLINE_S)
+    result = rpc.call(directory, "import.finish", finishing, ImportFinishResult, fast.LONG_DEADLINE_S)
+    return msgspec.structs.replace(result, ignored=result.ignored + content.unread)
 
 
 class _Content:
-    """The content of an import: its kind, size, hash and number of memories, whether it has `conversations`, and its
-    lines in portions.
+    """The content of an import: its kind, size, hash and number of memories, whether it has `conversations`, how many
+    lines of transcripts could not be read (`unread`), and its lines in portions.
 
     An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
     an export are parsed before anything is sent, so that nothing is imported of what cannot be read. Raises
     MnemonError(INVALID_PARAMS) for what cannot be imported.
     """
 
-    def __init__(self, path: Path, kind: object, identities: Sequence[encryption.Identity] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        kind: object,
+        identities: Sequence[encryption.Identity] | None = None,
+        *,
+        shown: bool = False,
+    ) -> None:
+        """`shown`: it is shown how far long transcripts are read."""
         self._path = path
         self._identities = identities
         self._parts: list[Path | bytes] = [path]
         """The files of an export, in their order, or what a zip file has of them."""
-        self._items: Iterable[Item | Exchange] | None = None
-        self.memories = 0
+        self._items: Iterable[_Line] | None = None
+        self.memories = self.unread = 0
         self.conversations = False
         named = None if kind is None else str(kind)
         if named is not None and named not in KINDS:
             raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
         try:
+            if named in sessions.KINDS:
+                self._read_sessions(named, shown=shown)
+                return
             if not path.is_dir() or path.is_symlink():
                 head = self._measure()
                 if named == OWN or (named is None and is_own(head)):
@@ -357,6 +371,23 @@ class _Content:
             if error.errno == errno.ELOOP:
                 raise _unreadable(path, "it is a symbolic link", "name the file itself") from None
             raise _unreadable(path, error.strerror or str(error)) from None
+
+    def _read_sessions(self, kind: str, *, shown: bool) -> None:
+        """Read transcripts of an agent. Raises OSError, MnemonError."""
+        if not self._path.exists():
+            raise _unreadable(self._path, f"there is no transcript of {transcripts.TITLES[kind]}", "name the directory")
+        found = transcripts.files(kind, self._path)
+        size = sum(each.lstat().st_size for each in found)
+        progress = Progress(size, shown=shown and size >= _MANY_BYTES, noun="bytes read")
+        try:
+            read = transcripts.read(kind, self._path, os.environ, progress.add)
+        finally:
+            progress.end()
+        if not read.exchanges:
+            raise _unreadable(self._path, f"there is nothing in it that was said to {transcripts.TITLES[kind]}")
+        self.kind, self.digest, self.unread = kind, transcripts.digest(read.exchanges), read.unread
+        self.size = sum(len(each.prompt) + len(each.answer) for each in read.exchanges)
+        self._items = read.exchanges
 
     def _measure(self) -> bytes:
         """Read the file once; return its beginning. Raises OSError, MnemonError."""
@@ -566,7 +597,10 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _in_portions(items: Iterable[Item | Exchange]) -> Iterator[str]:
+_Line = Item | Exchange | SessionExchange
+
+
+def _in_portions(items: Iterable[_Line]) -> Iterator[str]:
     """Yield the lines of memories and of conversations, so many at once, and no more than a message takes."""
     waiting, size = list[str](), 0
     for item in items:

@@ -169,7 +169,16 @@ class Daemon:
             reader=self._reader_status,
         )
         self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
-        self.imports = ImportHandlers(self.stores, self.open_stores, identities, self.settings, self._engine)
+        self.imports = ImportHandlers(
+            self.stores,
+            self.open_stores,
+            identities,
+            self.settings,
+            self.projects,
+            self._read_exchanges,
+            self._exchange_kept,
+            self._engine,
+        )
         received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
         self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
@@ -242,6 +251,9 @@ class Daemon:
         if self.reader is None or self._model is None:
             return CoreDeps(self.settings.config, identities.own)
         return CoreDeps(self.settings.config, identities.own, self.reader.ask, self._model.prompt)
+
+    async def _read_exchanges(self, store: str) -> None:
+        await self.scheduler.of(store).run("extract")
 
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")

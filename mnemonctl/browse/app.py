@@ -18,6 +18,7 @@ from mnemonctl.browse.history import HistoryPane, JobsPane
 from mnemonctl.browse.memories import MemoriesPane
 from mnemonctl.browse.recall import RecallPane
 from mnemonctl.browse.reviews import ReviewsPane
+from mnemonctl.browse.today import TodayPane
 from mnemonctl.browse.widgets import Line, Pane, plain
 from mnemond.errors import MnemonError
 
@@ -34,11 +35,12 @@ PANES: Final[dict[str, tuple[str, type[Pane[Any]]]]] = {
     "timeline": ("Timeline", TimelinePane),
     "jobs": ("Jobs", JobsPane),
     "recall": ("Recall", RecallPane),
+    "today": ("Today", TodayPane),
 }
 """Titles and panes by id, in the order of the tabs."""
 
 KEYS: Final = """\
-1 … 7      reviews, memories, history, entities, timeline, jobs, recall
+1 … 8      reviews, memories, history, entities, timeline, jobs, recall, today
 ↑ ↓ PgUp PgDn Home End   the list; Enter: scroll what is selected; Tab: next part
 /          filter or question; Enter asks, Esc goes back to the list
 n p        next and previous page
@@ -58,6 +60,7 @@ Entities   m another name of it   s no name of it   t its timeline
 Timeline   e edit   d forget
 Jobs       g run now, after a question that says what it would do
 Recall     e edit   d forget
+Today      k keep: it was useful, or remember what was left out   c correct   d forget
 
 Nothing is lost without a question, and everything but a dropped text can be taken back.
 What a memory says is shown as text: escapes, markup and links in it do nothing."""

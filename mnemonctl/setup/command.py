@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from mnemonctl import fast
+from mnemonctl import fast, transcripts
 from mnemonctl import files as private_files
 from mnemonctl.setup import alias, install, own_files, record, shell
 from mnemonctl.setup.environment import SetupEnvironment
@@ -25,6 +25,8 @@ from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
 from mnemond.config import loading, prompt_texts
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.interchange import sessions
+from mnemond.wire.params import plural
 
 LOCK: Final = "setup.lock"
 CANCELLED: Final = 130
@@ -65,6 +67,27 @@ def run(environment: SetupEnvironment, options: SetupOptions, output: Output, co
     report = command.eject(confirm) if options.eject else command.install(confirm)
     text = output.json(report) if output.form == "json" else render(report, output.style)
     return CliRunResult(command.exit, False, text, "")
+
+
+def sessions_to_import(options: Mapping[str, object], output: Output, environ: Mapping[str, str]) -> list[str]:
+    """Return the kinds of transcripts on this machine that the user wants to be read: asked for by an option or, on a
+    terminal, by the answer to a question; otherwise it is said how."""
+    typed = msgspec.convert(options, SetupOptions)
+    if typed.dry_run or typed.eject:
+        return []
+    wanted = [each for each in sessions.KINDS if not typed.target or each.removesuffix(sessions.ENDING) in typed.target]
+    places = {each: transcripts.place(each, environ) for each in wanted}
+    found = {each: len(transcripts.files(each, place)) for each, place in places.items() if place.is_dir()}
+    kinds = [each for each in wanted if found.get(each)]
+    if typed.import_sessions or not kinds or output.form == "json":
+        return kinds if typed.import_sessions else []
+    counted = ", ".join(f"{transcripts.TITLES[each]} ({plural(found[each], 'session')})" for each in kinds)
+    before = f"\nThere are transcripts of earlier sessions: {counted}.\n"
+    if typed.yes or not (os.isatty(0) and os.isatty(2)):
+        fast.write(2, f"{before}To read them: mnemonctl setup --import-sessions\n".encode())
+        return []
+    what = "Keep what was said in them, on this machine, with its dates and projects? `undo` takes it back."
+    return kinds if confirm(f"{before}{what}") else []
 
 
 class _Command:

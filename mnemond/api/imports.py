@@ -6,7 +6,7 @@ a file without a name until all are there, and are restored in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -15,6 +15,8 @@ import msgspec
 import trio
 
 from mnemond.api.import_conversations import SAMPLES, ConversationReader, Progress
+from mnemond.api.import_sessions import SessionKeeper
+from mnemond.api.projects import Projects
 from mnemond.api.remember import prepared_draft, similarity_with
 from mnemond.api.requests import Identities, from_client, submit
 from mnemond.api.settings import StoreSettings
@@ -40,14 +42,15 @@ from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
+from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import Vector
 from mnemond.model.memory import IMPORTED, Scope, format_us
-from mnemond.model.outcomes import RememberResult
-from mnemond.store import imports, operations
+from mnemond.model.outcomes import Queued, RememberResult
+from mnemond.store import imports, operations, relations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
 from mnemond.store.registry import StoreRegistry
@@ -72,7 +75,8 @@ MAX_ITEM: Final = 1 << 18
 """Characters of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a
 tenth of that."""
 
-_line = msgspec.json.Decoder(Item | Exchange)
+_Line = Item | Exchange | SessionExchange
+_line = msgspec.json.Decoder(_Line)
 
 
 def _no_item(why: str) -> MnemonError:
@@ -163,7 +167,7 @@ class _Receiving(Transfer):
                 raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
             yield line.rstrip(b"\n")
 
-    def items(self, text: str) -> list[Item | Exchange]:
+    def items(self, text: str) -> list[_Line]:
         """Return what is in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
         complete, _, self._rest = (self._rest + text).rpartition("\n")
         if len(self._rest) > MAX_ITEM:
@@ -195,13 +199,18 @@ class ImportHandlers:
         open_stores: OpenStores,
         identities: Identities,
         settings: StoreSettings,
+        projects: Projects,
+        read_queue: Callable[[str], Awaitable[object]],
+        on_kept: Callable[[str], None] = lambda _: None,
         engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
     ) -> None:
-        """`engine` returns what reads conversations for a store with these settings."""
+        """`engine` returns what reads conversations for a store with these settings; `on_kept` is called with the name
+        of a store in which exchanges of sessions wait to be read, `read_queue` to have them read now."""
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
         self._reader = ConversationReader(identities, engine)
+        self._sessions = SessionKeeper(identities, projects, on_kept, read_queue)
         self._imports: Transfers[_Receiving] = Transfers(_gone)
         self.run = self._imports.run
         registry.on_closed.append(self._imports.end_of)
@@ -279,13 +288,15 @@ class ImportHandlers:
     # ------------------------------------------------------------ memories of other programs
 
     async def _import(self, warm: OpenStore, receiving: _Receiving, text: str) -> None:
-        """Remember the memories in a part of the lines, and what is said in conversations. Raises
-        MnemonError(INVALID_PARAMS) for a line that is neither, and for conversations with more memories than the store
-        keeps."""
+        """Remember the memories in a part of the lines, and what is said in conversations; queue exchanges of sessions.
+        Raises MnemonError: INVALID_PARAMS for any other line, and for conversations with more memories than the store
+        keeps; BUSY."""
         lines = receiving.items(text)
         await self._import_items(warm, receiving, [each for each in lines if isinstance(each, Item)])
         if exchanges := [each for each in lines if isinstance(each, Exchange)]:
             await self._reader.read(warm, receiving.talk, exchanges, partial(self._make_more_room, receiving))
+        if sessions := [each for each in lines if isinstance(each, SessionExchange)]:
+            await self._sessions.keep(warm, receiving.talk, sessions)
 
     async def _make_more_room(self, receiving: _Receiving, warm: OpenStore, more: int) -> OpenStore:
         """Raise the maximum of the store if so many memories exceed it, and it may be raised. Raises
@@ -385,6 +396,10 @@ class ImportHandlers:
                     imports.finish(connection, context.op_id)
                 detail = f"kind={params.kind} memories={report.active}"
                 operations.log(connection, "import", None, detail, now)
+                if "session" in report.added:
+                    relations.apply(
+                        connection, context.change_set("import", (), Queued(kept=True, op_id=context.op_id))
+                    )
 
             await warm.store.rewrite(work)
         return warm.marked(_result(receiving, report, over, receiving.raised))

@@ -1,47 +1,76 @@
-"""Methods about sessions of agents: what they were shown, and judgements of memories."""
+"""Methods about sessions of agents: what they were told, what was kept of them, and judgements of memories."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
+from typing import Final
 
 import msgspec
+import trio
 from msgspec import UNSET
 
-from mnemond.api.requests import Identities, one_active, scope_of, submitted
-from mnemond.api.store_access import OpenStores
+from mnemond.api.requests import Identities, moment_of, one_active, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_sessions import (
     ConversationSummary,
     FeedbackParams,
-    SessionShowParams,
-    SessionShowResult,
+    Figures,
+    KeptMemory,
+    LeftOut,
     SessionView,
     Shown,
     ShownMemory,
+    TodayParams,
+    TodayResult,
 )
+from mnemond.errors import FieldProblem, invalid
+from mnemond.extract.facts import Message
+from mnemond.memory.extraction import context_of, extract_exchange
 from mnemond.memory.feedback import Judgement, propose_judgement
-from mnemond.memory.history import NO_SUBJECT, subjects
+from mnemond.memory.history import NO_SUBJECT, first_words, subjects
 from mnemond.model.changes import Showing
+from mnemond.model.memory import DAY_US, format_us, parse_rfc3339
 from mnemond.model.outcomes import FeedbackResult
-from mnemond.store import conversations, insights, showings
+from mnemond.model.passages import Passage
+from mnemond.store import conversations, insights, operations, passages, showings
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.wire.dispatch import Call, handles
 
+MAX_EXCHANGES: Final = 200
+"""Exchanges of which an answer says what was left out, the newest: reading one by rules takes some milliseconds."""
+
+MAX_LEFT_OUT: Final = 20
+"""Parts of a session that were left out and are shown."""
+
 
 class SessionHandlers:
-    """session.show and feedback."""
+    """today and feedback."""
 
     def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
         self._open_stores = open_stores
         self._identities = identities
 
-    @handles("session.show", in_task=True)
-    async def show(self, call: Call, params: SessionShowParams) -> SessionShowResult:
-        """Return sessions that a store's memories were shown to."""
+    @handles("today", in_task=True)
+    async def today(self, call: Call, params: TodayParams) -> TodayResult:
+        """Return the sessions of a time, or those that are named. Raises MnemonError(INVALID_PARAMS) for another
+        time."""
         warm = await self._open_stores.use(params.store)
-        found = await warm.store.read(partial(_sessions, session=params.id or "", limit=params.limit))
-        return warm.marked(SessionShowResult(sessions=found))
+        problems: list[FieldProblem] = []
+        now_us = self._identities.now_us()
+        named_us = moment_of("since", params.since, problems, now_us)
+        if problems:
+            raise invalid(problems)
+        since = format_us(named_us if named_us is not None else now_us - DAY_US)
+        if params.session and named_us is None:
+            since = ""
+        found = await warm.store.read(partial(_sessions, session=params.session or "", since=since, limit=params.limit))
+        said = await warm.store.read(partial(_said, sessions=[each.id for each in found], since=since))
+        found = await trio.to_thread.run_sync(partial(_with_left_out, warm, found, said), limiter=warm.threads)
+        judged = await warm.store.read(partial(operations.count_logged, since=since, names=("useful", "misled")))
+        return warm.marked(TodayResult(figures=_figures(found, judged), sessions=found))
 
     @handles("feedback")
     async def feedback(self, call: Call, params: FeedbackParams) -> FeedbackResult:
@@ -53,21 +82,80 @@ class SessionHandlers:
         return await submitted(warm, proposal, FeedbackResult)
 
 
-def _sessions(connection: Connection, session: str, limit: int) -> list[SessionView]:
+def _sessions(connection: Connection, session: str, since: str, limit: int) -> list[SessionView]:
+    """Return the sessions whose ids begin with `session` and of which something is known since then, without what was
+    left out of them."""
     rows: dict[str, list[Showing]] = {}
     for row in showings.newest(connection, session):
-        rows.setdefault(row.session, []).append(row)
-    chosen = dict(list(rows.items())[:limit])
-    memories = _memories(connection, {row.insight_id for each in chosen.values() for row in each})
-    found = [_view(name, list(reversed(each)), memories) for name, each in chosen.items()]
-    summaries = {it.conversation: _summary(it) for it in conversations.newest(connection, session)}
-    found = [msgspec.structs.replace(each, summary=summaries.pop(Conversation(each.id), None)) for each in found]
-    others = [
-        SessionView(of.id, "", 0, [], it)
-        for of, it in summaries.items()
-        if of != Conversation(of.id) or of.id not in rows
-    ]
-    return [*found, *others][:limit]
+        if row.at >= since:
+            rows.setdefault(row.session, []).append(row)
+    recorded = {each.conversation_id: each for each in passages.sessions(connection, session, since)}
+    summaries = {
+        it.conversation.id: it for it in conversations.newest(connection, session)
+        if it.updated_at >= since and it.conversation == Conversation(it.conversation.id)
+    }  # fmt: skip
+    ended = {name: each[0].at for name, each in rows.items()}
+    for name, each in recorded.items():
+        ended[name] = max(ended.get(name, ""), each.ended)
+    for name, summary in summaries.items():
+        ended.setdefault(name, summary.updated_at)
+    chosen = sorted(ended, key=lambda name: (ended[name], name), reverse=True)[:limit]
+    memories = _memories(connection, {row.insight_id for name in chosen for row in rows.get(name, ())})
+    kept = insights.of_conversations(connection, chosen)
+    found: list[SessionView] = []
+    for name in chosen:
+        view = _view(name, list(reversed(rows.get(name, ()))), memories)
+        record, about = recorded.get(name), summaries.get(name)
+        found.append(
+            msgspec.structs.replace(
+                view,
+                host=view.host or ("" if record is None else record.host),
+                project="" if record is None else record.project,
+                began=min(filter(None, (view.began, "" if record is None else record.began)), default=""),
+                ended=ended[name],
+                exchanges=0 if record is None else record.exchanges,
+                kept=[KeptMemory(it[1], it[2], first_words(it[3])) for it in kept if it[0] == name and it[4] >= since],
+                summary=None if about is None else _summary(about),
+            )
+        )
+    return found
+
+
+def _said(connection: Connection, sessions: Sequence[str], since: str) -> list[Passage]:
+    return passages.of_sessions(connection, sessions, since, MAX_EXCHANGES)
+
+
+def _with_left_out(warm: OpenStore, found: Sequence[SessionView], said: Sequence[Passage]) -> list[SessionView]:
+    """Say of each session what the rules leave out of its exchanges (blocking)."""
+    left: dict[str, list[LeftOut]] = {each.id: [] for each in found}
+    for each in said:
+        at_us = parse_rfc3339(each.said_at)
+        context = context_of(warm.store.snapshot, each.scope, warm.config.extraction, at_us)
+        texts = (("user", each.prompt), ("assistant", each.answer))
+        messages = [Message(role, text, said_us=at_us) for role, text in texts if text]
+        dropped = extract_exchange(messages, context, window=0, whole=True).dropped
+        left[each.conversation_id] += [LeftOut(each.id, it.text, it.reason) for it in dropped]
+    return [
+        msgspec.structs.replace(
+            each, left_out=left[each.id][:MAX_LEFT_OUT], left_out_count=len(left[each.id])
+        )
+        for each in found
+    ]  # fmt: skip
+
+
+def _figures(found: Sequence[SessionView], judged: dict[str, int]) -> Figures:
+    shown = [each for session in found for each in session.shown]
+    told = [each for each in shown if each.moment != "rule"]
+    return Figures(
+        memories=len({it.id for each in told for it in each.memories}),
+        tokens=sum(each.tokens for each in told),
+        sessions=sum(bool(session.shown) for session in found),
+        rules=sum(len(each.memories) for each in shown if each.moment == "rule"),
+        exchanges=sum(session.exchanges for session in found),
+        kept=sum(len(session.kept) for session in found),
+        useful=judged.get("useful", 0),
+        misled=judged.get("misled", 0),
+    )
 
 
 def _summary(it: RollingSummary) -> ConversationSummary:
@@ -82,7 +170,8 @@ def _view(name: str, rows: list[Showing], memories: dict[str, ShownMemory]) -> S
             rows, lambda row: (row.at, row.moment, row.agent, row.tokens)
         )
     ]
-    return SessionView(name, rows[-1].host, sum(each.tokens for each in shown), shown)
+    host, began = (rows[-1].host, rows[0].at) if rows else ("", "")
+    return SessionView(name, host, sum(each.tokens for each in shown), shown, began=began)
 
 
 def _memories(connection: Connection, insight_ids: set[str]) -> dict[str, ShownMemory]:

@@ -19,20 +19,22 @@ from mnemond.wire.params import (
     Params,
     ScopedWriteParams,
     StoreParams,
+    Time,
     about,
     method,
 )
 
-# session.show.
+# today.
 
 
-class SessionShowParams(StoreParams, frozen=True, kw_only=True):
+class TodayParams(StoreParams, frozen=True, kw_only=True):
     """The newest 2,000 memories that were shown are kept."""
 
-    id: Annotated[Name | None, about("a session by its host's id or the beginning of it; the newest unless given")] = (
-        None
-    )
-    limit: Annotated[Limit, about("at most so many sessions", "-n")] = 5
+    since: Annotated[
+        Time | None, about('what happened then or later: 2026-02-18, yesterday, "last week"; a day unless given')
+    ] = None
+    session: Annotated[Name | None, about("a session by its host's id or the beginning of it, whenever it was")] = None
+    limit: Annotated[Limit, about("at most so many sessions", "-n")] = 20
 
 
 class ShownMemory(msgspec.Struct, frozen=True):
@@ -48,8 +50,8 @@ class ShownMemory(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """The memories that a session was shown at one moment: when it began (brief), with a prompt, or with the task of a
-    subagent, whose id is `agent`. `tokens`: the estimated size of the whole text."""
+    """The memories that a session was shown at one moment: when it began (brief), with a prompt, with the task of a
+    subagent, whose id is `agent`, or as a rule before a call. `tokens`: the estimated size of the whole text."""
 
     at: str
     moment: ShownAt
@@ -68,27 +70,68 @@ class ConversationSummary(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class KeptMemory(msgspec.Struct, frozen=True):
+    """A memory that was read out of a session, or stored in it."""
+
+    id: str
+    category: str
+    words: str
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A part of what was said, verbatim, that became no memory, and why: it is in the passage with this id."""
+
+    passage: str
+    text: str
+    reason: str
+
+
 class SessionView(msgspec.Struct, frozen=True):
-    """One session, by the id of its host, or the name of a host that sends none. `shown`: the oldest first. `host` is
-    empty for a session that was shown nothing and only has a summary."""
+    """One session, by the id of its host, or the name of a host that sends none, with the id of its project. `began`
+    and `ended`: the first and the last that is known of it, RFC 3339. `shown`: the oldest first; `exchanges`: how many
+    are kept as they were said; `kept`: memories from it; `left_out`: the first of `left_out_count` parts. `host` is
+    empty where only a summary is left."""
 
     id: str
     host: str
     tokens: int
     shown: list[Shown]
+    project: str = ""
+    began: str = ""
+    ended: str = ""
+    exchanges: int = 0
+    kept: list[KeptMemory] = []
+    left_out: list[LeftOut] = []
+    left_out_count: int = 0
     summary: ConversationSummary | None = None
 
 
-class SessionShowResult(Result, frozen=True, kw_only=True):
-    """Sessions, that with the newest event first, then those that only have a summary. Memories are looked up for this
-    answer: with a session no text of them is kept."""
+class Figures(msgspec.Struct, frozen=True):
+    """Of the sessions that are shown: different memories that were told, in so many tokens, in so many of the sessions;
+    times that a rule was told before a call or held it; exchanges and memories that were kept. `useful` and `misled`:
+    judgements since then, in any session."""
 
+    memories: int
+    tokens: int
+    sessions: int
+    rules: int
+    exchanges: int
+    kept: int
+    useful: int
+    misled: int
+
+
+class TodayResult(Result, frozen=True, kw_only=True):
+    """Sessions, that with the newest event first. Texts are looked up for this answer: with what a session was shown
+    none is kept."""
+
+    figures: Figures
     sessions: list[SessionView]
 
 
-SESSION_SHOW = method(
-    "session.show", SessionShowParams, SessionShowResult, Access.READ,
-    "Show what sessions of agents were shown: when, which memories and why.", positional=("id",),
+TODAY = method(
+    "today", TodayParams, TodayResult, Access.READ,
+    "Show what sessions of agents were told, what was kept of them, and what was left out and why.",
 )  # fmt: skip
 
 

@@ -364,6 +364,9 @@ class SetupOptions(msgspec.Struct, frozen=True):
     dry_run: Annotated[bool, about("show every change as a diff, and do nothing")] = False
     yes: Annotated[bool, about("do not ask")] = False
     eject: Annotated[bool, about("take everything back")] = False
+    import_sessions: Annotated[
+        bool, about("also read the transcripts that Claude Code, Codex and Gemini CLI have, as `import --from` does")
+    ] = False
     everywhere: Annotated[bool, about("for all projects, as in any case", option="--global")] = False
     mnemon_alias: Annotated[
         bool, about("make the link ~/.local/bin/mnemon as well, by which mnemonctl takes the commands of mnemon")
@@ -387,6 +390,7 @@ SETUP = Command(
         "A file that does not parse is left alone, with the line. Entries of others stay as they are, to the byte.",
         "A backup is beside each file that was changed.",
         "--eject puts back what was there before; from a file that was changed since, it removes our entries alone.",
+        "At a terminal it offers to read the sessions that there were before; --yes needs --import-sessions for that.",
         "generic prints a block for AGENTS.md and an MCP entry for any other program.",
         "--mnemon-alias: never in place of another program called mnemon. --eject without --target removes the link.",
     ),

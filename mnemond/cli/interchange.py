@@ -19,6 +19,7 @@ from mnemond.api.types_interchange import (
 from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import MIN_CONTENT, Style, and_more, lines, one_line, short_id, shorten, undo_line
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.interchange import sessions
 from mnemond.interchange.recognise import KINDS
 from mnemond.wire.params import StoreParams, about, plural
 
@@ -102,7 +103,8 @@ def _import_request(arguments: Arguments) -> Request:
         if len(words) > 2:
             raise UsageError("import accept takes one op_id", "See: mnemonctl log")
         return Request(IMPORT_ACCEPT.name, store | ({"operation": words[1]} if len(words) == 2 else {}))
-    arguments.single("a file or a directory")
+    if words or options.get("kind") not in sessions.KINDS:
+        arguments.single("a file or a directory")
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl import --help")
     chosen = {name: options[name] for name in ("dry_run", "raise_cap", "no_diff") if options.get(name)}
@@ -134,21 +136,29 @@ def imported(result: ImportFinishResult, style: Style) -> str:
     if style.quiet:
         return lines(one_line(result.op_id))
     verb = "Would import" if result.dry_run else "Imported"
-    added = {name: count for name, count in result.added.items() if name != "memory"}
+    is_done, of_sessions = not result.dry_run, result.kind in sessions.KINDS
+    added = {} if of_sessions else {name: count for name, count in result.added.items() if name != "memory"}
+    what = plural(result.memories, "memory")
+    if of_sessions:
+        counted = (result.added.get(name, 0) for name in ("exchange", "session"))
+        what = " of ".join(plural(count, noun) for count, noun in zip(counted, ("exchange", "session"), strict=True))
+    unread = "that could not be read" if of_sessions else "of a later version"
+    known = result.known.get("exchange" if of_sessions else "memory")
     retired = result.added.get("memory", 0) - result.memories
     if not result.added and not result.conflicts_found:
         return lines(f'Nothing is new: store "{one_line(result.store)}" has all of it')
     return lines(
-        f'{verb} {plural(result.memories, "memory")} into store "{one_line(result.store)}"',
+        f'{verb} {what} into store "{one_line(result.store)}"',
+        "  kept as they were said; they are read for memories in the background" if of_sessions and is_done else None,
         f"  out of recall: {retired:,}" if retired > 0 else None,
         f"  with {', '.join(f'{plural(count, one_line(name))}' for name, count in added.items())}" if added else None,
-        f"  known already: {result.known['memory']:,}" if result.known.get("memory") else None,
+        f"  known already: {known:,}" if known else None,
         f"  with a key or password: {result.secrets:,}" if result.secrets else None,
         *(f"  left as it is: {short_id(each.id)}: {one_line(each.why)}" for each in result.conflicts),
         and_more(result.conflicts_found, result.conflicts),
         *(line for each in result.contradictions for line in _at_odds(each, style)),
         and_more(result.contradictions_found, result.contradictions, " at odds with memories here"),
-        f"  lines of a later version, passed over: {result.ignored:,}" if result.ignored else None,
+        f"  lines {unread}, passed over: {result.ignored:,}" if result.ignored else None,
         *(f"  {shorten(each, max(style.columns - 2, MIN_CONTENT))}" for each in result.samples),
         f"  {plural(result.over_cap, 'memory')} more than the store's maximum: --raise-cap raises it"
         if result.over_cap
@@ -163,7 +173,7 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         f"  not at the beginning of sessions before {one_line(result.waits_until[:16])}, or: mnemonctl import accept"
         if result.waits_until
         else None,
-        None if result.dry_run or not result.added.get("memory") else undo_line(result.op_id),
+        undo_line(result.op_id) if is_done and (result.added.get("memory") or of_sessions) else None,
     )
 
 
@@ -176,6 +186,7 @@ IMPORT = Command(
         "mnemonctl import ~/.claude/projects/-home-me-shop/memory",
         "mnemonctl import CLAUDE.md --raise-cap",
         "mnemonctl import memories.jsonl.age --identity key.txt",
+        "mnemonctl import --from claude-code-sessions --dry-run",
         "mnemonctl import accept",
     ),
     summary="Take in memories: an export of mnemond's, or what another program keeps.",
@@ -186,6 +197,8 @@ IMPORT = Command(
         "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon. Of exports of ChatGPT and",
         "Claude.ai what they remember, and what you said in conversations, with its dates. A zip file is read as it",
         "was downloaded, and a file of age with --identity.",
+        "--from claude-code-sessions, codex-sessions or gemini-sessions reads what these agents keep, at its place",
+        "unless one is named: each exchange is kept with its date and project, as if a hook had brought it.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",
         "Sessions do not begin with imported memories for a day, or until `import accept`; recall finds them at once.",
     ),

@@ -1,4 +1,4 @@
-"""`mnemonctl session show`, `hook --dry-run`, `useful` and `misled`."""
+"""`mnemonctl today`, `hook --dry-run`, `useful` and `misled`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import msgspec
 from mnemond.api import types_sessions
 from mnemond.api.types_sessions import (
     ConversationSummary,
+    Figures,
     HookPreviewResult,
+    LeftOut,
     PreviewMemory,
     SessionPauseResult,
-    SessionShowResult,
     SessionView,
     Shown,
     ShownMemory,
+    TodayResult,
 )
 from mnemond.cli.output import (
     Style,
@@ -31,27 +33,63 @@ from mnemond.cli.output import (
     undo_hint,
 )
 from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words, standard_input
+from mnemond.model.memory import project_parts
 from mnemond.model.outcomes import FeedbackResult
 from mnemond.wire.params import about, plural
 
-# session show.
+# today.
 
 
-def _session_show(result: SessionShowResult, style: Style) -> str:
+MAX_LEFT_OUT_SHOWN: Final = 5
+"""Parts of a session that were left out and are listed, unless the session is named."""
+
+
+def headline(it: Figures) -> str:
+    """Return what happened in a time, in one line."""
+    return (
+        f"told {plural(it.memories, 'memory')}, {plural(it.tokens, 'token')}, in {plural(it.sessions, 'session')};"
+        f" {plural(it.rules, 'rule')} held; {it.useful:,} marked useful, {it.misled:,} misleading;"
+        f" kept {plural(it.exchanges, 'exchange')}, {plural(it.kept, 'memory')}"
+    )
+
+
+def _today(result: TodayResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.id) for each in result.sessions))
     if not result.sessions:
-        return lines("no session was shown a memory of this store, and none has a summary")
-    return "\n".join(_session(each, style) for each in result.sessions)
-
-
-def _session(session: SessionView, style: Style) -> str:
-    shown = f"{one_line(session.host)}, {plural(session.tokens, 'token')} in all" if session.shown else "shown nothing"
+        return lines("no session since then was told a memory of this store, and nothing is kept of one")
     return lines(
-        f"{style.strong(one_line(session.id))}  {shown}",
-        *(line for each in session.shown for line in _shown(each, style)),
-        *(_summary(session.summary, style) if session.summary is not None else ()),
+        style.strong(headline(result.figures)),
+        *(line for each in result.sessions for line in _session(each, style, all_of_it=len(result.sessions) == 1)),
+        style.faint("right: mnemonctl useful ID · wrong: mnemonctl update ID --content TEXT, forget ID"),
+        style.faint("left out, and wanted: mnemonctl remember TEXT · keep nothing of it: mnemonctl forget ID"),
     )
+
+
+def _session(session: SessionView, style: Style, *, all_of_it: bool) -> list[str]:
+    of = [
+        project_parts(session.project)[0],
+        session.host,
+        f"{second(session.began)[:16]} to {second(session.ended)[11:16]}",
+    ]
+    most = session.left_out_count if all_of_it else MAX_LEFT_OUT_SHOWN
+    left = session.left_out[:most]
+    return [
+        "",
+        f"{style.strong(one_line(session.id))}  {', '.join(one_line(each) for each in of if each)}",
+        *(line for each in session.shown for line in _shown(each, style)),
+        *(["  kept:"] if session.exchanges or session.kept else []),
+        *([f"    {plural(session.exchanges, 'exchange')} as they were said"] if session.exchanges else []),
+        *(row(f"    {short_id(it.id)}  ", it.words, style) for it in session.kept),
+        *(["  left out, and why:"] if left else []),
+        *(line for it in left for line in _left_out(it, style)),
+        *([f"    and {session.left_out_count - len(left):,} more"] if session.left_out_count > len(left) else []),
+        *(_summary(session.summary, style) if session.summary is not None else ()),
+    ]
+
+
+def _left_out(it: LeftOut, style: Style) -> list[str]:
+    return [row(f"    {short_id(it.passage)}  ", it.text, style), style.faint(f"              {one_line(it.reason)}")]
 
 
 def _summary(summary: ConversationSummary, style: Style) -> list[str]:
@@ -74,19 +112,19 @@ def _memory(it: ShownMemory, style: Style) -> list[str]:
     return [row(f"    {short_id(it.id)}  ", words, style), *([style.faint(f"              {why}")] if why else [])]
 
 
-SESSION_SHOW = Command(
-    "session show",
+TODAY = Command(
+    "today",
     Group.AGENTS,
-    ("mnemonctl session show", "mnemonctl session show 3f2a91", "mnemonctl session show --json --pretty"),
-    method=types_sessions.SESSION_SHOW,
-    words=Words("[ID]", ("id",), optional=True, what="the id of a session"),
+    ("mnemonctl today", 'mnemonctl today --since "last week"', "mnemonctl today --session 3f2a91 --json --pretty"),
+    method=types_sessions.TODAY,
     details=(
+        "Of each session what it was told and why, what was kept of it, and what was left out and why.",
         "A session is named by its host: Claude Code shows the id in /status, Codex in the name of its file.",
-        "The texts are looked up when they are shown: with a session no memories are kept.",
-        "A session of ten messages and more has a summary (extraction.rolling_summary).",
         "The newest 2,000 memories that were shown are listed, a second after they were.",
+        "What was left out was read again by the rules as they are now. An exchange is shown by `mnemonctl get ID`.",
+        "A session of ten messages and more has a summary (extraction.rolling_summary).",
     ),
-    render=_session_show,
+    render=_today,
 )
 
 
@@ -204,12 +242,12 @@ def _judgement(verdict: str) -> Command:
     return Command(
         verdict,
         Group.CHANGE,
-        (f"mnemonctl {verdict} 1a2b3c4d", "mnemonctl get 1a2b3c4d", "mnemonctl session show"),
+        (f"mnemonctl {verdict} 1a2b3c4d", "mnemonctl get 1a2b3c4d", "mnemonctl today"),
         method=types_sessions.FEEDBACK,
         summary=f"Say that a memory {example}.",
         words=Words(ID.usage, ("id", "verdict")),
         details=(
-            "It is counted, shown by `get`, `stats` and `session show`, and taken back by `undo`.",
+            "It is counted, shown by `get`, `stats` and `today`, and taken back by `undo`.",
             "With the setting retrieval.feedback_weight it moves the memory in results.",
             *(("A short prompt it was useful for (--prompt) becomes one of its cues.",) if verdict == "useful" else ()),
         ),

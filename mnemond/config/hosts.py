@@ -107,6 +107,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shows the model the output of a hook. Never at the end of a turn: there a context starts another turn, and then
     another. Never before a compaction or at the end of a session, where Codex refuses the whole answer. Before a tool
     it comes to the model with the result of the tool (measured). `asks`: a hook can have the user decide about a call.
+    `shows_notices`: its user sees a `systemMessage`.
 
     `marks`: fields that only this host sends; `event_field` has the name of its event then. `only`: events that no
     other host has by that name. `by_field`: the event of a payload that does not name it. `layers`: members whose
@@ -122,6 +123,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     events: dict[str, Moment] = {}
     context: frozenset[str] = frozenset()
     asks: bool = False
+    shows_notices: bool = False
     marks: tuple[str, ...] = ()
     event_field: str = ""
     only: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -45,7 +46,7 @@ from mnemond.hooks.sessions import (
     place_of,
 )
 from mnemond.jobs.extract import HOST, ExtractionContext
-from mnemond.memory.exchanges import propose_queueing
+from mnemond.memory.exchanges import propose_queueing, turn_key
 from mnemond.memory.extraction import known_in
 from mnemond.memory.history import first_words
 from mnemond.memory.retention import is_used
@@ -62,7 +63,8 @@ from mnemond.text.transcripts import IsMemory, prompt_pieces, public, summary, t
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent
-from mnemond.wire.hooks import HookReply
+from mnemond.wire.hooks import HookReply, Opening
+from mnemond.wire.params import plural
 
 THREADS: Final = 1
 """Texts read at once: a hook does not wait long for them anyway."""
@@ -124,7 +126,7 @@ class AgentMemory:
         self._projects = projects
         self._queue = queue
         self._uses = uses
-        self._rules = RuleGuard(compiled_rules, uses, stopwatch)
+        self._rules = RuleGuard(compiled_rules, uses, clock, stopwatch)
         self._sessions = sessions
         self.seen = seen
         self._clock = clock
@@ -147,7 +149,7 @@ class AgentMemory:
             return ""
         match event.moment:
             case Moment.SESSION_START:
-                return await self._session_start(event, call)
+                return await self._opening(event, await self._session_start(event, call))
             case Moment.PROMPT:
                 return await self._prompt(event, call)
             case Moment.SUBAGENT_START:
@@ -187,6 +189,19 @@ class AgentMemory:
         if stands or not (event.takes_context and place.exists):
             return ""
         return await self._brief(place, session, event, call)
+
+    async def _opening(self, event: HookEvent, brief: str) -> HookReply:
+        """Return a brief with a line for the person, which a session gets once: how many memories are in it, and when
+        the last session of the project was. After a compaction the session does not begin."""
+        if not brief or event.source == COMPACTED:
+            return brief
+        session, place = await self._session(event)
+        warm = self._open_stores.warm(place.store)
+        told = [plural(session.shown_count, "memory")] if session.shown_count else []
+        if warm is not None and (rows := warm.store.passages.last_of_project(place.project or "", event.session)):
+            last = datetime.fromisoformat(warm.store.passages.passage(rows[-1]).said_at)
+            told.append(f"last session of {last.day} {last:%b}")
+        return Opening(brief, f"mnemond: {', '.join(told)}") if told else brief
 
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
@@ -436,6 +451,7 @@ class AgentMemory:
         at_us = self._clock.now_us()
         warm = await self._open_stores.opened(place.store) if place.exists else None
         known = _or_opening(_nothing_known if warm is None else known_in(warm.store.snapshot), self._prompts.opening())
+        key = turn_key(kind, event.session, prompt, reply)
         prompt, reply = await in_thread(
             _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
         )
@@ -446,7 +462,7 @@ class AgentMemory:
             warm = await self._open_stores.opened(place.store)
         exchange = QueuedExchange(
             host=event.host, at_us=at_us, conversation_id=event.session, project=place.project or "", prompt=prompt,
-            reply=reply, kind=kind,
+            reply=reply, kind=kind, key=key,
         )  # fmt: skip
         await self._queue.keep(warm, exchange)
 

@@ -15,9 +15,11 @@ import msgspec
 from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore
 from mnemond.api.uses import Uses
+from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
 from mnemond.memory.rule_index import Rule, belongs
-from mnemond.model.changes import TriggerCount
+from mnemond.model.changes import Showing, TriggerCount
+from mnemond.model.memory import format_us
 from mnemond.text.prompt_escape import inert
 from mnemond.text.triggers import ToolCall, tool_call
 from mnemond.wire.hook_payload import HookEvent
@@ -118,12 +120,19 @@ class ShownRules:
         return [key for key, held in self.shown.items() if held is not None and not held.again]
 
 
+_REASONS: Final = {
+    "deny": "a call was held back", "ask": "the user was asked about a call", "tell": "told before a call",
+}  # fmt: skip
+"""Why a rule was shown, by what was decided."""
+
+
 class RuleGuard:
     """Decides before every call of a tool. For the event loop's thread; awaits nothing but Deferreds."""
 
-    def __init__(self, compiled: CompiledRules, uses: Uses, stopwatch: Callable[[], float]) -> None:
+    def __init__(self, compiled: CompiledRules, uses: Uses, clock: Clock, stopwatch: Callable[[], float]) -> None:
         self._compiled = compiled
         self._uses = uses
+        self._clock = clock
         self._stopwatch = stopwatch
 
     async def before(
@@ -142,6 +151,12 @@ class RuleGuard:
         said, told = self._decide(event, shown, call, key, fitting, settings) if fitting else ("", ())
         if fitting:
             self._uses.note_rules(warm, _counts(fitting, told))
+        if told:
+            at, why = format_us(self._clock.now_us()), _REASONS[said.decision if isinstance(said, Verdict) else "tell"]
+            session = event.session or event.host
+            rules = dict.fromkeys(rule.id for rule in told)
+            showings = [Showing(at, session, event.host, event.agent, "rule", 0, each, why) for each in rules]
+            self._uses.note(warm, (), None, showings)
         shown.last = ((use.id, key), said)
         return said
 

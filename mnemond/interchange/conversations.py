@@ -66,7 +66,7 @@ class Exchange(msgspec.Struct, frozen=True, tag_field="line", tag="exchange"):
         return f"{kind}:{hashlib.blake2b(parts.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
-def _tidy(text: str, most: int) -> str:
+def tidy(text: str, most: int) -> str:
     """Return a text without control characters; of one longer than `most` characters the beginning and the end, cut at
     line breaks or spaces."""
     half = (most - len(_GAP)) // 2
@@ -149,7 +149,7 @@ def _said_to_chatgpt(message: Object) -> str:
     parts = content.get("parts")
     texts = [_part(each) for each in parts] if isinstance(parts, list) else []
     is_reply = _role(message.get("author"), "role") == "assistant"
-    return _tidy("\n\n".join(filter(None, texts)), MAX_REPLY if is_reply else MAX_MESSAGE)
+    return tidy("\n\n".join(filter(None, texts)), MAX_REPLY if is_reply else MAX_MESSAGE)
 
 
 def _part(part: object) -> str:
@@ -186,7 +186,7 @@ def of_claude(conversation: Object) -> Iterator[Exchange]:
     said = [each for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
     for message in _newest_branch(said):
         role = _role(message, "sender")
-        text = _tidy(_said_to_claude(message), MAX_REPLY if role == "assistant" else MAX_MESSAGE)
+        text = tidy(_said_to_claude(message), MAX_REPLY if role == "assistant" else MAX_MESSAGE)
         if role is not None and text:
             at = moment(message.get("created_at")) or (turns[-1].at if turns else begun)
             turns.append(Turn(role, text, at, _identity(message.get("uuid"))))

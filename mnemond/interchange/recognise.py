@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from mnemond.interchange import json_files, notes
+from mnemond.interchange import json_files, notes, sessions
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.json_stream import Open, streamed_document
@@ -21,7 +21,7 @@ CLAUDE_MD: Final = "claude-md"
 CLAUDE_CODE: Final = "claude-code"
 NOTES: Final = "notes"
 
-KINDS: Final = (OWN, CLAUDE_CODE, CLAUDE_MD, NOTES, SERVER_MEMORY, *json_files.PARSERS, MNEMON, MEMMAN)
+KINDS: Final = (OWN, CLAUDE_CODE, CLAUDE_MD, NOTES, SERVER_MEMORY, *json_files.PARSERS, MNEMON, MEMMAN, *sessions.KINDS)
 """What can be imported."""
 
 HEAD: Final = 4096

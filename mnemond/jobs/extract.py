@@ -40,7 +40,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.model.reviews import HeldText
 from mnemond.recall.context import known_memories
-from mnemond.store import exchanges, held_texts
+from mnemond.store import exchanges, held_texts, imports
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.store.exchanges import PendingExchange
@@ -219,9 +219,11 @@ class Extract:
     async def _submitted(
         self, work: Work, desk: ExtractionContext, row: PendingExchange, write: FactWrite, settled: SettleFact
     ) -> RememberResult:
-        """Write one fact, as an operation of the host named after the exchange and the fact's number."""
+        """Write one fact, as an operation of the host named after the exchange and the fact's number; one of a
+        transcript belongs to the operation of its import."""
         own = self._means.identity(work.store.name, f"{HOST}{row.exchange.host}")
-        identity = msgspec.structs.replace(own, op_id=f"{row.id}/{row.written + 1}")
+        of_import = await work.store.read(partial(imports.operation_of, source=row.exchange.key))
+        identity = msgspec.structs.replace(own, op_id=of_import or f"{row.id}/{row.written + 1}")
         made_by = None if desk.embedder is None else desk.embedder.fingerprint
         proposal = propose_exchange_reading(write, row, settled, identity, desk.rules, made_by)
         outcome = cast("RememberResult", await work.store.write(proposal))

@@ -34,6 +34,7 @@ from mnemond.model.changes import (
     LONGEST_REPLY,
     AddInsight,
     ChangeSet,
+    ExchangeKind,
     QueuedExchange,
     QueueExchange,
     RetireInsight,
@@ -325,6 +326,17 @@ def _name(name: str) -> str:
 def _hash(*parts: str) -> str:
     """Return a key that does not reveal its parts."""
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+KEYED: Final = 2_000
+"""Characters of each text of a turn by which it is known."""
+
+
+def turn_key(kind: ExchangeKind, conversation: str, prompt: str, reply: str) -> str:
+    """Return the key of a turn, from its texts before anything of them is left out. Spaces make no difference: a hook
+    and the transcript of the host lay them out differently."""
+    texts = (" ".join(text[: 2 * KEYED].split())[:KEYED] for text in (prompt, reply))
+    return "\0".join((kind, conversation, *texts))
 
 
 def propose_queueing(exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings) -> Proposal:

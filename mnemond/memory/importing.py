@@ -1,5 +1,5 @@
 """Memories of other programs, and facts of conversations with them: remembered as any other, except that none takes the
-place of one that was here before."""
+place of one that was here before. Exchanges of agents' sessions are queued as those that a hook brings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from mnemond.config.writing import ExtractionSettings
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, WriteRules
+from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import FactWrite
 from mnemond.memory.remember import Prepared, decide
-from mnemond.model.changes import AddEdge, ChangeSet, Vector
+from mnemond.model.changes import AddEdge, ChangeSet, QueuedExchange, QueueExchange, Vector
 from mnemond.model.memory import IMPORTED, Edge, EdgeType
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import imports
@@ -69,6 +71,21 @@ def propose_imported_fact(write: FactWrite, identity: WriteContext, rules: Write
         return msgspec.structs.replace(reached, operation="", imported=((source, made),))
 
     return identity.proposal("remember", decided, cast("Vector | None", write.prepared.vector))
+
+
+def propose_session_exchange(
+    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings
+) -> Proposal:
+    """Propose to keep an exchange of a transcript, and to queue it; its key is noted with it, so that what is read out
+    of it belongs to the operation of the import, and its conversation gets no summary: it is over."""
+    queueing = propose_queueing(exchange, identity, msgspec.structs.replace(settings, rolling_summary=False))
+
+    def decided(view: View) -> ChangeSet:
+        reached = queueing.decide(view)
+        keys = tuple((each.exchange.key, None) for each in reached.queue if isinstance(each, QueueExchange))
+        return msgspec.structs.replace(reached, imported=keys)
+
+    return queueing._replace(decide=decided)
 
 
 def _is_imported(insight_id: str, view: View) -> bool:

@@ -38,7 +38,7 @@ from mnemond.model.relations import (
     is_functional,
     split_type,
 )
-from mnemond.store import insights, relations, sync_state
+from mnemond.store import history, insights, relations, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
 from mnemond.store.operations import Proposal, View
@@ -472,8 +472,10 @@ def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
 
 
 def is_knowledge(connection: Connection, op_id: str) -> bool:
-    """Return True if an operation changed relations, names, core summaries or passages, and no memory."""
-    return relations.operation(connection, op_id) is not None
+    """Return True if an operation changed relations, names, core summaries or passages, and no memory, as an
+    import does before its exchanges are read."""
+    of_memories = history.operations_beginning(connection, op_id, 1)
+    return relations.operation(connection, op_id) is not None and op_id not in of_memories
 
 
 MAX_TRIED: Final = 100

@@ -352,6 +352,7 @@ def _of_knowledge(connection: Connection, named: str | None) -> str | None:
 
 def _knowledge_named(connection: Connection, named: str) -> str | None:
     found = stored_relations.operations_beginning(connection, named, MAX_MATCHES + 1)
+    found = [each for each in found if relations.is_knowledge(connection, each)]
     if named in found:
         return named
     of_memories = history.operations_beginning(connection, named, MAX_MATCHES + 1)

@@ -268,8 +268,9 @@ class RecallLine(msgspec.Struct, frozen=True):
     detail: str
 
 
-ShownAt = Literal["brief", "prompt", "task"]
-"""The occasion on which an agent was shown a memory: the beginning of a session, a prompt, the task of a subagent."""
+ShownAt = Literal["brief", "prompt", "task", "rule"]
+"""The occasion on which an agent was shown a memory: the beginning of a session, a prompt, the task of a subagent, a
+call that a rule is about."""
 
 
 class Showing(msgspec.Struct, frozen=True):

@@ -125,6 +125,11 @@ def enqueue(connection: Connection, exchange_id: str, exchange: QueuedExchange, 
     return bool(added)
 
 
+def withdraw_imported(connection: Connection, op_id: str) -> None:
+    """Delete the exchanges that an import brought, read or not: it is taken back."""
+    connection.run("DELETE FROM exchanges WHERE dedupe_key IN (SELECT source FROM imported WHERE op_id = ?)", (op_id,))
+
+
 def count_dropped(connection: Connection) -> int:
     """Return how many exchanges were ever dropped unread, because too many came after them."""
     text = str(connection.value("SELECT value FROM meta WHERE key = ?", (DROPPED_KEY,)))

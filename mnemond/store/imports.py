@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from mnemond.model.memory import parse_rfc3339
-from mnemond.store import history
+from mnemond.store import history, relations
 from mnemond.store.connection import Connection
 
 OWN: Final = "mnemond"
@@ -83,6 +83,12 @@ def note(connection: Connection, op_id: str, memories: Iterable[tuple[str, str |
     connection.run_many(_NOTED, [(source, op_id, memory_id) for source, memory_id in memories])
 
 
+def operation_of(connection: Connection, source: str) -> str | None:
+    """Return the operation of the import that brought this source; None if none did."""
+    found: str | None = connection.value("SELECT op_id FROM imported WHERE source = ?", (source,))
+    return found
+
+
 def known(connection: Connection, sources: Iterable[str]) -> dict[str, str | None]:
     """Return the memories of these sources, without those of imports that were taken back, which can be imported
     again."""
@@ -94,7 +100,7 @@ def known(connection: Connection, sources: Iterable[str]) -> dict[str, str | Non
             continue
         op_id, memory_id = row
         if op_id not in undone:
-            undone[op_id] = history.undone_by(connection, op_id) is not None
+            undone[op_id] = any(of.undone_by(connection, op_id) is not None for of in (history, relations))
         if not undone[op_id]:
             found[source] = memory_id
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -455,6 +455,16 @@ def judgements(connection: Connection, insight_ids: Collection[str]) -> dict[str
     """Return how often each of these memories, of any status, was judged (useful, misleading)."""
     sql = "SELECT id, useful, misled FROM insights WHERE id IN (SELECT value FROM json_each(?))"
     return {row[0]: (row[1], row[2]) for row in connection.rows(sql, (_json.encode(sorted(insight_ids)).decode(),))}
+
+
+def of_conversations(connection: Connection, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
+    """Return (conversation, id, category, content, time of its making) of the active memories of conversations, the
+    earliest first."""
+    sql = (
+        "SELECT conversation_id, id, category, content, created_at FROM insights WHERE status = 'active'"
+        " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id"
+    )
+    return [cast("tuple[str, str, str, str, str]", row) for row in connection.rows(sql, (_json.encode(ids).decode(),))]
 
 
 def count_by_status(connection: Connection) -> dict[str, int]:

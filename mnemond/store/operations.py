@@ -4,7 +4,7 @@ the log of what was done (`oplog` table), and counts of what was refused."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple, get_args
 
 import msgspec
@@ -245,6 +245,15 @@ class LogLine(NamedTuple):
 def log(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
     """Write one line. `detail` never contains the text of a memory."""
     connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now)])
+
+
+def count_logged(connection: Connection, since: str, names: Sequence[str]) -> dict[str, int]:
+    """Return how many lines there are of each of these operations from `since` (RFC 3339) on."""
+    sql = (
+        f"SELECT operation, count(*) FROM oplog WHERE operation IN ({', '.join('?' * len(names))})"  # noqa: S608
+        " AND created_at >= ? GROUP BY operation"
+    )
+    return dict(connection.rows(sql, (*names, since)))
 
 
 def newest_lines(connection: Connection, limit: int, since: str = "") -> list[LogLine]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
+import msgspec
 import numpy as np
 
 from mnemond.errors import NOT_FOUND, MnemonError, rejected
@@ -104,6 +105,39 @@ def unembeddable(connection: Connection, embedder: EmbedderRecord | None) -> set
     """Return the ids of passages of which the embedder knows no word."""
     sql = "SELECT id FROM passages WHERE embedded_by = ? AND length(embedding) = 0"
     return set(connection.column(sql, (made_by(embedder),)))
+
+
+class RecordedSession(NamedTuple):
+    """A session of which exchanges are in recall: its project, the first and the last time, and their number."""
+
+    conversation_id: str
+    host: str
+    project: str
+    began: str
+    ended: str
+    exchanges: int
+
+
+def sessions(connection: Connection, beginning: str, since: str) -> list[RecordedSession]:
+    """Return the sessions whose ids begin like this and that went on at `since` (RFC 3339, "" for any time)."""
+    rows = connection.rows(
+        "SELECT conversation_id, min(host), min(project), min(said_at), max(said_at), count(*) FROM passages"
+        " WHERE gone_op IS NULL AND conversation_id <> '' AND said_at >= ? AND substr(conversation_id, 1, ?) = ?"
+        " GROUP BY conversation_id",
+        (since, len(beginning), beginning),
+    )
+    return [RecordedSession(*row) for row in rows]
+
+
+def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: int) -> list[Passage]:
+    """Return the newest exchanges of sessions, the earliest first."""
+    numbers = connection.column(
+        "SELECT rowid FROM passages WHERE gone_op IS NULL AND kind = 'exchange' AND said_at >= ?"
+        " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
+        (since, msgspec.json.encode(ids).decode(), limit),
+    )
+    which = f"rowid IN ({', '.join('?' * len(numbers))})"
+    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
 
 
 def count(connection: Connection) -> int:

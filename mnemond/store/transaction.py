@@ -321,6 +321,8 @@ class _Application:
             exchanges.apply_queue(connection, change_set)
         if change_set.passages:
             self._apply_passages()
+        if change_set.undoes is not None:
+            exchanges.withdraw_imported(connection, change_set.undoes)
         if change_set.reviews or change_set.undoes is not None:
             reviews.apply(connection, change_set)
         if change_set.knowledge:

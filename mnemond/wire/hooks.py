@@ -25,8 +25,16 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str
 
 
-HookReply: TypeAlias = str | Verdict
-"""The text for the model, empty for none; a Verdict only before a call of a tool."""
+class Opening(msgspec.Struct, frozen=True):
+    """An answer at the beginning of a session: the text for the model, and a line for the person."""
+
+    context: str
+    notice: str
+
+
+HookReply: TypeAlias = str | Verdict | Opening
+"""The text for the model, empty for none; a Verdict only before a call of a tool, an Opening only when a session
+begins."""
 
 HookHandler: TypeAlias = Callable[[HookEvent, Call], Coroutine[Any, Any, HookReply]]
 """Awaits nothing but Deferreds; may raise anything. It runs to its end even if the host no longer waits."""
@@ -112,8 +120,11 @@ def reply(payload: Payload, said: HookReply = "") -> bytes:
         calls = payload.event is not None and payload.event.moment is Moment.TOOL_USE
         if calls and (said.decision == "deny" or about.asks):  # else the call passes
             template, text, decision = answers.verdict, said.reason, said.decision
-    elif said and event in about.context:
-        template, text = answers.at.get(event, answers.context), said
+    elif event in about.context:
+        text, notice = (said.context, said.notice) if isinstance(said, Opening) else (said, "")
+        template = answers.at.get(event, answers.context) if text else template
+        if notice and about.shows_notices:
+            template = {"systemMessage": bounded(clean(notice)), **template}
     return _encoder.encode(filled(template, {"{event}": event, "{text}": bounded(clean(text)), "{decision}": decision}))
 
 

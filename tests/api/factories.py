@@ -181,7 +181,9 @@ class Bench:
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
-        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings)
+        self.imports = ImportHandlers(
+            self.stores, self.open_stores, self.identities, self.settings, self.projects, self._read_nothing
+        )
         life = ProcessState(
             now_us=self.clock.now_us, uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop
         )
@@ -189,7 +191,18 @@ class Bench:
 
     def read_conversations_with(self, engine: Callable[[Config], Engine]) -> None:
         """Let imports read conversations with another engine."""
-        self.imports = ImportHandlers(self.stores, self.open_stores, self.identities, self.settings, engine)
+        self.imports = ImportHandlers(
+            self.stores,
+            self.open_stores,
+            self.identities,
+            self.settings,
+            self.projects,
+            self._read_nothing,
+            engine=engine,
+        )
+
+    async def _read_nothing(self, store: str) -> None:
+        """No job runs here."""
 
     def _stop(self) -> None:
         self.stopped += 1

@@ -7,22 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.api.types_sessions import SessionShowParams, SessionView
+from mnemond.api.types_sessions import SessionView, TodayParams
 from mnemond.api.uses import GATHER_S, LINES_AT_ONCE
 from mnemond.config.hosts import Host, Moment
 from mnemond.config.reading import RetrievalSettings
 from mnemond.config.settings import Config
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.feedback import standing, with_feedback
 from mnemond.model.changes import LONGEST_NAME, Showing
 from mnemond.model.memory import Insight
 from mnemond.store import showings
 from mnemond.store.connection import Connection
+from mnemond.wire.hook_payload import HookEvent, ToolUse
+from tests.api.factories import CALL
 from tests.api.test_remembering import files_with
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk, known
+from tests.interchange.test_sessions import imported
 
 WHERE = "Which port does the staging server use?"
 
@@ -37,11 +42,11 @@ async def written(over: Desk, clock: MockClock) -> None:
 
 
 async def shown(over: Desk, session: str | None = None, **more: Any) -> list[SessionView]:
-    found = await over.does("session.show", id=session, **more)
+    found = await over.does("today", session=session, **more)
     return list(found.sessions)
 
 
-# ---------------------------------------------------------------- session.show
+# ---------------------------------------------------------------- today
 
 
 async def test_what_each_session_was_shown_when_and_why(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -282,4 +287,56 @@ def test_the_effect_is_bounded_and_one_judgement_moves_a_third() -> None:
 def test_defaults() -> None:
     assert Config().retrieval == RetrievalSettings()
     assert RetrievalSettings().feedback_weight == 0.0
-    assert SessionShowParams().limit == 5
+    assert TodayParams().limit == 20
+
+
+# ---------------------------------------------------------------- what was kept and left out
+
+
+async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with desk(tmp_path) as over, trio.open_nursery() as nursery:
+        await nursery.start(over.daemon.scheduler.run)
+        await known(over)
+        rule = await over.remember("Never deploy on Fridays", category="preference", when=["Bash:git push*"])
+        await over.asks(WHERE, session="s-1")
+        await over.answered("It runs on port 8443.", session="s-1")
+        await over.asks("Why is the build slow? Always use tabs in Makefiles.", session="s-1")
+        await over.answered("Understood.", session="s-1")
+        push = ToolUse(name="Bash", id="1", line="git push", text="git push")
+        for session in ("s-1", "s-2"):
+            call = HookEvent(host=Host.CLAUDE_CODE, moment=Moment.TOOL_USE, session=session, cwd=APOLLO, tool=push)
+            await over.daemon._agents.at(call, CALL)
+        await over.does("feedback", id=rule, verdict="useful")
+        await over.does("jobs.run", name="extract")
+        await written(over, mock_clock)
+        found = await over.does("today", session="s-1")
+        (session,) = found.sessions
+        assert (session.host, session.exchanges) == ("claude-code", 2)
+        assert session.project == (await over.daemon.projects.of(APOLLO)).id
+        assert session.began <= session.ended
+        assert [each.moment for each in session.shown] == ["prompt", "rule"]
+        assert [(it.id, it.reason) for it in session.shown[1].memories] == [(rule, "a call was held back")]
+        assert ["tabs" in it.words for it in session.kept] == [True]
+        assert "Why is the build slow?" in [it.text for it in session.left_out]
+        assert all(it.reason and it.passage for it in session.left_out)
+        assert session.left_out_count == len(session.left_out)
+        figures = found.figures
+        assert (figures.memories, figures.sessions, figures.rules, figures.exchanges, figures.kept) == (1, 1, 1, 2, 1)
+        assert (figures.useful, figures.misled, figures.tokens) == (1, 0, session.tokens)
+        both = await over.does("today")
+        assert [each.id for each in both.sessions] == ["s-2", "s-1"]
+        assert both.figures.rules == 2
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_time_decides_which_sessions_are_shown(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with desk(tmp_path) as over:
+        found = [SessionExchange(f"s{n}", APOLLO, f"2025-0{n}-01T09:00:00Z", f"Ask {n}", "Yes") for n in (1, 2)]
+        await imported(over, found, "codex-sessions")
+        assert await shown(over) == []
+        assert [each.id for each in await shown(over, since="2025-01-15")] == ["s2"]
+        assert [each.id for each in await shown(over, "s")] == ["s2", "s1"]
+        assert await shown(over, "s1", since="2025-01-15") == []
+        with pytest.raises(MnemonError) as refused:
+            await shown(over, since="soon")
+        assert refused.value.kind is INVALID_PARAMS

@@ -57,7 +57,7 @@ CLIENT_LAYERS = (
     ("connection",),
     ("setup", "daemon"),
     ("service", "rpc"),
-    ("files",),
+    ("files", "transcripts"),
     ("fast", "launcher"),
 )
 SETUP_LAYERS = (

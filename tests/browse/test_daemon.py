@@ -130,11 +130,11 @@ def test_a_narrow_terminal_has_list_and_preview_below_each_other(client: Client,
         await user.press("escape", "d")
         await user.until("out of recall?", "No (n)", "Forget (y)")
         await user.press("escape", "question_mark")
-        await user.until("1 … 7")
+        await user.until("1 … 8")
         await user.press("end")
         await user.until("What a memory says is shown as text")
         await user.pilot.resize_terminal(140, 40)
-        await user.until("1 … 7", "What a memory says is shown as text")
+        await user.until("1 … 8", "What a memory says is shown as text")
 
     browse(daemon, play, size=(60, 20))
 

@@ -1,20 +1,24 @@
-"""Results of session show, hook --dry-run, useful and misled, and what people read of them."""
+"""Results of today, hook --dry-run, useful and misled, and what people read of them."""
 
 from __future__ import annotations
 
 from mnemond.api.types_sessions import (
+    Figures,
     HookPreviewResult,
+    KeptMemory,
+    LeftOut,
     PreviewMemory,
     SessionPauseResult,
-    SessionShowResult,
     SessionView,
     Shown,
     ShownMemory,
+    TodayResult,
 )
 from mnemond.model.outcomes import FeedbackResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
+PASSAGE = "5d5d5d5d-0000-4000-8000-000000000005"
 GONE = "7c7c7c7c-0000-4000-8000-000000000004"
 
 SESSION = SessionView(
@@ -28,11 +32,20 @@ SESSION = SessionView(
             ShownMemory(OTHER, "probability 0.75 (passage +1.20), found by keyword and vector",
                         "The staging server runs on port 8443 behind Caddy", False, 0, 0),
         ]),
+        Shown("2026-02-18T09:15:00.000000Z", "rule", "", 0, [
+            ShownMemory(ID, "a call was held back", "Never push to main without a review", False, 2, 1),
+        ]),
     ],
+    project="shop#0123456789abcdef", began="2026-02-18T09:00:00.000000Z", ended="2026-02-18T09:40:00.000000Z",
+    exchanges=7, kept=[KeptMemory(OTHER, "fact", "The staging server runs on port 8443 behind Caddy")],
+    left_out=[LeftOut(PASSAGE, "Why is it slow?", "it asks")], left_out_count=3,
 )  # fmt: skip
 
 SESSION_RESULTS: dict[str, object] = {
-    "session.show": SessionShowResult(sessions=[SESSION]),
+    "today": TodayResult(
+        figures=Figures(memories=3, tokens=424, sessions=1, rules=1, exchanges=7, kept=1, useful=2, misled=0),
+        sessions=[SESSION],
+    ),
     "session.pause": SessionPauseResult(id="3f2a91c0", paused=True),
     "hook": HookPreviewResult(
         text="mnemond remembers this.\n<recalled-data 12>\n<ref:9f8e7d6c> Port 8443\n</recalled-data 12>",
@@ -45,8 +58,10 @@ SESSION_RESULTS: dict[str, object] = {
 }  # fmt: skip
 
 SESSION_TRANSCRIPTS = {
-    "session.show": """\
-3f2a91c0  claude-code, 424 tokens in all
+    "today": """\
+told 3 memories, 424 tokens, in 1 session; 1 rule held; 2 marked useful, 0 misleading; kept 7 exchanges, 1 memory
+
+3f2a91c0  shop, claude-code, 2026-02-18 09:00 to 09:40
   2026-02-18 09:00:00  brief, 360 tokens
     1a2b3c4d  Never push to main without a review
               an instruction or a preference; judged useful 2, misled 1
@@ -54,6 +69,18 @@ SESSION_TRANSCRIPTS = {
   2026-02-18 09:12:30  task of agent agent-1, 64 tokens
     9f8e7d6c  The staging server runs on port 8443 behind Caddy
               probability 0.75 (passage +1.20), found by keyword and vector
+  2026-02-18 09:15:00  rule, 0 tokens
+    1a2b3c4d  Never push to main without a review
+              a call was held back; judged useful 2, misled 1
+  kept:
+    7 exchanges as they were said
+    9f8e7d6c  The staging server runs on port 8443 behind Caddy
+  left out, and why:
+    5d5d5d5d  Why is it slow?
+              it asks
+    and 2 more
+right: mnemonctl useful ID · wrong: mnemonctl update ID --content TEXT, forget ID
+left out, and wanted: mnemonctl remember TEXT · keep nothing of it: mnemonctl forget ID
 """,
     "session.pause": """\
 3f2a91c0 is paused: nothing of it is kept

@@ -20,6 +20,7 @@ from mnemond.embed.registry import Embedders
 from mnemond.model.changes import QueuedExchange
 from mnemond.store.exchanges import oldest
 from mnemond.wire.hook_payload import HookEvent
+from mnemond.wire.hooks import Opening
 from tests.api.factories import CALL
 
 CLOSE_S = 30.0
@@ -38,13 +39,17 @@ class Desk:
     def __init__(self, daemon: Daemon) -> None:
         self.daemon = daemon
         self._turn = 0
+        self.notice = ""
+        """What the person is shown beside the last answer."""
 
     async def at(self, moment: Moment, **fields: Any) -> str:
         """What is said at a moment."""
         known = {"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "cwd": APOLLO, "takes_context": True}
         said = await self.daemon._agents.at(HookEvent(**{**known, **fields}), CALL)
-        assert isinstance(said, str)
-        return said
+        self.notice = said.notice if isinstance(said, Opening) else ""
+        text = said.context if isinstance(said, Opening) else said
+        assert isinstance(text, str)
+        return text
 
     async def asks(self, prompt: str, **fields: Any) -> str:
         """What a new prompt brings up."""

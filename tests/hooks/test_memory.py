@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -431,3 +432,20 @@ async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:
         assert (
             over.daemon._agents._sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
         )
+
+
+async def test_a_person_is_told_once_what_a_session_begins_with(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        assert await over.at(Moment.SESSION_START, source="startup", session="none") == over.notice == ""
+        await known(over)
+        assert await over.at(Moment.SESSION_START, source="startup", session="a")
+        assert over.notice == "mnemond: 2 memories"
+        await over.asks(WHY, session="a")
+        assert over.notice == ""
+        await over.answered("The team lacks Redis experience.", session="a")
+        assert await over.at(Moment.SESSION_START, source="compact", session="a")
+        assert over.notice == ""
+        await over.at(Moment.SESSION_START, source="startup", session="b")
+        assert re.fullmatch(r"mnemond: 2 memories, last session of \d{1,2} [A-Z][a-z]{2}", over.notice)
+        await over.at(Moment.SESSION_START, source="resume", session="b")
+        assert over.notice == ""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import INVALID_PARAMS, STORAGE
+from tests.interchange import transcripts
 
 MNEMONCTL = [sys.executable, "-c", "from mnemonctl.fast import main; main()", "setup"]
 
@@ -60,3 +61,20 @@ def test_a_person_is_shown_the_change_and_asked(home: Path, said: bytes, code: i
     os.close(ours)
     assert running.wait(60) == code
     assert (home / ".cursor" / "hooks.json").exists() == there
+
+
+def test_sessions_of_before_are_offered_and_read_on_request(home: Path) -> None:
+    transcripts.home(home)
+    plain = {**environ(home), "COLUMNS": "100"}
+    done = subprocess.run([*MNEMONCTL, "--yes", "--text"], env=plain, capture_output=True, check=True, timeout=120)
+    assert b"Claude Code (1 session), Codex (1 session), Gemini CLI (1 session)" in done.stderr
+    assert b"mnemonctl setup --import-sessions" in done.stderr
+    assert not list((home / ".mnemon").rglob("*.db"))
+    line = [*MNEMONCTL, "--yes", "--text", "--import-sessions", "--target", "claude-code", "--target", "codex"]
+    try:
+        done = subprocess.run(line, env=plain, capture_output=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count(b"1 exchange of 1 session") == 1  # Codex
+        assert done.stdout.count(b"2 exchanges of 1 session") == 1  # Claude Code
+    finally:
+        subprocess.run([*MNEMONCTL[:-1], "daemon", "stop"], env=plain, capture_output=True, check=False, timeout=60)

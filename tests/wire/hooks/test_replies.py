@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.hosts import Host, described
 from mnemond.wire.hook_payload import Payload
-from mnemond.wire.hooks import MAX_CONTEXT, bounded, reply, units
+from mnemond.wire.hooks import MAX_CONTEXT, Opening, bounded, reply, units
 
 ENDINGS = {"assistant_done", "subagent_done", "pre_compact", "post_compact", "session_end"}
 CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage", "hookSpecificOutput"}
@@ -39,6 +39,17 @@ def test_codex_gets_no_key_that_it_does_not_know() -> None:
         answer = said(Payload(Host.CODEX, event), "c")
         assert set(answer) <= CODEX_KEYS
         assert answer["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "c"}
+
+
+@pytest.mark.parametrize("host", list(Host))
+def test_a_person_is_shown_a_line_where_the_host_has_a_place_for_it(host: Host) -> None:
+    (event,) = [name for name in described(host).events if name in ("SessionStart", "TaskStart")] or [""]
+    opening = Opening("the brief", "mnemond: 2 memories")
+    line = json.loads(reply(Payload(host, event), opening))
+    shows = host in (Host.CLAUDE_CODE, Host.CODEX, Host.GEMINI)
+    assert line.pop("systemMessage", "") == ("mnemond: 2 memories" if shows else "")
+    assert line == said(Payload(host, event), "the brief")
+    assert "systemMessage" not in json.loads(reply(Payload(host, "Stop"), opening))
 
 
 def test_no_context_is_no_context() -> None:

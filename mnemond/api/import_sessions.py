@@ -1,0 +1,157 @@
+"""Transcripts of agents' sessions that are imported: each exchange is kept as if a hook had brought it in its time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+import trio
+
+from mnemond.api.import_conversations import SAMPLES, Progress
+from mnemond.api.projects import Projects
+from mnemond.api.requests import Identities, submit
+from mnemond.api.store_access import OpenStore
+from mnemond.errors import BUSY, rejected
+from mnemond.interchange.sessions import ENDING, SessionExchange
+from mnemond.memory.exchanges import Tidied, tidied, turn_key
+from mnemond.memory.extraction import known_in
+from mnemond.memory.importing import propose_session_exchange
+from mnemond.model.changes import MAX_PENDING, QueuedExchange
+from mnemond.model.memory import parse_rfc3339
+from mnemond.store import exchanges, imports, passages
+from mnemond.store.connection import Connection
+from mnemond.text.project_name import Project
+from mnemond.text.transcripts import without_echoes
+
+ROOM_S: Final = 120.0
+"""Seconds that an import waits for the queue of exchanges to be read: with rules a thousand take half of that."""
+
+NO_DIRECTORY: Final = "it does not say in which directory it was, so its project is not known; it was left out"
+
+
+class _Exchange(NamedTuple):
+    """An exchange, and as it would be stored."""
+
+    said: QueuedExchange
+    tidy: Tidied
+
+
+class SessionKeeper:
+    """Queues the exchanges of transcripts."""
+
+    def __init__(
+        self,
+        identities: Identities,
+        projects: Projects,
+        on_kept: Callable[[str], None],
+        read_queue: Callable[[str], Awaitable[object]],
+    ) -> None:
+        """`on_kept` is called with the name of a store in which exchanges wait now; `read_queue` reads all of them,
+        also after the caller was cancelled."""
+        self._identities = identities
+        self._projects = projects
+        self._on_kept = on_kept
+        self._read_queue = read_queue
+
+    async def keep(self, warm: OpenStore, progress: Progress, given: Sequence[SessionExchange]) -> None:
+        """Queue exchanges, in their order, without those that a hook or an import brought before. Raises MnemonError:
+        BUSY if those that wait already are not read soon, STORAGE."""
+        projects = {each: await self._project(each) for each in {each.directory for each in given}}
+        found = [
+            (each, project)
+            for each in given
+            if (project := self._in_store(each, projects[each.directory], warm, progress)) is not None
+        ]
+        work = partial(_tidied, warm, progress.kind.removesuffix(ENDING), found, self._identities.now_us())
+        ready = await trio.to_thread.run_sync(work, limiter=warm.threads)
+        known = await warm.store.read(partial(_known, keys=[each.tidy.exchange.key for each in ready]))
+        new: list[_Exchange] = []
+        for each in ready:
+            said = each.tidy.exchange
+            if said.key in known or said.key in progress.seen or not (said.prompt or said.reply):
+                progress.report.known["exchange"] = progress.report.known.get("exchange", 0) + 1
+                continue
+            progress.seen.add(said.key)
+            new.append(each)
+        if new and not progress.dry_run:
+            await self._room(warm, len(new))
+            await self._queue(warm, progress, new)
+        for each in new:
+            _count(progress, each)
+
+    async def _project(self, directory: str) -> Project | None:
+        return await self._projects.of(directory) if directory else None
+
+    @staticmethod
+    def _in_store(each: SessionExchange, project: Project | None, warm: OpenStore, progress: Progress) -> str | None:
+        """Return the id of the project of an exchange as hooks would mark it, "" for none; None, with a remark for each
+        session, if it has no place in this store."""
+        mode, why = warm.config.hooks.project, ""
+        if project is None and mode != "none":
+            why = NO_DIRECTORY
+        elif project is not None and mode == "store" and project.store and project.store != warm.store.name:
+            why = f"it is of {project.name}, which has a store of its own: --store {project.store}"
+        if why:
+            if (mark := f"left out\0{each.session}") not in progress.seen:
+                progress.seen.add(mark)
+                progress.conflict(each.session, why)
+            return None
+        return project.id if project is not None and mode == "tag" else ""
+
+    async def _room(self, warm: OpenStore, more: int) -> None:
+        """Have the queue read if so many exchanges do not fit into it: beyond its limit the oldest leave it unread.
+        Raises MnemonError(BUSY)."""
+        if not warm.config.extraction.enabled or warm.config.extraction.engine == "host":
+            return  # nothing here reads them
+        if (await warm.store.read(exchanges.backlog)).pending + more <= MAX_PENDING:
+            return
+        with trio.move_on_after(ROOM_S):
+            await self._read_queue(warm.store.name)
+        if (await warm.store.read(exchanges.backlog)).pending + more <= MAX_PENDING:
+            return
+        why = f"{MAX_PENDING:,} exchanges wait to be read for memories; what was sent before them is imported"
+        raise rejected(BUSY, why, "repeat the import later: it goes on where it stopped")
+
+    async def _queue(self, warm: OpenStore, progress: Progress, new: Sequence[_Exchange]) -> None:
+        """Submit all writes before waiting for the first, so that they share a transaction."""
+        waiting = []
+        for each in new:
+            identity = msgspec.structs.replace(
+                self._identities.own(warm.store.name, progress.context.triggered_by), op_id=progress.context.op_id
+            )
+            waiting.append(submit(warm, propose_session_exchange(each.said, identity, warm.config.extraction)))
+        for written in waiting:
+            await written
+        self._on_kept(warm.store.name)
+
+
+def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, str]], now_us: int) -> list[_Exchange]:
+    """Return exchanges as hooks would queue them (blocking)."""
+    known, found = known_in(warm.store.snapshot), list[_Exchange]()
+    for each, project in given:
+        prompt, reply = (without_echoes(text, known) for text in (each.prompt, each.answer))
+        said = QueuedExchange(
+            host=host, at_us=min(parse_rfc3339(each.at), now_us), conversation_id=each.session, project=project,
+            prompt=prompt, reply=reply, key=turn_key("exchange", each.session, each.prompt, each.answer),
+        )  # fmt: skip
+        found.append(_Exchange(said, tidied(said)))
+    return found
+
+
+def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
+    """Return those of the keys of which there is an exchange already, from a hook or an import."""
+    here = (each for each in keys if exchanges.is_known(connection, each) or passages.is_known(connection, each))
+    return {*imports.known(connection, keys), *here}
+
+
+def _count(progress: Progress, each: _Exchange) -> None:
+    said, report = each.tidy.exchange, progress.report
+    progress.count("exchange")
+    if said.conversation_id not in progress.conversations:
+        progress.conversations.add(said.conversation_id)
+        progress.count("session")
+    report.secrets += bool(each.tidy.redacted)
+    if len(report.samples) < SAMPLES:
+        report.samples.append(said.prompt[:200])
