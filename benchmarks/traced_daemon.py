@@ -7,7 +7,6 @@ line on standard input is answered by a line of JSON on standard output:
 
     begin      start a recording                                          null
     end        stop it once no thread of the daemon makes calls any more  the files of mnemond and mnemonctl entered
-    modules    list the imported modules in order of their import         pairs of name and file (null for built-ins)
 """
 
 from __future__ import annotations
@@ -78,10 +77,8 @@ def answer(command: str, recorder: Recorder, root: str) -> object:
     if command == "begin":
         recorder.begin()
         return None
-    if command == "end":
-        paths = (os.path.relpath(file, root) for file in recorder.end())
-        return sorted(path for path in paths if path.startswith(("mnemond/", "mnemonctl/")))
-    return [(name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items())]
+    paths = (os.path.relpath(file, root) for file in recorder.end())
+    return sorted(path for path in paths if path.startswith(("mnemond/", "mnemonctl/")))
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ from types import FrameType
 
 import trio
 
-from benchmarks import shape, traced_daemon
 from benchmarks.traced_daemon import Recorder, StoppedClock, answer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,16 +33,6 @@ def test_files_are_named_from_the_root() -> None:
     exec(compile("import sys\nframe = sys._getframe()", str(ROOT / "mnemond" / "clock.py"), "exec"), names)
     recorder(names["frame"], "call", None)
     assert answer("end", recorder, str(ROOT)) == ["mnemond/clock.py"]
-
-
-def test_imported_modules_are_listed_and_told_apart() -> None:
-    listed = answer("modules", Recorder(), str(ROOT))
-    assert isinstance(listed, list)
-    assert ("benchmarks.traced_daemon", traced_daemon.__file__) in listed
-    own, others = shape.modules_of(
-        ROOT, [("sys", None), ("__main__", str(ROOT / "mnemond/__main__.py")), ("json", "/lib/json.py")]
-    )
-    assert (own, others) == (["mnemond.__main__"], ["sys", "json"])
 
 
 def test_nothing_that_sleeps_wakes_up() -> None:
