@@ -19,8 +19,8 @@ OVER_BOTH := $(addprefix tests/memory/test_,update.py supersede.py forget.py mer
 ALL_OVER_BOTH := tests/memory tests/interchange tests/api tests/store
 WITH_SHARED := -m pytest -p tests.shared_backend
 
-# The tests in three parts. Tracing each line takes nearly as long as what it traces (280 s of CPU beside 470), so
-# `make check` does not: `make check-all` measures coverage over the two parts that the floors need. In the third, much is
+# Tracing each line takes nearly as long as what it traces (280 s of CPU beside 470), so `make check` does not:
+# `make check-all` measures coverage over two parts of the tests, which the floors need. In the rest, much is
 # done by daemons and tools that the tests start, or is arithmetic on texts that the first two run as well. The files of its
 # last lines run hundreds of examples through code of which others reach every line: `pytest --cov --cov-context=test`
 # says which test reaches what.
@@ -36,6 +36,10 @@ WITHOUT_COVERAGE := tests/architecture tests/benchmarks tests/daemon tests/extra
                     tests/memory/test_opposites.py tests/memory/test_remember.py tests/recall/test_recall_explain.py \
                     tests/recall/test_recall_filters.py tests/recall/test_recall_modes.py tests/store/test_purge_pages.py
 ON_MEMORY := tests/api tests/hooks tests/index tests/mcp tests/memory tests/recall tests/store
+
+# One worker a processor. A worker that has nothing left takes tests of another, so none waits for a long file.
+WORKERS  ?= auto
+PARALLEL := -n $(WORKERS) --dist worksteal
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30
@@ -59,7 +63,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check check-all check-shared check-all-shared coverage attacks hosts llm bench eval-llm load format docs shape clean check-deep-faults check-deep-rest \
-        check-memory check-processes check-rules check-floors measure-memory measure-rules check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
+        check-without-tests check-floors measure-memory measure-rules check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -68,10 +72,14 @@ demo: $(VENV)/.ready ## start a daemon in a temporary directory, remember, recal
 	@$(BIN)/python -m benchmarks.demo
 
 test: $(VENV)/.ready-dev ## the tests, without the long ones
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
+
+check-without-tests: $(VENV)/.ready-dev ## what check has beside the tests
+	@$(SIDE_BY_SIDE) $(STATIC) check-shared
 
 check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
-	@$(SIDE_BY_SIDE) check-processes check-shared check-rules check-memory check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory check-without-tests
 	@echo "make check: all passed"
 
 check-all: check coverage ## check, then floors of coverage, the attacks, the long fault, fuzz and load runs, every property with all its examples, real agents
@@ -128,14 +136,7 @@ TRACED := --cov --cov-branch --cov-report=
 MEMORY_TESTS := -m pytest $(WITHOUT_COVERAGE:%=--ignore=%) $(ON_MEMORY)
 RULES_TESTS  := -m pytest $(WITHOUT_COVERAGE:%=--ignore=%) $(ON_MEMORY:%=--ignore=%)
 
-check-memory:
-	@$(BIN)/python $(MEMORY_TESTS)
-
-check-rules:
-	@$(BIN)/python $(RULES_TESTS)
-
-check-processes:
-	@$(BIN)/python -m pytest $(WITHOUT_COVERAGE)
+STATIC := check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
 
 # Without a server it is said why, and nothing is wrong.
 check-shared:
