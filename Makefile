@@ -13,7 +13,7 @@ COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:1
 SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/store/store.py,mnemond/jobs/follow.py
 
 # What holds for a store holds for one whose log is in PostgreSQL as well: tests that are run a second time over shared stores,
-# in `make check` the main ones, each with a daemon that comes at its end and must have the same.
+# in `make check-shared` the main ones, in `make check-all` all, each with a daemon that comes at its end and must have the same.
 OVER_BOTH := $(addprefix tests/memory/test_,update.py supersede.py forget.py merge.py undo.py relations.py names_decided.py \
              audit_replay.py) tests/interchange/test_import.py tests/api/test_writes.py tests/store/test_purge.py
 ALL_OVER_BOTH := tests/memory tests/interchange tests/api tests/store
@@ -75,7 +75,7 @@ test: $(VENV)/.ready-dev ## the tests, without the long ones
 	@$(BIN)/python -m pytest $(PARALLEL)
 
 check-without-tests: $(VENV)/.ready-dev ## what check has beside the tests
-	@$(SIDE_BY_SIDE) $(STATIC) check-shared
+	@$(SIDE_BY_SIDE) $(STATIC)
 
 check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@$(MAKE) --no-print-directory test

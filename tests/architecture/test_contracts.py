@@ -1,4 +1,4 @@
-"""The import contracts hold, and each of them can break."""
+"""The import contracts hold, and each of them can break. `make check` asks lint-imports about the tree itself."""
 
 from __future__ import annotations
 
@@ -82,15 +82,18 @@ def _seed_of(item: pytest.Item) -> Seed | None:
     return seed if isinstance(seed, Seed) else None
 
 
+@pytest.mark.deep
 def test_the_tree_keeps_every_contract(broken_by: dict[str, list[str]]) -> None:
     assert broken_by[UNTOUCHED] == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", _seeds(FORBIDDEN))
 def test_a_forbidden_import_breaks_its_contract_and_no_other(seed: Seed, broken_by: dict[str, list[str]]) -> None:
     assert set(broken_by[seed.name]) == seed.breaks
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", _seeds(ALLOWED))
 def test_an_allowed_import_breaks_nothing(seed: Seed, broken_by: dict[str, list[str]]) -> None:
     assert broken_by[seed.name] == []
