@@ -288,7 +288,7 @@ def test_sentences_of_errors(line: list[str], sentence: str) -> None:
     assert error(*line).startswith(f"Error: {sentence}")
 
 
-@pytest.mark.parametrize("name", set(INSTEAD) - {"help"})
+@pytest.mark.parametrize("name", sorted(set(INSTEAD) - {"help"}))
 def test_a_command_that_is_not_here_says_what_to_use(name: str) -> None:
     assert error(name) == f'Error: unknown command "{name}" for "mnemon"\n  Use: {INSTEAD[name]}\n'
 

@@ -113,7 +113,7 @@ def test_errors_of_the_source_and_the_target_come_out_as_they_are() -> None:
         ("age1yubikey1qwerty", "it belongs to the plugin yubikey, and plugins are not used"),
         ("ssh-dss AAAAB3NzaC1kc3M=", "is no recipient of age"),
         ("hello", "is no recipient of age"),
-        (str(IDENTITY), "a recipient is a secret key, which must stay secret"),
+        pytest.param(str(IDENTITY), "a recipient is a secret key, which must stay secret", id="a secret key"),
     ],
 )
 def test_what_is_no_recipient(name: str, why: str) -> None:
