@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, GrowableArray, Interner, Mask, Rows, grown
-from mnemond.index.bm25 import Bm25, Postings
+from mnemond.index.bm25 import Bm25, Postings, term_number
 from mnemond.model.changes import Vector
 from mnemond.model.memory import is_same_project, parse_rfc3339
 from mnemond.model.passages import Passage
 from mnemond.model.query import Filter
 from mnemond.text.features import inner_terms
-from mnemond.text.passages import pieces
+from mnemond.text.passages import spans
 from mnemond.text.tokens import index_terms
 
 PieceVectors = npt.NDArray[np.float32]
@@ -50,7 +50,7 @@ class PassageSnapshot:
 
     __slots__ = (
         "_alive", "_by_id", "_codes", "_columns", "_lengths", "_passages", "_piece_lengths", "_postings", "_present",
-        "_sums", "_vectors", "live", "made_by", "owners", "pieces", "rows",
+        "_spans", "_sums", "_terms", "_vectors", "live", "made_by", "owners", "pieces", "rows",
     )  # fmt: skip
 
     def __init__(self, index: PassageIndex) -> None:
@@ -67,6 +67,8 @@ class PassageSnapshot:
         self._lengths = index.lengths.view()
         self._piece_lengths = index.piece_lengths.view()
         self._present = index.present.view()
+        self._spans = index.spans
+        self._terms = index.terms
         self._sums = index.sums[: self.rows]
         self._vectors = index.vectors[: self.pieces]
 
@@ -75,6 +77,27 @@ class PassageSnapshot:
     def passage(self, row: int) -> Passage:
         """Return the passage of a row below `rows`, dead or alive."""
         return self._passages[row]
+
+    def pieces_text(self, row: int) -> list[str]:
+        """Return the pieces of a passage, verbatim."""
+        text = self._passages[row].text
+        return [text[start:end] for start, end in self._spans[row]]
+
+    def share_of(self, terms: Iterable[str], passage_id: str) -> float:
+        """Return the share of some index terms that a known passage has."""
+        wanted, known = (
+            np.array([term_number(term) for term in terms], dtype=np.uint32),
+            self._terms[self._by_id[passage_id]],
+        )
+        if not len(wanted) or not len(known):
+            return 0.0
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return float(np.count_nonzero(known[at] == wanted)) / len(wanted)
+
+    def overlap(self, one_id: str, other_id: str) -> float:
+        """Return the share of the different terms of the shorter of two known passages that the other has."""
+        one, two = (self._terms[self._by_id[each]] for each in (one_id, other_id))
+        return len(np.intersect1d(one, two, assume_unique=True)) / max(1, min(len(one), len(two)))
 
     def row_of(self, passage_id: str) -> int | None:
         """Return the row of a passage that is not forgotten."""
@@ -223,6 +246,8 @@ class PassageIndex:
         self.passages: list[Passage] = []
         self.by_id: dict[str, int] = {}
         self.postings = Postings.build(())
+        self.spans: list[list[tuple[int, int]]] = []
+        self.terms: list[npt.NDArray[np.uint32]] = []
         self.owners = GrowableArray.empty(np.int64)
         self.lengths = GrowableArray.empty(np.float32)
         self.piece_lengths = GrowableArray.empty(np.float32)
@@ -285,10 +310,14 @@ class PassageIndex:
         return self.snapshot
 
     def _append(self, passage: Passage) -> list[dict[str, int]]:
-        row, texts = len(self.passages), pieces(passage)
-        terms = [[*index_terms(text), *inner_terms(text)] for text in texts]
+        row, text, places = len(self.passages), passage.text, spans(passage)
+        texts = [text[start:end] for start, end in places]
+        terms = [[*index_terms(piece), *inner_terms(piece)] for piece in texts]
         sizes = list(map(len, terms))
         self.passages.append(passage)
+        self.spans.append(places)
+        different = {term_number(term) for each in terms for term in each}
+        self.terms.append(np.array(sorted(different), dtype=np.uint32))
         self.by_id[passage.id] = row
         self.owners.extend(np.full(len(texts), row, dtype=np.int64))
         self.piece_lengths.extend(np.array(sizes, dtype=np.float32))

@@ -28,7 +28,6 @@ from mnemond.recall.profiles import MNEMOND, label
 from mnemond.recall.question import question_terms
 from mnemond.recall.session_outline import asks_for_last_session, outline
 from mnemond.text.features import inner_terms
-from mnemond.text.passages import pieces
 from mnemond.text.prompt_words import empty_terms
 
 OF_PASSAGES: Final = Bm25(k1=2.0, b=0.9)
@@ -61,6 +60,9 @@ NEARLY: Final = 0.6
 ALIKE: Final = 0.2
 """Share of the words of the shorter of two such passages that the other has, from which on they are about one thing. Of
 24 corrections 12 come before what they correct with these two numbers, 9 without; with .3 of the words 10."""
+
+SAID: Final = 0.8
+"""Share of the words of a memory that a passage has which says it."""
 
 REORDERED: Final = 5
 """First passages of an answer that may change places."""
@@ -104,7 +106,7 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
     if not len(rows) or not (said or terms):
         return []
     found = _ranked(snapshot, rows, said or terms, vector, most)
-    return newer_first([_hit(snapshot.passage(row), found, place) for place, row in enumerate(found.rows)])
+    return newer_first(snapshot, [_hit(snapshot, found, place) for place in range(len(found.rows))])
 
 
 def _last_session(snapshot: PassageSnapshot, rows: Rows) -> list[Hit]:
@@ -160,12 +162,14 @@ def _spread(signal: Floats) -> Floats:
     return apart * np.float32(1.0 / deviation) if deviation else apart
 
 
-def _hit(passage: Passage, found: Found, place: int) -> Hit:
+def _hit(snapshot: PassageSnapshot, found: Found, place: int) -> Hit:
+    row = found.rows[place]
+    passage = snapshot.passage(row)
     keyword, similarity = found.keyword[place], found.similarity[place]
     signals = Signals(keyword=six(keyword), entity=0.0, similarity=six(similarity), graph=0.0)
     via = tuple(name for name, value in (("keyword", keyword), ("similarity", similarity)) if value > 0.0)
     return Hit(
-        shown(passage, excerpt(passage, found.pieces[place])),
+        shown(passage, excerpt(snapshot.pieces_text(row), found.pieces[place])),
         found.scores[place],
         label(math.sqrt(max(0.0, 0.5 * (keyword + similarity))), MNEMOND.confidence),
         via,
@@ -179,27 +183,24 @@ def needed_probability(keyword: float, similarity: float) -> float:
     return min(1.0, PROBABLE * 0.5 * (keyword + similarity)) if keyword >= NEEDED_WORDS else 0.0
 
 
-def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+def newer_first(snapshot: PassageSnapshot, hits: Sequence[Hit]) -> list[Hit]:
     """Put the newer of two passages that are about one thing and nearly as good first, with the score of the place that
     it takes: what it says holds, where the two differ."""
     ordered = list(hits)
-    words = {hit.insight.id: frozenset(question_terms(hit.insight.content)) for hit in hits[:REORDERED]}
     for place in range(min(REORDERED, len(ordered))):
         for other in range(place + 1, min(REORDERED, len(ordered))):
             older, newer = ordered[place], ordered[other]
             if newer.insight.created_at <= older.insight.created_at or newer.score < NEARLY * older.score:
                 continue
-            one, two = words[older.insight.id], words[newer.insight.id]
-            if len(one & two) >= ALIKE * max(1, min(len(one), len(two))):
+            if snapshot.overlap(older.insight.id, newer.insight.id) >= ALIKE:
                 ordered.insert(place, ordered.pop(other))
     scores = sorted((hit.score for hit in hits), reverse=True)
     return [msgspec.structs.replace(hit, score=score) for hit, score in zip(ordered, scores, strict=True)]
 
 
-def excerpt(passage: Passage, order: Sequence[int], most: int = EXCERPT) -> str:
-    """Return the pieces of a passage that answer best, in the order in which they were said; `order`: the numbers of
-    its pieces, best first. A piece is never cut, but one that is too long by itself."""
-    texts = pieces(passage)
+def excerpt(texts: Sequence[str], order: Sequence[int], most: int = EXCERPT) -> str:
+    """Return those of the pieces `texts` that answer best, as they were said; `order`: their numbers, best first. A
+    piece is never cut, but one that is too long by itself."""
     chosen: list[int] = []
     room = most
     for number in order:
@@ -233,18 +234,21 @@ def session_label(passage: Passage) -> str:
 # Among memories
 
 
-def with_passages(memories: Sequence[Hit], passages: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
+def with_passages(
+    snapshot: PassageSnapshot | None, memories: Sequence[Hit], passages: Sequence[Hit], limit: int
+) -> tuple[Hit, ...]:
     """Put passages among memories by their scores; the order of either stays. A memory comes before the passage that
     it is from."""
+    if snapshot is None or not passages:
+        return tuple(memories[:limit])
     left, merged = list(passages), list[Hit]()
     for memory in memories:
-        while left and left[0].score >= memory.score and not _says(left[0], memory):
+        while left and left[0].score >= memory.score and not _says(snapshot, left[0], memory):
             merged.append(left.pop(0))
         merged.append(memory)
     return tuple([*merged, *left][:limit])
 
 
-def _says(passage: Hit, memory: Hit) -> bool:
-    """Return True if the text of a memory stands in a passage, apart from marks and spaces."""
-    words = question_terms(memory.insight.content)
-    return bool(words) and set(words) <= set(question_terms(passage.insight.content))
+def _says(snapshot: PassageSnapshot, passage: Hit, memory: Hit) -> bool:
+    """Return True if a passage has the words of a memory, but for those that were added to it."""
+    return snapshot.share_of(question_terms(memory.insight.content), passage.insight.id) >= SAID

@@ -93,6 +93,7 @@ class Pool(NamedTuple):
     stages: Stages
     embed_error: str | None
     passages: Sequence[Hit] = ()
+    record: PassageSnapshot | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -135,7 +136,7 @@ def candidates(
         newest = _newest(snapshot, query, profile, stages)
         said = [] if beside is None else passages_for(beside, query, None, query.limit)
         memories = () if query.kind == "passage" else newest.hits
-        return msgspec.structs.replace(newest, hits=with_passages(memories, said, query.limit))
+        return msgspec.structs.replace(newest, hits=with_passages(beside, memories, said, query.limit))
     vector, embed_error = None, None
     if embedder is not None and (needs_vector(snapshot, query) or beside is not None):
         vector, embed_error = question_vector(snapshot, query.text, embedder)
@@ -161,12 +162,12 @@ def candidates(
         own = vector if embedder is not None and embedder.fingerprint == beside.made_by else None
         said = passages_for(beside, query, own, query.considered)
         stages.lap("passages")
-    return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said)
+    return Pool(snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said, beside)
 
 
 def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     """Return the answer of `recall`; `given`: what a model says of `pool.texts`, None for the lexical reranker."""
-    snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said = pool
+    snapshot, query, request, profile, reranking, found, ranked, stages, embed_error, said, record = pool
     reranked = _rerank(snapshot, query, ranked, reranking, given, stages)
     every = reranked.hits
     reranked = reranked._replace(hits=tuple(hit for hit in every if _is_confident(hit, query.min_confidence)))
@@ -178,7 +179,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     if query.kind == "passage":
         best = []
     said = [hit for hit in said if _is_confident(hit, query.min_confidence)]
-    hits = with_passages(arranged(snapshot, best, query, request.intent), said, query.considered)
+    hits = with_passages(record, arranged(snapshot, best, query, request.intent), said, query.considered)
     if query.sure:
         hits = tuple(sure_hits(hits, query.here)[: query.limit])
     stages.lap("order")

@@ -22,21 +22,35 @@ def sentences(text: str) -> list[str]:
     return [each for found in _SENTENCE.findall(text) if (each := found.strip())]
 
 
+def spans(passage: Passage) -> list[tuple[int, int]]:
+    """Return where the pieces of a passage stand in its text, in order, at least one: neighbouring sentences up to
+    `PIECE` characters; a longer sentence is cut. The prompt and the answer share none."""
+    text = passage.text
+    answer = len(text) - len(passage.answer)
+    return [*_grouped(text, 0, len(passage.prompt)), *_grouped(text, answer, len(text))] or [(0, 0)]
+
+
 def pieces(passage: Passage) -> list[str]:
-    """Return the pieces of a passage in order, at least one: neighbouring sentences up to `PIECE` characters; a longer
-    sentence is cut. The prompt and the answer share none."""
-    return [each for text in (passage.prompt, passage.answer) for each in _grouped(text)] or [""]
+    """Return the pieces of a passage, verbatim."""
+    text = passage.text
+    return [text[start:end] for start, end in spans(passage)]
 
 
-def _grouped(text: str) -> Iterator[str]:
-    group = ""
-    for sentence in sentences(text):
-        if group and len(group) + len(sentence) > PIECE:
-            yield group
-            group = ""
-        group = f"{group} {sentence}" if group else sentence
-        while len(group) > 2 * PIECE:
-            yield group[:PIECE]
-            group = group[PIECE:]
-    if group:
-        yield group
+def _grouped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    begin, last = start, start
+    for found in _SENTENCE.finditer(text, start, end):
+        if last - begin and found.end() - begin > PIECE and text[begin:last].strip():
+            yield _trimmed(text, begin, last)
+            begin = last
+        last = found.end()
+        while last - begin > 2 * PIECE:
+            yield _trimmed(text, begin, begin + PIECE)
+            begin += PIECE
+    if text[begin:last].strip():
+        yield _trimmed(text, begin, last)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without the spaces at its ends."""
+    found = text[start:end]
+    return start + len(found) - len(found.lstrip()), end - len(found) + len(found.rstrip())

@@ -362,7 +362,8 @@ _CHOSEN = (
 _HOLDERS = (
     "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
     "client", "consumer", "wlan", "wpa2", "subscription", "license", "licence",
-    "product", "sign", "签名", "admin", "org", "organization", "server", "webhook", "shared", "ingest", "deploy", "instrumentation",
+    "product", "sign", "签名", "admin", "org", "organization", "server", "webhook", "shared", "ingest", "deploy",
+    "instrumentation",
 )  # fmt: skip
 _KINDS_OF_SCHLUESSEL = ("api", "zugangs", "zugriffs", "geheim", "lizenz", "produkt", "sicherheits", "webhook")
 _ISSUED = (

@@ -85,9 +85,9 @@ def test_a_filter_on_what_only_memories_have_leaves_passages_out() -> None:
 def test_an_excerpt_has_the_best_pieces_in_the_order_in_which_they_were_said() -> None:
     text = said("long", "question? " * 60, " ".join(f"sentence number {n}." for n in range(400)))
     parts = pieces(text)
-    assert excerpt(text, [5, 2]) == f"{parts[2]} … {parts[5]}"
-    assert excerpt(text, [3, 2]) == f"{parts[2]} {parts[3]}"
-    assert all(len(excerpt(text, list(range(len(parts)))[n:])) <= EXCERPT for n in range(len(parts)))
+    assert excerpt(parts, [5, 2]) == f"{parts[2]} … {parts[5]}"
+    assert excerpt(parts, [3, 2]) == f"{parts[2]} {parts[3]}"
+    assert all(len(excerpt(parts, list(range(len(parts)))[n:])) <= EXCERPT for n in range(len(parts)))
 
 
 def test_a_label_says_who_spoke() -> None:
