@@ -100,10 +100,6 @@ class Snapshot:
         """Return the memory of a row below `rows`, dead or alive."""
         return self.parts.insights[row]
 
-    def evolved(self, row: int) -> tuple[str, ...]:
-        """Return the words that a row is found by because close neighbours share them."""
-        return self.parts.table.evolved.get(row, ())
-
     def row_of(self, insight_id: str) -> int | None:
         row = self._known_row(insight_id)
         return row if row is not None and self._is_live(row) else None
