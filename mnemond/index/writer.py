@@ -16,8 +16,9 @@ from mnemond.index.bm25 import Corpus, Postings, document_of
 from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
+from mnemond.index.parts import Parts
 from mnemond.index.passages import PassageIndex
-from mnemond.index.snapshot import Parts, Snapshot
+from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import VectorAccelerators, Vectors, own_vector
 from mnemond.model.changes import (
     AddEdge,
