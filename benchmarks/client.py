@@ -24,7 +24,7 @@ from benchmarks.wire import Json
 MEMORIES = 1000
 SEED = 11
 
-CLIENT_PART = "from mnemonctl.fast import main; main()"
+CLIENT_PART = "from mnemonctl import main; main()"
 """The client in an ordinary Python, without the script `launcher/mnemonctl`."""
 
 

@@ -2,8 +2,8 @@
 
 A Python that has just started has a handful of modules loaded; `argparse`, `json` and `socket` cost more time than
 the whole round trip. So this file imports built-in modules only, writes its one JSON message by hand and cuts the
-reply at known places. Everything unusual (help, `daemon …`, no daemon, errors) is left to `mnemonctl.slow`, which is
-imported when it is needed: the only import from here to a higher layer.
+reply at known places. Everything unusual (help, `daemon …`, no daemon, errors) is returned as `Unfinished`, for
+`mnemonctl.slow`.
 """
 
 # No `from __future__ import annotations`: it loads a module from the disk.
@@ -111,19 +111,25 @@ class UnexpectedReplyError(Exception):
         self.reply = reply
 
 
-def main() -> None:
-    """Run the command line of this process; never returns."""
-    try:
-        code = run(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = 130
-    except OutputError as error:
-        write(2, f"mnemonctl: the command ran, but its output cannot be written: {error}\n".encode())
-        code = 74  # EX_IOERR of sysexits.h
-    posix._exit(code)
+class Unfinished:
+    """A command line that the fast path could not finish, and how far it came. `error`: None for a command that the
+    client has a part in; InvalidInputError if it cannot be sent; OSError if the connection failed, so that `request`
+    was not sent; else what came in place of a reply. `code`: of a command that is done, by a daemon that is older than
+    this client."""
+
+    def __init__(
+        self, argv: list[str], deadline: float, directory: bytes = b"", request: bytes = b"",
+        error: Exception | None = None, code: int | None = None,
+    ) -> None:  # fmt: skip
+        self.argv = argv
+        self.deadline = deadline
+        self.directory = directory
+        self.request = request
+        self.error = error
+        self.code = code
 
 
-def run(argv: list[str], deadline: float | None = None) -> int:
+def run(argv: list[str], deadline: float | None = None) -> int | Unfinished:
     """Run one command line and return the exit status. `deadline` is in seconds; the default depends on the command."""
     if argv[:1] == [COMPLETE]:
         return complete(argv)
@@ -135,10 +141,7 @@ def run(argv: list[str], deadline: float | None = None) -> int:
             end = argv.index("--") if "--" in argv else len(argv)
             argv = [*argv[:end], "--yes", *argv[end:]]  # mnemon asks nothing
     if command == "help" or (command in SLOW_COMMANDS and not is_alias()):
-        add_site_packages()
-        from mnemonctl import slow
-
-        return slow.run(argv, deadline)
+        return Unfinished(argv, deadline)
     return forward(argv, deadline)
 
 
@@ -147,57 +150,42 @@ def is_alias() -> bool:
     return sys.argv[:1] == [ALIAS]
 
 
-def complete(argv: list[str]) -> int:
+def complete(argv: list[str]) -> int | Unfinished:
     """Print what may stand in the place of the word under the cursor. A daemon that does not run is not started: then
     the declarations of the commands alone answer."""
     try:
         reply = exchange(connect(data_dir(argv) + b"/sock", COMPLETE_S), encode(argv), COMPLETE_S)
         write(1, decode(reply)[2])
     except (InvalidInputError, NoAnswer, UnexpectedReplyError, OSError):
-        add_site_packages()
-        from mnemonctl import slow
-
-        slow.complete(argv)
+        return Unfinished(argv, COMPLETE_S)
     return 0
 
 
-def forward(argv: list[str], deadline: float) -> int:
-    """Send the command line to the daemon, which is started if none runs; return the exit status."""
+def forward(argv: list[str], deadline: float) -> int | Unfinished:
+    """Send the command line to the daemon; return the exit status."""
     try:
         directory = data_dir(argv)
         request = encode(argv)
     except InvalidInputError as error:
-        add_site_packages()
-        from mnemonctl import slow
-
-        return slow.report_invalid(argv, error)
+        return Unfinished(argv, deadline, error=error)
     try:
         connection = connect(directory + b"/sock", deadline)
     except OSError as error:
-        add_site_packages()
-        from mnemonctl import slow
-
-        return slow.reconnect(argv, directory, request, error, deadline)
+        return Unfinished(argv, deadline, directory, request, error)
     return finish(argv, directory, connection, request, deadline)
 
 
-def finish(argv: list[str], directory: bytes, connection: _socket.socket, request: bytes, deadline: float) -> int:
+def finish(
+    argv: list[str], directory: bytes, connection: _socket.socket, request: bytes, deadline: float
+) -> int | Unfinished:
     """Send the request, once; print the output in the reply and return its exit status."""
     try:
         code, outdated, out, err = decode(exchange(connection, request, deadline))
     except (NoAnswer, UnexpectedReplyError) as error:
-        add_site_packages()
-        from mnemonctl import slow
-
-        return slow.report_reply(argv, directory, error)
+        return Unfinished(argv, deadline, directory, error=error)
     write(1, out)
     write(2, err)
-    if outdated:
-        add_site_packages()
-        from mnemonctl import slow
-
-        slow.replace_outdated(directory)
-    return code
+    return Unfinished(argv, deadline, directory, code=code) if outdated else code
 
 
 def add_site_packages() -> None:

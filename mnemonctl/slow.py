@@ -30,7 +30,31 @@ RETRY_S = 0.02
 """Pause before connecting again to a daemon with a full backlog."""
 
 
-def run(argv: list[str], deadline: float) -> int:
+def finish(done: int | fast.Unfinished) -> int:
+    """Finish a command line that the fast path left; return the exit status."""
+    while isinstance(done, fast.Unfinished):
+        done = _continued(done)
+    return done
+
+
+def _continued(it: fast.Unfinished) -> int | fast.Unfinished:
+    if it.code is not None:
+        replace_outdated(it.directory)
+        return it.code
+    match it.error:
+        case None:
+            return complete(it.argv) if it.argv[:1] == [fast.COMPLETE] else run(it.argv, it.deadline)
+        case fast.InvalidInputError():
+            return report_invalid(it.argv, it.error)
+        case fast.NoAnswer() | fast.UnexpectedReplyError():
+            return report_reply(it.argv, it.directory, it.error)
+        case OSError():
+            return reconnect(it)
+        case _:
+            raise it.error
+
+
+def run(argv: list[str], deadline: float) -> int | fast.Unfinished:
     """Run a command that the client has a part in, or show help; return the exit status."""
     try:
         params = terminal_params(argv)
@@ -50,12 +74,13 @@ def run(argv: list[str], deadline: float) -> int:
         return report(argv, error)
 
 
-def complete(argv: list[str]) -> None:
+def complete(argv: list[str]) -> int:
     """Print the candidates that need no daemon."""
     shell, *typed = argv[1:] or [""]
     words = completion.words_of(shell, typed)
     if words is not None:
         fast.write(1, completion.answer(shell, completion.wanted(words)).encode("utf-8", "backslashreplace"))
+    return 0
 
 
 def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
@@ -99,7 +124,7 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
             kinds = [] if code else command.sessions_to_import(options, output, os.environ)
             form = "--json" if output.form == "json" else "--text"
             line = ["import", "--yes", form, "--data-dir", str(directory), "--from"]
-            return code or max((run([*line, each], deadline) for each in kinds), default=0)
+            return code or max((finish(run([*line, each], deadline)) for each in kinds), default=0)
         case _:
             from mnemonctl import daemon_commands
 
@@ -208,13 +233,14 @@ def _method_and_op_id(argv: list[str]) -> tuple[str | None, str | None]:
 # ------------------------------------------------------------------ connecting
 
 
-def reconnect(argv: list[str], directory: bytes, request: bytes, error: OSError, deadline: float) -> int:
+def reconnect(it: fast.Unfinished) -> int | fast.Unfinished:
     """Finish a command whose first connection failed, so that nothing was sent. Start the daemon if none runs."""
+    assert isinstance(it.error, OSError)  # noqa: S101
     try:
-        connection, left = _connect(directory, error, deadline)
+        connection, left = _connect(it.directory, it.error, it.deadline)
     except MnemonError as refusal:
-        return report(argv, refusal)
-    return fast.finish(argv, directory, connection, request, left)
+        return report(it.argv, refusal)
+    return fast.finish(it.argv, it.directory, connection, it.request, left)
 
 
 def _connect(directory: bytes, error: OSError, deadline: float) -> tuple[_socket.socket, float]:

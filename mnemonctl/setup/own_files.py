@@ -35,7 +35,7 @@ MAX_SHEBANG = 120
 
 _MODULES: dict[Kind, ModuleType] = {"hook": hook, "mcp": mcp}
 _ISOLATED = "-IS"
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl.fast import main; main()"
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl import main; main()"
 
 
 def launcher_files(directory: Path) -> list[OwnFile]:

@@ -676,8 +676,8 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     row = snapshot.row_of(insight.id)
     assert row is not None, "it is active in this snapshot"  # noqa: S101
     counts, links = links_of(snapshot, row, around(scope, insight))
-    detail, evolved = insight_detail(insight, InsightDetail), snapshot.evolved(row)
-    return warm.marked(GetResult(insight=detail, edges_by_type=counts, links=links, evolved_keywords=evolved))
+    detail = insight_detail(insight, InsightDetail)
+    return warm.marked(GetResult(insight=detail, edges_by_type=counts, links=links))
 
 
 def _get_passage(warm: OpenStore, params: GetParams) -> GetResult | None:

@@ -391,8 +391,6 @@ def _get(result: GetResult, style: Style) -> str:
         fields.pop("metadata", None)
         fields |= {"metadata": one_line(msgspec.json.encode(rest).decode())} if rest else {}
         fields["model"] = _model_note(note)
-    if result.evolved_keywords:
-        fields["found by"] = f"{one_line(', '.join(result.evolved_keywords))} (words of close neighbours)"
     if result.edges_by_type:
         fields["links"] = f"{total:,}: {counts(result.edges_by_type)}"
     unshown = total - min(len(result.links), MAX_LINKS)

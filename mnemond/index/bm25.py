@@ -60,7 +60,7 @@ class Document(NamedTuple):
 
     `breadth`: number of different terms of the content. `order`: a number for each term of the content in its order,
     as bytes of uint32. `asking`: share of the content that asks. `dated`: whether the content mentions a date.
-    `cued`: the terms that count only because the memory's cues or evolved keywords have them.
+    `cued`: the terms that count only because the memory's cues have them.
     """
 
     counts: dict[str, float]
@@ -73,9 +73,9 @@ class Document(NamedTuple):
     cued: tuple[str, ...] = ()
 
 
-def document_of(insight: Insight, evolved: Sequence[str] = ()) -> Document:
-    """Count the terms of the content, the names inside it, its tags and entities, the day it was made on, its cues, and
-    its evolved keywords, which count as cues made by rules.
+def document_of(insight: Insight) -> Document:
+    """Count the terms of the content, the names inside it, its tags and entities, the day it was made on, and its
+    cues.
 
     A name or a tag found nowhere in the content must still find the memory.
     """
@@ -92,9 +92,8 @@ def document_of(insight: Insight, evolved: Sequence[str] = ()) -> Document:
         counts[term] += OPENING_SHARE
     length = len(content) + len(inner) + len(named) + len(day)
     cued: tuple[str, ...] = ()
-    if insight.cues or evolved:
+    if insight.cues:
         by_cue = [(term, _CUE_COUNT[cue.source]) for cue in insight.cues for term in index_terms(cue.text)]
-        by_cue += [(term, _CUE_COUNT["generated"]) for word in evolved for term in index_terms(word)]
         cued = tuple(dict.fromkeys(term for term, _ in by_cue if term not in counts))
         for term, times in by_cue:
             counts[term] = counts.get(term, 0) + times

@@ -232,8 +232,6 @@ class Table:
         self.holders: list[array[int]] = []
         """Rows that name each entity, by its number, ascending, dead ones included. Readers get copies, which numpy
         uses in place: while it holds the array itself, the writer cannot append."""
-        self.evolved: dict[int, tuple[str, ...]] = {}
-        """The evolved keywords of rows that have any; those of a row never change."""
         self.ordered = True
         """False if any row is older than one stored before it."""
         self.extent = Extent()
@@ -364,7 +362,6 @@ class Table:
             fewer._hold(code, row)
         fewer.insights = PersistentList(self.insights[row] for row in kept.tolist())
         fewer.orders = [self.orders[row] for row in kept.tolist()]
-        fewer.evolved = {int(renumbered[row]): words for row, words in self.evolved.items() if alive[row]}
         times = zip(*(new[at].tolist() for at in _TIMES), strict=True)
         for row, (created, valid, ends) in enumerate(times):
             fewer._register(fewer.insights[row], row, created, valid, ends)

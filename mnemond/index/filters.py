@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from mnemond.index.arrays import Interner, Ints, Mask
 from mnemond.index.columns import STATUS_CODES
+from mnemond.index.parts import Parts
 from mnemond.model.memory import NO_METADATA, SUMMARIZED, Insight, Scope, is_same_project, parse_rfc3339
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
 from mnemond.text.tokens import fold
-
-if TYPE_CHECKING:
-    from mnemond.index.snapshot import Parts
 
 _metadata = msgspec.json.Decoder(dict[str, Any])
 

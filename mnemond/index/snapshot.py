@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index import filters
-from mnemond.index.arrays import Floats, Mask, PersistentList, Rows
-from mnemond.index.bm25 import Bm25, Corpus, Postings, document_of
-from mnemond.index.columns import PREFIX_LENGTH, ColumnViews, Extent, Table
-from mnemond.index.conversations import NO_ROW, Neighbours
-from mnemond.index.edges import OUTWARDS, Adjacency, EdgeArrays, Links, logical
-from mnemond.index.passages import PassageSnapshot
-from mnemond.index.selection import at_least_kth, in_order, not_behind_kth
-from mnemond.index.vectors import Cosines, Dense, cosines_of
+from mnemond.index.arrays import Floats, Mask, Rows, Scores
+from mnemond.index.bm25 import Bm25, document_of
+from mnemond.index.columns import PREFIX_LENGTH
+from mnemond.index.conversations import NO_ROW
+from mnemond.index.edges import OUTWARDS, EdgeArrays, Links, logical
+from mnemond.index.parts import Parts
+from mnemond.index.selection import at_least_kth, not_behind_kth
+from mnemond.index.vectors import Cosines, cosines_of
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES, Insight, Scope
 from mnemond.model.query import Filter
@@ -39,33 +39,6 @@ class Place(NamedTuple):
 
     created_us: int
     row: int
-
-
-class Parts(NamedTuple):
-    """The containers of a snapshot. Those shared with the writer only ever grow behind the snapshot's rows.
-
-    `embedded`: live rows with a vector. `sessions`: True if any
-    row, live or dead, belongs to a session. `extent`: bounds of all rows, live or dead. `entities`: one more than the
-    largest number of an entity that any row, live or dead, names. `made_by`: the embedder of the vectors. `cued`: of
-    `postings`, those that rows have only because of their cues.
-    """
-
-    table: Table
-    insights: PersistentList
-    columns: ColumnViews
-    corpus: Corpus
-    postings: Postings
-    cued: Postings
-    dense: Dense
-    adjacency: Adjacency
-    neighbours: Neighbours
-    embedded: int
-    sessions: bool
-    ordered: bool
-    extent: Extent
-    entities: int
-    made_by: str
-    passages: PassageSnapshot
 
 
 class Snapshot:
@@ -99,10 +72,6 @@ class Snapshot:
     def insight(self, row: int) -> Insight:
         """Return the memory of a row below `rows`, dead or alive."""
         return self.parts.insights[row]
-
-    def evolved(self, row: int) -> tuple[str, ...]:
-        """Return the words that a row is found by because close neighbours share them."""
-        return self.parts.table.evolved.get(row, ())
 
     def row_of(self, insight_id: str) -> int | None:
         row = self._known_row(insight_id)
@@ -337,7 +306,49 @@ class Snapshot:
         if len(found) > MANY_TIES + k:
             kept = not_behind_kth((scores[found], columns.importance[of], columns.created_us[of]), k)
             found, of = found[kept], of[kept]
-        return found[in_order(self, of, scores[found])[:k]]
+        return found[self.in_order(of, scores[found])[:k]]
+
+    # Ties decided by ids, which do not depend on the order in which a store was written.
+
+    def best_rows(self, rows: Rows, scores: Scores, k: int) -> Rows:
+        """Return the positions of the k best `rows`, in no order; of equal ones those of smaller ids. k at least 1."""
+        if k >= len(rows):
+            return np.arange(len(rows))
+        kth = np.partition(scores, -k)[-k]
+        above, tied = (scores > kth).nonzero()[0], (scores == kth).nonzero()[0]
+        room = k - len(above)
+        if len(tied) > room:
+            ids = {place: self.insight(int(rows[place])).id for place in tied.tolist()}
+            tied = np.array(sorted(ids, key=ids.__getitem__)[:room], dtype=np.int64)
+        return np.concatenate((above, tied))
+
+    def best_in_order(self, rows: Rows, scores: Scores, k: int) -> Rows:
+        """Return the positions of the k best `rows`, best first; of equal ones the smaller id first. k at least 1."""
+        order = (-scores).argsort()
+        leading = scores[order[: k + 1]]
+        if (leading[1:] != leading[:-1]).all():
+            return order[:k]
+        kept = self.best_rows(rows, scores, k).tolist()
+        keys = {place: (-scores[place], self.insight(int(rows[place])).id) for place in kept}
+        return np.array(sorted(keys, key=keys.__getitem__), dtype=np.int64)
+
+    def in_order(self, rows: Rows, scores: Scores | Floats) -> Rows:
+        """Return the positions of `rows` in the order of results: the best first; of equal ones the more important, the
+        newer, the smaller id. Shapes (rows,). Ids are read only where scores are equal."""
+        order = (-scores).argsort(kind="stable")
+        ranked = scores[order]
+        if (ranked[1:] != ranked[:-1]).all():
+            return order
+        keys = (-scores, -self.columns.importance[rows], -self.columns.created_us[rows])
+        order = np.lexsort(keys[::-1])
+        alike = np.ones(len(order) - 1, dtype=np.bool_)
+        for key in keys:
+            alike &= key[order[1:]] == key[order[:-1]]
+        if not alike.any():
+            return order
+        ids = [self.insight(row).id for row in rows.tolist()]
+        ranks = zip(*(key.tolist() for key in keys), ids, range(len(ids)), strict=True)
+        return np.array([position for *_, position in sorted(ranks)], dtype=np.int64)
 
     def place_of(self, insight_id: str) -> Place | None:
         """Return the place of a memory in a listing; None for one that the index does not have, even as a dead row."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, assert_never
+from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 import msgspec
 import numpy as np
@@ -16,8 +16,9 @@ from mnemond.index.bm25 import Corpus, Postings, document_of
 from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
+from mnemond.index.parts import Parts
 from mnemond.index.passages import PassageIndex
-from mnemond.index.snapshot import Parts, Snapshot
+from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import VectorAccelerators, Vectors, own_vector
 from mnemond.model.changes import (
     AddEdge,
@@ -30,7 +31,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    SetEvolved,
     SetImportance,
     SetVector,
     Vector,
@@ -54,9 +54,6 @@ class Compaction(msgspec.Struct, frozen=True):
 
     dead_rows: int = 1024
     dead_share: float = 0.25
-
-
-NONE_EVOLVED: Final[Mapping[str, tuple[str, ...]]] = {}
 
 
 class MemoryIndex:
@@ -102,20 +99,16 @@ class MemoryIndex:
         compaction: Compaction | None = None,
         made_by: str = "",
         search: VectorSettings | None = None,
-        evolved: Mapping[str, tuple[str, ...]] = NONE_EVOLVED,
         passages: PassageIndex | None = None,
     ) -> MemoryIndex:
         """Index a whole store: its active insights, and its edges as far as both ends are among these; arrays of edges
-        refer to positions in `rows`. `evolved`: evolved keywords, by id. `passages`: what is kept of sessions."""
+        refer to positions in `rows`. `passages`: what is kept of sessions."""
         index = cls(dimension, compaction, made_by, search)
         if passages is not None:
             index.passages = passages
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
-        documents = [document_of(insight, evolved.get(insight.id, ())) for insight in insights]
-        if evolved:
-            words = ((row, evolved.get(insight.id)) for row, insight in enumerate(insights))
-            index.table.evolved = {row: each for row, each in words if each}
+        documents = [document_of(insight) for insight in insights]
         index.table.extend(insights, documents)
         index.postings = Postings.build(document.counts for document in documents)
         index.cued = Postings.build(dict.fromkeys(document.cued, 1.0) for document in documents)
@@ -272,7 +265,7 @@ class Staging:
         self._index = index
         self._editor = Editor(index.adjacency, len(index.table.insights))
         self._retiring: set[int] = set()
-        self._adding: list[tuple[Insight, Vector | None, tuple[str, ...]]] = []
+        self._adding: list[tuple[Insight, Vector | None]] = []
         self._patches: dict[int, Insight] = {}
         self._alive = index.alive.view()
         self._all_alive = index.live == len(self._alive)
@@ -289,7 +282,7 @@ class Staging:
                 self._link(change.edge)
                 continue
             if isinstance(change, AddInsight | RestoreInsight):
-                self._adding.append((change.insight, change.vector, ()))
+                self._adding.append((change.insight, change.vector))
                 continue
             self._add()
             match change:
@@ -316,9 +309,6 @@ class Staging:
                         self._patches[row] = msgspec.structs.replace(
                             old, access_count=old.access_count + change.times, last_accessed_at=change.at
                         )
-                case SetEvolved():
-                    if (row := self._find(change.id)) is not None:
-                        self._renumber(row, self._insight(row), self._index.vectors.stored(row), tuple(change.sources))
                 case SetImportance():
                     row = self._live_row(change.id)
                     value = change.effective_importance
@@ -334,15 +324,13 @@ class Staging:
             return
         waiting, self._adding = self._adding, []
         self._ends.clear()
-        insights = [insight for insight, _, _ in waiting]
+        insights = [insight for insight, _ in waiting]
         known = [insight.id for insight in insights if self._find(insight.id) is not None]
         if known or len({insight.id for insight in insights}) < len(insights):
             raise MnemonError(INTERNAL, f"the index holds memory {known[0] if known else insights[-1].id} already")
         index = self._index
-        for insight, vector, evolved in waiting:
-            document = document_of(insight, evolved)
-            if evolved:
-                index.table.evolved[len(index.table.insights)] = evolved
+        for insight, vector in waiting:
+            document = document_of(insight)
             index.postings.add(len(index.table.insights), document.counts)
             if document.cued:
                 index.cued.add(len(index.table.insights), dict.fromkeys(document.cued, 1.0))
@@ -364,15 +352,11 @@ class Staging:
         else:
             self._patches[row] = new
 
-    def _renumber(
-        self, row: int, insight: Insight, vector: Vector | None, evolved: tuple[str, ...] | None = None
-    ) -> None:
-        """Bury a row and give its memory, with all its edges, a new one; with its evolved keywords unless others are
-        given."""
+    def _renumber(self, row: int, insight: Insight, vector: Vector | None) -> None:
+        """Bury a row and give its memory, with all its edges, a new one."""
         self._retiring.add(row)
         self._patches.pop(row, None)
-        words = self._index.table.evolved.get(row, ()) if evolved is None else evolved
-        self._adding.append((insight, vector, words))
+        self._adding.append((insight, vector))
         self._add()
         self._editor.move(row, len(self._index.table.insights) - 1)
 

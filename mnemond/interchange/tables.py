@@ -41,16 +41,16 @@ MEMORIES: Final = Exported(
         "last_accessed_at", "created_at", "updated_at", "deleted_at", "channel", "conversation_id",
         "source_context", "metadata", "origin_model", "prompt_version", "confidence", "user_id", "session_id",
         "agent_id", "intent", "importance10", "memory_type", "trigger", "trigger_type", "domain_state",
-        "keywords", "evolved_keywords", "event_start", "event_end", "valid_from", "invalid_at", "expires_at",
+        "keywords", "event_start", "event_end", "valid_from", "invalid_at", "expires_at",
         "boost_days", "last_boosted_at", "paired_with", "corroboration_count", "last_corroborated_at", "pinned",
         "status", "superseded_by", "consolidated_at", "trust", "quarantined", "project", "useful", "misled",
     ),
     "created_at, id",
-    frozenset({"tags", "entities", "metadata", "keywords", "evolved_keywords", "source_context"}),
+    frozenset({"tags", "entities", "metadata", "keywords", "source_context"}),
     {
         "number": ROW_NUMBER, "content_hash": "a hash of the text",
         "effective_importance": "fades with time; computed again", "embedding": VECTOR, "embedding_model": VECTOR,
-        "embedding_dim": VECTOR, "trigger_embedding": VECTOR,
+        "embedding_dim": VECTOR, "trigger_embedding": VECTOR, "evolved_keywords": "not used any more",
     },
 )  # fmt: skip
 

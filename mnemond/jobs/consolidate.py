@@ -1,5 +1,4 @@
-"""consolidate: propose to merge memories that say nearly the same, or merge them where a setting says so; and
-evolve_keywords: let memories be found by the words that their close neighbours share.
+"""consolidate: propose to merge memories that say nearly the same, or merge them where a setting says so.
 
 The search runs in a thread on one snapshot, in steps; between two steps the thread is given back. Its result is one
 write that opens reviews. Merges are operations of their own, which pass the gates of the resolver, and a run makes no
@@ -11,23 +10,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import msgspec
-
 from mnemond.embed.calibration import scaled_high
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import DAY_S, Done, Line, Think, Work, in_slices, in_steps
+from mnemond.jobs.job import Done, Think, Work, in_steps
 from mnemond.jobs.resolve import ResolveDeps, embedded
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
 from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
-from mnemond.memory.evolving import evolved, evolving
 from mnemond.memory.resolver import Allowance
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview, Review
-from mnemond.store import derived, insights, reviews
+from mnemond.store import derived, reviews
 from mnemond.store.store import Store
 
 NAME: Final = "consolidate"
@@ -132,34 +128,3 @@ class Consolidate:
 def _summary(plan: Plan) -> str:
     many = sum(1 for _ in plan.pairs())
     return f"clusters: {len(plan.clusters):,}, pairs: {many:,}" if many else ""
-
-
-EVOLVED_SLICE: Final = 10
-"""Memories per write: each gets a new row of the index, as by an update, about a millisecond of the writer's time."""
-
-MAX_EVOLVED: Final = 500
-"""Memories changed by one run; the rest follows once the store is unused again."""
-
-
-class EvolveKeywords:
-    """Runs daily, after memories were linked."""
-
-    name = "evolve_keywords"
-    summary = "memories are found by words that their close neighbours share"
-    first_s = 3_600.0
-    interval_s = DAY_S
-
-    def __init__(self, means: ResolveDeps) -> None:
-        self._means = means
-
-    async def run(self, work: Work) -> Done:
-        """Write the evolved keywords that changed."""
-        desk = await self._means.desk(work.store.name)
-        before = await work.store.read(insights.evolved_sources)
-        changed = await work.in_steps(evolving(work.store.snapshot, desk.rules.config.graph.semantic, before))
-        if work.dry_run:
-            return work.done(len(changed))
-        ids = list(changed)[:MAX_EVOLVED]
-        line = Line("evolve", once=True)
-        done = await in_slices(work, ids, EVOLVED_SLICE, lambda now, some: evolved(now, some, changed), line)
-        return msgspec.structs.replace(done, again=len(ids) < len(changed))

@@ -11,7 +11,7 @@ import trio
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
-from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, RunOutcome, SetEvolved, SetImportance
+from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, RunOutcome, SetImportance
 from mnemond.model.outcomes import Maintained
 from mnemond.store import meta
 from mnemond.store.connection import Connection
@@ -224,7 +224,7 @@ async def in_slices(work: Work, ids: Sequence[str], size: int, choose: Choose, l
 
 
 def _decided(work: Work, part: _Slice, changes: Sequence[Change], line: Line) -> ChangeSet:
-    many = sum(isinstance(change, RetireInsight | SetEvolved | SetImportance) for change in changes)
+    many = sum(isinstance(change, RetireInsight | SetImportance) for change in changes)
     total = part.before + many
     change_set = work.identity.change_set(
         METHOD,

@@ -12,7 +12,7 @@ import trio
 from mnemond.config.sections import seconds
 from mnemond.config.settings import Config
 from mnemond.index.communities import communities
-from mnemond.jobs.consolidate import Consolidate, EvolveKeywords
+from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.core_summary import CoreDeps, CoreSummaries
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.entities import EntityBackfill
@@ -310,7 +310,6 @@ def jobs_of(
         Consolidate(_interval(config.consolidation.interval), answering),
         Summaries(answering),
         CoreSummaries(of_users),
-        EvolveKeywords(answering),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),

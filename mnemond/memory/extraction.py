@@ -6,7 +6,6 @@ Every fact passes diff like any memory, on the channel `extract`. A failed write
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -35,7 +34,6 @@ from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.memory.resolver import Allowance, not_asked
-from mnemond.memory.witnesses import confirmed
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import EXTRACTED, IMPORTED, Insight, Scope, format_us, parse_rfc3339
@@ -232,14 +230,11 @@ def prepare(
 
 def propose(write: FactWrite, identity: WriteContext, rules: WriteRules) -> Proposal:
     """Propose the write of one fact."""
-    proposal = remember.propose(write.prepared, identity, rules)
-    return proposal._replace(decide=partial(_decide, write, identity, rules))
 
+    def decided(view: View) -> ChangeSet:
+        return decide(write, identity, rules, view.snapshot, view.similarity)
 
-def _decide(write: FactWrite, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
-    reached = decide(write, identity, rules, view.snapshot, view.similarity)
-    moment = Moment(write.prepared.said_us, identity.now_us)
-    return confirmed(reached, write.prepared.draft, moment, rules.diff, view)
+    return remember.propose(write.prepared, identity, rules)._replace(decide=decided)
 
 
 def decide(

@@ -45,7 +45,6 @@ from mnemond.memory.repetition import Repetition, united
 from mnemond.memory.resolver import opened
 from mnemond.memory.retention import prune
 from mnemond.memory.rules import given_triggers, joined_triggers
-from mnemond.memory.witnesses import confirmed
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -249,8 +248,7 @@ def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Pr
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
 
     def decided(view: View) -> ChangeSet:
-        reached = decide(prepared, identity, rules, view.snapshot, view.similarity)
-        return confirmed(reached, prepared.draft, Moment(prepared.said_us, identity.now_us), rules.diff, view)
+        return decide(prepared, identity, rules, view.snapshot, view.similarity)
 
     return identity.proposal("remember", decided, vector)
 

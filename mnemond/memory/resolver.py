@@ -1,7 +1,7 @@
 """The resolver: which pairs of memories wait for a decision, and which decisions may be carried out without a person.
 
 The judge is `diff.judge`. A pair that it leaves open stays in recall and becomes a review. An answer to a review, from
-a model or from a second session, is carried out only if the gates here admit it; a person's answer passes no gate.
+a model, is carried out only if the gates here admit it; a person's answer passes no gate.
 """
 
 from __future__ import annotations

@@ -154,14 +154,12 @@ class GetResult(Result, frozen=True, kw_only=True):
     """One memory. `edges_by_type` counts its links, without types that have none; `links` are the 20 heaviest. Links to
     memories of a session other than the given one, else than its own, are left out. `insight.paired_with` is the memory
     that says much the same. `retired` says what became of a memory that is out of recall; null for an active one.
-    `evolved_keywords`: words that it is found by because close neighbours share them; its text does not have them.
     `exchange`: of a passage what was said, which is the content of `insight` as well."""
 
     insight: InsightDetail
     edges_by_type: dict[str, int]
     links: list[LinkView]
     retired: Retirement | None = None
-    evolved_keywords: tuple[str, ...] = ()
     exchange: ExchangeView | None = None
 
 

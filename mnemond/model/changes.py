@@ -215,14 +215,6 @@ class SetImportance(msgspec.Struct, frozen=True, tag=True):
     effective_importance: float
 
 
-class SetEvolved(msgspec.Struct, frozen=True, tag=True):
-    """Set the words that a memory is found by because close neighbours share them: each with the ids of these. Ignored
-    if it is no longer active. Derived, so not part of its history."""
-
-    id: str
-    sources: dict[str, tuple[str, ...]]
-
-
 Change = (
     AddInsight
     | PutInsight
@@ -235,7 +227,6 @@ Change = (
     | SetVector
     | CountUse
     | SetImportance
-    | SetEvolved
 )
 
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from mnemond.config.reading import TraversalSettings
 from mnemond.index.arrays import Floats, Mask, Rows, Scores
-from mnemond.index.selection import best_in_order, best_rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Intent
@@ -250,7 +249,7 @@ class _Search:
             seen = np.arange(len(links.row)) if mask is None else mask[links.row].nonzero()[0]
             found = links.at(self._best_per_row(links, seen))
             new = (~visited[found.row]).nonzero()[0]
-            new = new[best_in_order(self._snapshot, found.row[new], found.score[new], self._left)]
+            new = new[self._snapshot.best_in_order(found.row[new], found.score[new], self._left)]
             self._left -= len(new)
             visited[found.row[new]] = True
             better = found.score > self._paths.score[self._best[found.row]]
@@ -271,12 +270,12 @@ class _Search:
             found = self._candidates(frontier, hops)
             paths = self._record(found, frontier.paths[found.place], hops)
             self._best[found.row] = paths
-            kept = best_in_order(self._snapshot, found.row, found.score, limits.width)
+            kept = self._snapshot.best_in_order(found.row, found.score, limits.width)
             passed = np.concatenate((frontier.passed[found.place[kept]], found.row[kept, None]), axis=1)
             frontier = _Frontier(found.row[kept], paths[kept], passed)
 
     def _start(self, anchors: Rows, scores: Scores) -> _Frontier:
-        kept = best_in_order(self._snapshot, anchors, scores, self._left)
+        kept = self._snapshot.best_in_order(anchors, scores, self._left)
         rows, scores = anchors[kept], scores[kept]
         self._left -= len(rows)
         none = np.zeros(len(rows), dtype=np.int64)
@@ -343,7 +342,7 @@ class _Search:
             self._left -= count
             return found
         places = new.nonzero()[0]
-        chosen = best_rows(self._snapshot, links.row[found[places]], links.score[found[places]], self._left)
+        chosen = self._snapshot.best_rows(links.row[found[places]], links.score[found[places]], self._left)
         self._left = 0
         new[places[chosen]] = False
         kept: Rows = found[~new]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from mnemond.config.reading import RetrievalSettings
 from mnemond.index.arrays import Rows, Scores
-from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.query import Intent
 
@@ -134,6 +133,6 @@ def reciprocal_rank_fusion(snapshot: Snapshot, rankings: Sequence[RankedList], k
         return FusedRanking(np.zeros(0, dtype=np.int64), none, none)
     rows = np.array(list(sums), dtype=np.int64)
     scores = np.array(list(sums.values()), dtype=np.int64) / _UNITS
-    order = in_order(snapshot, rows, scores)
+    order = snapshot.in_order(rows, scores)
     rows, scores = rows[order], scores[order]
     return FusedRanking(rows, scores, scores / scores[0] if scores[0] > 0.0 else np.zeros_like(scores))

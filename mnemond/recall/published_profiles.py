@@ -16,7 +16,7 @@ import numpy as np
 from mnemond.config.reading import StartNodeSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.index.arrays import Floats, Rows, Scores
-from mnemond.index.selection import at_least_kth, in_order
+from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import Signals, six
 from mnemond.model.changes import Vector
@@ -117,7 +117,7 @@ class _Ranking:
         ranked = scores if visible is None else np.where(visible, scores, np.float32(-1.0))
         rows = at_least_kth(ranked, most)
         rows = rows[ranked[rows] > above]
-        best: Rows = rows[in_order(self._snapshot, rows, ranked[rows].astype(np.float64))[:most]]
+        best: Rows = rows[self._snapshot.in_order(rows, ranked[rows].astype(np.float64))[:most]]
         return best
 
     def _signals(self, reached: Traversed) -> SignalArrays:
@@ -149,7 +149,7 @@ class _Ranking:
         for name, found in anchors.items():
             for row in found.tolist():
                 by_row.setdefault(row, []).append(name)
-        best = in_order(snapshot, rows, scores)
+        best = snapshot.in_order(rows, scores)
         ranked = best.tolist()
         kept = distinct(snapshot, rows[best].tolist(), query.limit)
         worth = np.array([getattr(weights, name) for name in SIGNALS])
@@ -317,7 +317,7 @@ def start_rows(snapshot: Snapshot, rows: Rows, scores: Scores, settings: StartNo
     """
     positive = scores > 0.0
     rows, scores = rows[positive], scores[positive]
-    best = in_order(snapshot, rows, scores)[: settings.top_k]
+    best = snapshot.in_order(rows, scores)[: settings.top_k]
     good = best[scores[best] >= settings.min_score]
     starts: Rows = rows[good if len(good) else best[:1]]
     return starts

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, is_multilingual, try_embed
 from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.bm25 import DATED, Postings, term_number
-from mnemond.index.selection import at_least_kth, in_order
+from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.ranking import Question, SoftList, TermList, VectorScores
@@ -440,5 +440,5 @@ def entity_matches(snapshot: Snapshot, names: Mapping[str, float], visible: Mask
         sums *= visible
     rows = at_least_kth(sums, most)
     rows = rows[sums[rows] > 0.0]
-    best: Rows = rows[in_order(snapshot, rows, sums[rows].astype(np.float64))[:most]]
+    best: Rows = rows[snapshot.in_order(rows, sums[rows].astype(np.float64))[:most]]
     return EntityMatches(best, np.minimum(sums[best], np.float32(1.0)))

@@ -15,7 +15,6 @@ import numpy as np
 
 from mnemond.config.reading import TraversalSettings
 from mnemond.index.arrays import Floats, Mask, Rows, Scores
-from mnemond.index.selection import best_in_order, best_rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep
 from mnemond.model.memory import EDGE_TYPES
@@ -291,7 +290,7 @@ class _Walker:
         chances = selection_probability(
             weights, retention, boost_days, np.full(len(rows), signal), self._settings.exploration_factor
         )
-        best = best_in_order(self._snapshot, rows, chances, self._max_draws + 1)  # one more, to detect the limit
+        best = self._snapshot.best_in_order(rows, chances, self._max_draws + 1)  # one more, to detect the limit
         offers = zip(rows[best].tolist(), chances[best].tolist(), signals[best].tolist(), strict=True)
         return _Neighbours(row, offers)
 
@@ -356,7 +355,7 @@ def personalised_pagerank(
     if not len(anchors):
         return PageRankScores(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
     starts = np.asarray(scores, dtype=np.float64)
-    kept = np.sort(best_rows(snapshot, anchors, starts, policy.expanded))
+    kept = np.sort(snapshot.best_rows(anchors, starts, policy.expanded))
     anchors, starts = anchors[kept], starts[kept]
     total = float(starts.sum())
     starts = starts / total if total > 0.0 else np.full(len(anchors), 1.0 / len(anchors))
@@ -388,7 +387,7 @@ def _expand(
         arriving = _arriving(links.row, links.share * mass[links.place], snapshot.rows)
         arriving[known] = 0.0
         ring = arriving.nonzero()[0]
-        ring = np.sort(ring[best_rows(snapshot, ring, arriving[ring], room)])
+        ring = np.sort(ring[snapshot.best_rows(ring, arriving[ring], room)])
         mass = arriving[ring] * policy.damping
         known[ring] = True
         expanded = np.concatenate((expanded, ring))

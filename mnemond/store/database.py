@@ -91,11 +91,8 @@ def load_index(
     with gc_paused():
         rows = list(insights.load_active(connection, dimension, model, left_out))
         arrays = edges.load_arrays(connection, {each.number for each in left_out})
-        evolved = insights.load_evolved(connection)
         said = PassageIndex.build(passages.load(connection, embedder), dimension, made_by(embedder))
-        index = MemoryIndex.build(
-            rows, arrays, dimension, made_by=made_by(embedder), search=search, evolved=evolved, passages=said
-        )
+        index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search, passages=said)
     freeze_built_index(index.snapshot.rows)
     return index
 

@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
@@ -170,59 +169,11 @@ def set_importance(connection: Connection, insight_id: str, effective_importance
 def retire(connection: Connection, change: RetireInsight, now: str) -> bool:
     """Take an active insight out of recall; return False if it was not active."""
     sql = (
-        "UPDATE insights SET status = ?, deleted_at = ?, updated_at = ?, superseded_by = ?, evolved_keywords = NULL,"
+        "UPDATE insights SET status = ?, deleted_at = ?, updated_at = ?, superseded_by = ?,"
         " invalid_at = coalesce(?, invalid_at) WHERE id = ? AND status = 'active'"
     )
     values = (change.status, now, now, change.successor, change.invalid_at, change.id)
     return connection.run(sql, values) == 1
-
-
-# Evolved keywords: words that close neighbours share, each with the ids of these.
-
-_evolved = msgspec.json.Decoder(dict[str, tuple[str, ...]])
-_EVOLVED: Final = "SELECT id, evolved_keywords FROM insights WHERE evolved_keywords IS NOT NULL AND deleted_at IS NULL"
-
-
-def set_evolved(connection: Connection, insight_id: str, sources: Mapping[str, Sequence[str]]) -> bool:
-    """Give an active row evolved keywords; return False if there is none."""
-    value = _json.encode(sources).decode() if sources else None
-    sql = "UPDATE insights SET evolved_keywords = ? WHERE id = ? AND status = 'active'"
-    return connection.run(sql, (value, insight_id)) == 1
-
-
-def evolved_sources(connection: Connection) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the evolved keywords of active rows, by id, without those that cannot be read: they are computed again."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for insight_id, value in connection.rows(_EVOLVED):
-        with suppress(msgspec.MsgspecError, TypeError):
-            found[insight_id] = _evolved.decode(value)
-    return found
-
-
-def evolved_of(connection: Connection, insight_id: str) -> dict[str, tuple[str, ...]]:
-    """Return the evolved keywords of one row, none if they cannot be read."""
-    value = connection.value("SELECT evolved_keywords FROM insights WHERE id = ?", (insight_id,))
-    with suppress(msgspec.MsgspecError, TypeError):
-        return _evolved.decode(value)
-    return {}
-
-
-def load_evolved(connection: Connection) -> dict[str, tuple[str, ...]]:
-    """Return the words alone."""
-    return {insight_id: tuple(words) for insight_id, words in evolved_sources(connection).items()}
-
-
-def purge_evolved(connection: Connection, insight_ids: Collection[str]) -> list[str]:
-    """Delete the evolved keywords that come from memories that are purged; return the memories that had them."""
-    gone = frozenset(insight_ids)
-    changed = [
-        each
-        for each, words in evolved_sources(connection).items()
-        if not gone.isdisjoint(source for sources in words.values() for source in sources)
-    ]
-    for each in changed:
-        set_evolved(connection, each, {})
-    return changed
 
 
 def count_use(connection: Connection, change: CountUse) -> bool:

@@ -25,7 +25,6 @@ from mnemond.model.changes import (
     PutInsight,
     RemoveEdge,
     RestoreInsight,
-    SetEvolved,
 )
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.passages import DropPassage, KeepPassage, PassageChange
@@ -529,7 +528,6 @@ def index_changes(
             continue
         row, is_active = index.row_of(it.id), it.status == "active"
         vector = None if embedder is None else insights.vector_of(connection, it.id, embedder)
-        evolved = insights.evolved_of(connection, it.id)
         if row is not None and not is_active:
             found.append(PurgeInsight(it.id))
         elif row is not None:  # what stays as it is keeps its row of the index
@@ -539,8 +537,6 @@ def index_changes(
         elif is_active:
             found.append(RestoreInsight(it, vector))
             fresh.append(it.id)
-        if is_active and tuple(evolved) != (() if row is None else index.table.evolved.get(row, ())):
-            found.append(SetEvolved(it.id, evolved))
     wanted = {(names[s], names[t], EDGE_TYPES[int(str(k))]) for s, t, k in links if s in names and t in names}
     linked = {edges.key(edge): edge for each in fresh for edge in edges.touching(connection, each)}
     for key in sorted(wanted - linked.keys()):

@@ -87,8 +87,8 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     return Removed(links, decisions)
 
 
-def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[str]:
-    """Remove what other rows contain of memories that are deleted; return those that lost evolved keywords.
+def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Remove what other rows contain of memories that are deleted.
 
     Raises MnemonError(STORAGE) for a damaged row that would have to be rewritten.
     """
@@ -101,7 +101,6 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> list[
     sync_state.purge(connection, insight_ids)
     edges.purge_entities(connection)
     note_unwiped(connection)
-    return insights.purge_evolved(connection, insight_ids)
 
 
 def note_unwiped(connection: Connection) -> None:

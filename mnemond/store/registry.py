@@ -23,8 +23,8 @@ from mnemond.store.database import ChooseEmbedder
 from mnemond.store.engine import OnDefect
 from mnemond.store.files import log_bytes, make_directory, replace_file
 from mnemond.store.health import DAMAGE_HINT, Ballast
-from mnemond.store.shared_log import Cursor, embedder_of_shared, seen_otherwise
-from mnemond.store.store import EventLoop, Store, open_store
+from mnemond.store.shared_log import Cursor, seen_otherwise
+from mnemond.store.store import EventLoop, Store, embedder_of_shared, open_store
 from mnemond.text.secrets import kind_in_name
 
 DEFAULT = "default"

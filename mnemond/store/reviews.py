@@ -200,11 +200,6 @@ def pending(connection: Connection, limit: int | None, *, resolved: bool = False
     return _read(connection, f"{which} LIMIT ?", (-1 if limit is None else limit,))
 
 
-def pending_of(connection: Connection, insight_id: str) -> list[Review]:
-    """Return the reviews about a memory that wait."""
-    return _read(connection, f"instr(payload, ?) AND {_PENDING} ORDER BY id", (insight_id,))
-
-
 def asked_pairs(connection: Connection) -> dict[tuple[str, str], int | None]:
     """Return the pairs that were asked about, by their ids in order: the number of a review that waits, None for one
     that was decided."""

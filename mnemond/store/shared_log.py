@@ -7,7 +7,7 @@ a batch on the newest state, under the log's turn, and what is committed to the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -586,24 +586,6 @@ def begin_sharing(connection: Connection, cursor: Cursor) -> None:
     write_cursor(connection, cursor)
 
 
-def embedder_of_shared(
-    cursor: Cursor,
-    environment: Mapping[str, str],
-    choose_embedder: Callable[[], EmbedderRecord | None],
-    visibility: Visibility | None = None,
-) -> EmbedderRecord | None:
-    """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
-    log = connect_log(cursor, environment)
-    try:
-        return log.make(choose_embedder(), visibility).embedder
-    except LostConnectionError as error:
-        raise rejected(
-            UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"
-        ) from error
-    finally:
-        log.close()
-
-
 def is_local(write: Write) -> bool:
     """Return True for a write that leaves no row of the log: lines about recalls, counts of this daemon. It needs no
     turn, and is possible without a connection."""
@@ -611,24 +593,3 @@ def is_local(write: Write) -> bool:
         return False
     logged = (write.changes, write.queue, write.trigger_counts, write.reviews, write.knowledge, write.imported)
     return not any(logged) and not any(key in FACTS for key, _ in write.facts)
-
-
-def connect_log(cursor: Cursor, environment: Mapping[str, str]) -> Log:
-    """Return the log of a store, without connecting. Raises MnemonError(UNAVAILABLE) if the variable or the driver is
-    missing."""
-    dsn = environment.get(cursor.dsn_env, "")
-    if not dsn:
-        raise rejected(
-            UNAVAILABLE,
-            f"the environment variable {cursor.dsn_env}, which names the server, is not set for the daemon",
-            f"set {cursor.dsn_env} where the daemon is started, then: mnemonctl daemon restart",
-        )
-    try:
-        from mnemond.store.postgresql import PostgresqlLog
-    except ImportError as error:
-        raise rejected(
-            UNAVAILABLE,
-            f"a shared store needs psycopg, which is not installed ({error})",
-            'pip install "mnemond[postgresql]", then: mnemonctl daemon restart',
-        ) from error
-    return PostgresqlLog(dsn, cursor.store)

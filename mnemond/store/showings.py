@@ -36,12 +36,6 @@ def newest(connection: Connection, session: str = "") -> list[Showing]:
     return [Showing(*row) for row in connection.rows(sql, (len(session), session))]
 
 
-def was_shown(connection: Connection, session: str, insight_id: str) -> bool:
-    """Return True if a session was shown a memory, as far as the ring reaches back."""
-    sql = "SELECT 1 FROM showings WHERE insight_id = ? AND session = ? LIMIT 1"
-    return connection.row(sql, (insight_id, session[:LONGEST_NAME])) is not None
-
-
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Empty the reasons of memories, which derive from their texts; that they were shown stays."""
     connection.run_many("UPDATE showings SET reason = '' WHERE insight_id = ?", [(each,) for each in insight_ids])

@@ -20,7 +20,7 @@ import trio
 
 from mnemond.clock import monotonic_s
 from mnemond.config.reading import VectorSettings
-from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
+from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, UNAVAILABLE, MnemonError, rejected
 from mnemond.ids import RandomIds, nonce
 from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
@@ -38,14 +38,7 @@ from mnemond.store.imports import Waiting
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operation_log import Operation
 from mnemond.store.operations import Write
-from mnemond.store.shared_log import (
-    Cursor,
-    SharedLog,
-    begin_sharing,
-    connect_log,
-    embedder_of_shared,
-    read_cursor,
-)
+from mnemond.store.shared_log import Cursor, Log, LostConnectionError, SharedLog, begin_sharing, read_cursor
 
 BATCH = 64
 """Most operations per transaction: larger groups gain nothing (measured: 8 → 64 in a group 83 → 53 µs each)."""
@@ -542,3 +535,42 @@ def open_store(
         store.discard()
         raise
     return store
+
+
+def embedder_of_shared(
+    cursor: Cursor,
+    environment: Mapping[str, str],
+    choose_embedder: Callable[[], EmbedderRecord | None],
+    visibility: Visibility | None = None,
+) -> EmbedderRecord | None:
+    """Return the embedder of a store on a server, which is made there if it is new. Raises MnemonError."""
+    log = connect_log(cursor, environment)
+    try:
+        return log.make(choose_embedder(), visibility).embedder
+    except LostConnectionError as error:
+        raise rejected(
+            UNAVAILABLE, f"the server of the shared store does not answer: {error}", "look at the server, then repeat"
+        ) from error
+    finally:
+        log.close()
+
+
+def connect_log(cursor: Cursor, environment: Mapping[str, str]) -> Log:
+    """Return the log of a store, without connecting. Raises MnemonError(UNAVAILABLE) if the variable or the driver is
+    missing."""
+    dsn = environment.get(cursor.dsn_env, "")
+    if not dsn:
+        raise rejected(
+            UNAVAILABLE,
+            f"the environment variable {cursor.dsn_env}, which names the server, is not set for the daemon",
+            f"set {cursor.dsn_env} where the daemon is started, then: mnemonctl daemon restart",
+        )
+    try:
+        from mnemond.store.postgresql import PostgresqlLog
+    except ImportError as error:
+        raise rejected(
+            UNAVAILABLE,
+            f"a shared store needs psycopg, which is not installed ({error})",
+            'pip install "mnemond[postgresql]", then: mnemonctl daemon restart',
+        ) from error
+    return PostgresqlLog(dsn, cursor.store)

@@ -23,7 +23,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    SetEvolved,
     SetImportance,
     SetVector,
 )
@@ -314,7 +313,7 @@ class _Application:
         with purge.edges_indexed_by_target(connection, purges) if purges else nullcontext():
             self._apply_all()
         if self._purged:
-            self._applied.changes += [SetEvolved(each, {}) for each in purge.remove_traces(connection, self._purged)]
+            purge.remove_traces(connection, self._purged)
         entries = self._trail.entries(lambda insight_id: insights.read(connection, insight_id))
         history.append(connection, change_set, entries)
         if change_set.queue:
@@ -373,9 +372,6 @@ class _Application:
                     self._embed(change)
                 case CountUse():
                     if insights.count_use(self._connection, change):
-                        self._applied.changes.append(change)
-                case SetEvolved():
-                    if insights.set_evolved(self._connection, change.id, change.sources):
                         self._applied.changes.append(change)
                 case SetImportance():
                     insights.set_importance(self._connection, change.id, change.effective_importance)

@@ -581,7 +581,7 @@ def _postings(evidence: Evidence) -> Steps:
     for start in range(0, len(live), ROWS):
         for row in live[start : start + ROWS]:
             insight = mirror.insight(row)
-            document = document_of(insight, mirror.evolved(row))
+            document = document_of(insight)
             if int(lengths[row]) != document.length:
                 wrong.add(f"{insight.id} (length)")
             for term, count in document.counts.items():

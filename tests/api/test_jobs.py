@@ -41,7 +41,7 @@ from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
     "extract", "rolling_summary", "resolve", "slow_path", "link_received", "relations", "entity_backfill",
-    "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary", "evolve_keywords",
+    "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary",
     "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
 

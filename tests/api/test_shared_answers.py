@@ -232,7 +232,7 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await alike("consolidate")
         await a.team("summarize", ids=ids[:3])
         await alike("summarize")
-        for job in ("graph_metrics", "decay_refresh", "evolve_keywords", "entity_backfill", "core_summary"):
+        for job in ("graph_metrics", "decay_refresh", "entity_backfill", "core_summary"):
             await a.team("jobs.run", name=job)
             if job not in ("graph_metrics", "decay_refresh"):
                 await alike(job)

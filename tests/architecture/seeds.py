@@ -164,6 +164,7 @@ def _client_seeds() -> Iterator[Seed]:
                 yield _client_seed(package, importer, imported, contract, *too)
         yield Seed(f"{package}/newcomer.py", "import sys", frozenset({contract}))
     yield _client_seed("mnemonctl", "daemon", "setup", "client-layers")
+    yield _client_seed("mnemonctl", "fast", "slow", "client-layers")
 
 
 def _client_seed(package: str, importer: str, imported: str, *breaks: str) -> Seed:
@@ -189,7 +190,6 @@ def _allowed() -> Iterator[Seed]:
     yield Seed("mnemonctl/fast.py", "import _socket", frozenset())
     yield Seed("mnemonctl/setup/json_edit.py", "import mnemond.wire.params", frozenset())
     yield Seed("mnemonctl/browse/app.py", "import textual", frozenset())
-    yield _client_seed("mnemonctl", "fast", "slow")
     yield _client_seed("mnemonctl", "mem0", "launcher")
     yield _client_seed("mnemonctl/setup", "command", "host")
 

@@ -82,7 +82,7 @@ def browsing(path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
         shown, terminal = pty.openpty()
         ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         process = subprocess.Popen(
-            [sys.executable, "-c", "from mnemonctl.fast import main; main()", "browse", "--store", "work"],
+            [sys.executable, "-c", "from mnemonctl import main; main()", "browse", "--store", "work"],
             cwd=ROOT, env=variables, stdin=terminal, stdout=terminal, stderr=terminal,
             start_new_session=True,
         )  # fmt: skip

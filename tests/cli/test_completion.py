@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mnemonctl
 from mnemonctl import fast
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.completion import (
@@ -199,7 +200,7 @@ def test_without_a_daemon_the_client_answers_and_starts_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MNEMON_DATA_DIR", str(tmp_path))
-    assert fast.run([FLAG, "bash", "mnemonctl rem"]) == 0
+    assert mnemonctl.run([FLAG, "bash", "mnemonctl rem"]) == 0
     assert capfd.readouterr() == ("remember\n", "")
     assert list(tmp_path.iterdir()) == []
 
@@ -210,7 +211,7 @@ def test_the_client_prints_what_the_daemon_answers_and_reads_no_input(
     monkeypatch.setenv("MNEMON_DATA_DIR", str(tmp_path))
     monkeypatch.setattr(fast, "read_stdin", lambda: pytest.fail("a terminal would wait"))
     with fake_daemon(tmp_path, lambda _: line(0, "1a2b3c4d\tWe chose SQLite\n")):
-        assert fast.run([FLAG, "zsh", "remember", "-", ""]) == 0
+        assert mnemonctl.run([FLAG, "zsh", "remember", "-", ""]) == 0
     assert capfd.readouterr().out == "1a2b3c4d\tWe chose SQLite\n"
 
 
@@ -220,7 +221,7 @@ def test_the_client_prints_what_the_daemon_answers_and_reads_no_input(
 def shell(name: str, code: str, directory: Path) -> list[str]:
     """What a real shell prints that has loaded the script; it runs this client."""
     program = directory / "mnemonctl"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from mnemonctl.fast import main; main()" "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from mnemonctl import main; main()" "$@"\n')
     program.chmod(0o700)
     (directory / "script").write_text(SCRIPTS[name])
     environ = {"PATH": f"{directory}:/usr/bin:/bin", "HOME": str(directory), "PYTHONPATH": ":".join(sys.path)}

@@ -10,7 +10,6 @@ from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID, SUMMED
-from tests.cli.results import GOT
 from tests.cli.revision_results import REVIEWS, WAITING
 
 
@@ -60,10 +59,3 @@ def test_no_communities_and_the_numbers_alone() -> None:
     none = msgspec.structs.replace(GROUPED, communities=[], total=0, outside=4)
     assert shown("communities", none).startswith('No memories of store "default" belong together')
     assert shown("communities", GROUPED, quiet=True) == "2\n1\n"
-
-
-def test_get_shows_what_a_memory_is_found_by() -> None:
-    text = shown("get", msgspec.structs.replace(GOT, evolved_keywords=("redis", "cache\x1b[2J")))
-    assert "found by" in text
-    assert "redis, cache" in text
-    assert "\x1b[2J" not in text

@@ -65,5 +65,4 @@ def test_communities_words_and_summaries_by_hand(directory: Path) -> None:
         assert said(wire, "jobs", "run", "summaries") == "summaries changed 1\n"
         said(wire, "forget", three, "--purge", "--yes")
         assert set(said(wire, "list", "-q").split()) == {one, two}
-        assert said(wire, "jobs", "run", "evolve_keywords") == "evolve_keywords: nothing to do\n"
         assert "takes long" not in said(wire, "list", "--retired", "--json")

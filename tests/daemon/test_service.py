@@ -165,7 +165,7 @@ def test_a_terminal_that_goes_away_ends_the_daemon_that_ran_in_it(tmp_path: Path
 
 def test_the_client_reads_what_the_daemon_wrote(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    client = [sys.executable, "-c", "from mnemonctl.fast import main; main()"]
+    client = [sys.executable, "-c", "from mnemonctl import main; main()"]
 
     def run(*words: str) -> str:
         done = subprocess.run([*client, *words, "--data-dir", str(home)], capture_output=True, timeout=60, check=True)

@@ -17,7 +17,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    SetEvolved,
     SetImportance,
     SettleFact,
     SetVector,
@@ -53,8 +52,7 @@ def all_batches() -> list[list[Write]]:
 def _further() -> list[list[Write]]:
     """What the workload of writes through the pipeline leaves out."""
     renewed = _insight(19, "Bob has given up coffee, and tea")
-    noted = changing(33, CountUse(insight_id(18), 2, identity(33).now), SetImportance(insight_id(18), 0.25),
-                     SetEvolved(insight_id(18), {"tea": (insight_id(1), insight_id(2))}))  # fmt: skip
+    noted = changing(33, CountUse(insight_id(18), 2, identity(33).now), SetImportance(insight_id(18), 0.25))
     return [
         [changing(30, PutInsight(renewed, embedded=True, vector=vector_of(30), mentions=(), queries=("who drinks?",)))],
         [changing(31, RetireInsight(insight_id(19), "expired", invalid_at=identity(31).now))],

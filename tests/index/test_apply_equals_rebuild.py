@@ -21,7 +21,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    SetEvolved,
     SetImportance,
     SetVector,
 )
@@ -115,8 +114,7 @@ def operations(draw: st.DrawFn) -> list[list[Change]]:
     return [draw(operation(live)) for _ in range(draw(st.integers(1, 7)))]
 
 
-KINDS = ("add", "add", "add", "restore", "put", "put", "retire", "purge", "vector", "value", "edge", "edge", "unedge",
-         "evolve")  # fmt: skip
+KINDS = ("add", "add", "add", "restore", "put", "put", "retire", "purge", "vector", "value", "edge", "edge", "unedge")
 
 
 @st.composite
@@ -157,8 +155,6 @@ def adding(draw: st.DrawFn, kind: str, name: str, live: dict[str, Insight]) -> C
         return (AddInsight if kind == "add" else RestoreInsight)(live[name], draw(VECTORS))
     if kind == "purge":
         return PurgeInsight(name)
-    if kind == "evolve":
-        return SetEvolved(name, {"redis": ("a",)})
     return SetVector(name, draw(VECTORS)) if kind == "vector" else None
 
 
@@ -177,9 +173,6 @@ def changing(draw: st.DrawFn, kind: str, name: str, live: dict[str, Insight]) ->
             value = draw(st.sampled_from([0.25, 1.5]))
             live[name] = msgspec.structs.replace(live[name], effective_importance=value)
             return SetImportance(name, value)
-        case "evolve":
-            words = draw(st.lists(st.sampled_from(["redis", "cache", "deploy"]), max_size=2, unique=True))
-            return SetEvolved(name, dict.fromkeys(words, ("a", "b")))
         case "edge" | "unedge":
             other = draw(st.sampled_from(sorted(live)))
             edge_type: Any = draw(st.sampled_from(EDGE_TYPES))
@@ -240,7 +233,7 @@ def test_a_loaded_index_goes_on_like_one_that_never_stopped(
         steady.apply(changes)
         for change in changes:
             world.carry_out(change)
-    loaded = MemoryIndex.build(world.rows.values(), world.edges.values(), DIMENSION, OFTEN, evolved=world.evolved)
+    loaded = MemoryIndex.build(world.rows.values(), world.edges.values(), DIMENSION, OFTEN)
     first = loaded.snapshot
     truth = portrait(first)
     for changes in after:

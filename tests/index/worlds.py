@@ -26,7 +26,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    SetEvolved,
     SetImportance,
     SetVector,
     Vector,
@@ -114,7 +113,6 @@ class World:
     def __init__(self) -> None:
         self.rows: dict[str, tuple[Insight, Vector | None]] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
-        self.evolved: dict[str, tuple[str, ...]] = {}
 
     def carry_out(self, change: Change) -> None:
         match change:
@@ -127,7 +125,6 @@ class World:
                 self.rows[found.id] = (found, change.vector if change.embedded else vector)
             case RetireInsight(gone) | PurgeInsight(gone):
                 self.rows.pop(gone, None)
-                self.evolved.pop(gone, None)
                 self.edges = {key: edge for key, edge in self.edges.items() if gone not in key[:2]}
             case AddEdge(edge):
                 self.edges[edge.source_id, edge.target_id, edge.edge_type] = edge
@@ -140,16 +137,13 @@ class World:
             case SetVector(changed, vector):
                 if changed in self.rows:
                     self.rows[changed] = (self.rows[changed][0], vector)
-            case SetEvolved(changed, sources):
-                if changed in self.rows:
-                    self.evolved[changed] = tuple(sources)
             case SetImportance(changed, value):
                 old, vector = self.rows[changed]
                 self.rows[changed] = (msgspec.structs.replace(old, effective_importance=value), vector)
 
     def rebuilt(self) -> Snapshot:
         rows, edges = self.rows.values(), self.edges.values()
-        return MemoryIndex.build(rows, edges, DIMENSION, evolved=self.evolved).snapshot
+        return MemoryIndex.build(rows, edges, DIMENSION).snapshot
 
 
 def portrait(snapshot: Snapshot) -> dict[str, Any]:
@@ -179,7 +173,6 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
         "masks": [_seen(snapshot, live, snapshot.visible(wanted)) for wanted in FILTERS],
         "during": [_seen(snapshot, live, during(snapshot.parts, Span(1_000_000, 2_500_000)) & snapshot.alive())],
         "comparable": [_seen(snapshot, live, snapshot.comparable(scope)) for scope in SCOPES],
-        "evolved": [snapshot.evolved(row) for row in live],
         "twins": [[snapshot.insight(twin).id for twin in twins] for twins in _twins(snapshot, live)],
         "newest": [[found.id for found in snapshot.newest(wanted, 3)] for wanted in FILTERS],
         "links": [_links(snapshot, row) for row in live],

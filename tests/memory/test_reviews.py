@@ -1,4 +1,4 @@
-"""Pairs that wait for a decision: asked, decided in each way, taken back, ended by a second session, held back."""
+"""Pairs that wait for a decision: asked, decided in each way, taken back, held back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mnemond.api.requests import one_active
@@ -14,16 +13,13 @@ from mnemond.config.settings import Config, config_from
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory import resolver, reviews
 from mnemond.memory.resolver import Allowance
-from mnemond.model.changes import Showing
 from mnemond.model.contradictions import noted, without_notes
-from mnemond.model.memory import Insight, Scope, TextWithCues, format_us
+from mnemond.model.memory import Insight, Scope, TextWithCues
 from mnemond.model.outcomes import RememberResult, ResolveResult, UndoResult
-from mnemond.model.reviews import OpenReview, Review
+from mnemond.model.reviews import Review
 from mnemond.store import reviews as stored
-from mnemond.store import showings
 from tests.memory.audit_world import vector_of_memory
-from tests.memory.revision_world import CONFIG, PAIRING, RevisionWorld
-from tests.outcomes import remembered
+from tests.memory.revision_world import CONFIG, RevisionWorld
 
 BERLIN, MUNICH = "The office is in Berlin", "The office is in Munich"
 
@@ -170,95 +166,6 @@ def test_a_memory_that_changed_meanwhile(world: World) -> None:
     with pytest.raises(MnemonError) as caught:
         world.resolve("DUPLICATE", embedded_text=TextWithCues("something else", ()))
     assert caught.value.kind is BUSY
-
-
-# ------------------------------------------------------------------ a second session
-
-
-def test_a_second_session_that_says_the_newer_ends_the_review(world: World) -> None:
-    older = world.say(BERLIN, conversation_id="a").id
-    newer = world.say(MUNICH, conversation_id="b").id
-    same = world.say(MUNICH, conversation_id="b")
-    assert (same.action, same.replaced_id) == ("skipped", None)
-    again = world.say(MUNICH, conversation_id="c")
-    assert (again.action, again.id, again.replaced_id, again.no_longer) == ("skipped", newer, older, BERLIN)
-    assert "two sessions say so" in again.reason
-    assert world.active() == [newer]
-    assert world.waiting() == []
-    assert isinstance(world.undo(again.op_id), UndoResult)
-    assert set(world.active()) == {older, newer}
-    assert len(world.waiting()) == 1
-
-
-def test_a_second_session_that_says_the_older_ends_it_and_both_stay(world: World) -> None:
-    older = world.say(BERLIN, conversation_id="a").id
-    newer = world.say(MUNICH, conversation_id="b").id
-    again = world.say(BERLIN, conversation_id="c")
-    assert (again.id, again.replaced_id) == (older, None)
-    assert "both stay" in again.reason
-    assert set(world.active()) == {older, newer}
-    assert world.waiting() == []
-    assert isinstance(world.undo(again.op_id), UndoResult)
-    assert len(world.waiting()) == 1
-
-
-def test_what_would_replace_nothing_as_a_correction_retires_nothing(world: World) -> None:
-    older = str(world.new("Ana likes tea", conversation_id="a"))
-    newer = str(world.new("Bob runs the build", conversation_id="b"))
-    asked = OpenReview("conflict", older, newer, "SUPERSEDE", 0.7, "why")
-    op = world.identity()
-    world.commit(op.change_set("test", (), remembered(None, op.op_id), reviews=(asked,)))
-    assert world.say("Bob runs the build", conversation_id="c").replaced_id is None
-    assert len(world.waiting()) == 1
-
-
-@pytest.mark.parametrize(
-    "fields", [{"conversation_id": "c", "source": "agent"}, {}, {"conversation_id": "b"}], ids=["agent", "none", "same"]
-)
-def test_who_is_no_second_session(world: World, fields: dict[str, str]) -> None:
-    world.say(BERLIN, conversation_id="a")
-    world.say(MUNICH, conversation_id="b")
-    assert world.say(MUNICH, **fields).replaced_id is None
-    assert len(world.waiting()) == 1
-
-
-def test_a_session_that_was_shown_it_is_no_witness(world: World) -> None:
-    world.say(BERLIN, conversation_id="a")
-    newer = str(world.say(MUNICH, conversation_id="b").id)
-    shown = Showing(format_us(world.clock_us), "c", "host", "", "brief", 10, newer, "why")
-    world.engine.rewrite(lambda it: showings.add(it, [shown]))
-    assert world.say(MUNICH, conversation_id="c").replaced_id is None
-    assert world.say(MUNICH, conversation_id="d").replaced_id is not None
-
-
-def test_nothing_pinned_is_retired_by_a_witness(world: World) -> None:
-    older = str(world.say(BERLIN, conversation_id="a").id)
-    world.say(MUNICH, conversation_id="b")
-    world.revise(older, pinned=True)
-    assert world.say(MUNICH, conversation_id="c").replaced_id is None
-    assert older in world.active()
-
-
-def test_the_partner_of_the_retired_one_is_alone_again(tmp_path: Path) -> None:
-    config = msgspec.structs.replace(
-        PAIRING, commitment=config_from({"commitment.redundancy.threshold": 0.0}).commitment
-    )
-    for world in built(tmp_path, config):
-        world.say(BERLIN, conversation_id="a")
-        newer = str(world.say(MUNICH, conversation_id="b").id)
-        assert world.insight(newer).paired_with is not None
-        assert world.say(MUNICH, conversation_id="c").replaced_id is not None
-        assert world.insight(newer).paired_with is None
-
-
-def test_a_witness_of_what_may_be_one_statement_retires_nothing(tmp_path: Path) -> None:
-    config = config_from({"extraction.resolver": "host", "commitment.redundancy.enabled": False})
-    for world in built(tmp_path, config):
-        world.say("Apollo keeps its sessions in Redis on the staging server", conversation_id="a")
-        text = "Apollo keeps its sessions in Redis for one day"
-        world.say(text, conversation_id="b")
-        assert world.say(text, conversation_id="c").replaced_id is None
-        assert len(world.waiting()) == 1
 
 
 # ------------------------------------------------------------------ gates, and what else is asked about

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import pytest
 
+import mnemonctl
 from mnemonctl import daemon, fast, files, slow
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
 from mnemond.wire.jsonrpc import NO_ID, encode_error
@@ -25,7 +26,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def run(directory: Path, *argv: str, deadline: float = 10.0) -> int:
-    return fast.run([*argv, "--data-dir", str(directory)], deadline)
+    return mnemonctl.run([*argv, "--data-dir", str(directory)], deadline)
 
 
 @pytest.fixture
@@ -247,7 +248,7 @@ def test_a_relative_directory_of_the_environment(
     capfd: Capture, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
     monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", b"here/\x1b[2J")
-    assert fast.run([*argv, "--text"]) == 2
+    assert mnemonctl.run([*argv, "--text"]) == 2
     assert "mnemonctl: MNEMON_DATA_DIR is relative (here/\\x1b[2J)\n" in capfd.readouterr().err
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import mnemonctl
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.errors import MnemonError
@@ -42,7 +43,7 @@ def test_a_bad_configuration_is_told_line_by_line(real: Path, capfd: Capture) ->
     assert shown[0] == "mnemonctl: the daemon does not start:"
     assert [told.startswith(f"  {wanted}") for told, wanted in zip(shown[1:3], lines, strict=True)] == [True, True]
     assert shown[3:] == ["  mend these lines; docs/config.md lists every setting"]
-    assert fast.run(["daemon", "start", "--json", "--data-dir", str(real)]) == 2
+    assert mnemonctl.run(["daemon", "start", "--json", "--data-dir", str(real)]) == 2
     error = json.loads(capfd.readouterr().err)["error"]
     assert (error["code"], error["details"]["retryable"]) == ("config", False)
 
@@ -80,7 +81,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def run(directory: Path, *argv: str) -> int:
-    return fast.run([*argv, "--data-dir", str(directory), "--text"])
+    return mnemonctl.run([*argv, "--data-dir", str(directory), "--text"])
 
 
 def said(capfd: Capture) -> str:
@@ -182,7 +183,7 @@ def test_another_protocol_is_refused_in_words(served: Path, capfd: Capture, monk
 
 
 def test_clients_at_once_start_one_daemon(real: Path) -> None:
-    program_text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    program_text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     clients = [
         subprocess.Popen(
             [sys.executable, "-c", program_text, "daemon", "start", "--json", "--data-dir", str(real)],
@@ -198,7 +199,7 @@ def test_clients_at_once_start_one_daemon(real: Path) -> None:
 def test_a_terminal_gets_text(served: Path) -> None:
     """Through a real pseudo-terminal, as a person would run it."""
     leader, follower = os.openpty()
-    program_text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    program_text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", program_text, "store", "list", "--data-dir", str(served)],
         stdin=follower, stdout=follower, stderr=follower,

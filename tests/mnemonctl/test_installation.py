@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl import daemon, daemon_commands, fast, service
+import mnemonctl
+from mnemonctl import daemon, daemon_commands, service
 from mnemonctl.service import Launchd, Systemd, UnitFile, signed
 from mnemond.cli.admin import InstallOptions
 from mnemond.cli.grammar import Output
@@ -341,9 +342,9 @@ def test_a_whole_command_line(home: Path, systemctl: Path, monkeypatch: pytest.M
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (systemctl / "answer").write_text("exit 1\n")
     line = ["daemon", "install", "--data-dir", str(home / "x")]
-    assert fast.run(line) == UNAVAILABLE.exit
-    assert fast.run([*line, "--dry-run", "--sandbox", "--text"]) == 0
+    assert mnemonctl.run(line) == UNAVAILABLE.exit
+    assert mnemonctl.run([*line, "--dry-run", "--sandbox", "--text"]) == 0
     assert f"ListenStream={home}/x/sock" in capfd.readouterr().out
-    assert fast.run(["daemon", "uninstall", "--data-dir", str(home / "x")]) == 0
+    assert mnemonctl.run(["daemon", "uninstall", "--data-dir", str(home / "x")]) == 0
     assert json.loads(capfd.readouterr().out)["status"] == "not installed"
     assert list(home.iterdir()) == []

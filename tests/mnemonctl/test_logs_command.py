@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl import fast, logs
+import mnemonctl
+from mnemonctl import logs
 from mnemonctl.logs import LogEntry, of_file, of_journal
 from mnemonctl.service import platform_supervisor
 from mnemond.cli.admin import LogsOptions
@@ -80,7 +81,7 @@ def test_nothing_in_a_log_drives_a_terminal(fields: dict[str, object], line: byt
 
 
 def run(home: Path, *words: str) -> int:
-    return fast.run(["logs", "--data-dir", str(home), *words])
+    return mnemonctl.run(["logs", "--data-dir", str(home), *words])
 
 
 def test_programs_get_a_json_object_a_line_and_people_text(home: Path, capfd: Capture) -> None:
@@ -159,7 +160,7 @@ def test_an_answer_that_cannot_be_written_is_no_success(home: Path, monkeypatch:
 
 def test_ctrl_c_ends_following_without_a_word(home: Path) -> None:
     (home / "log" / "mnemond.log").write_bytes(READY + b"\n")
-    program = "import sys; from mnemonctl.fast import main; main()"
+    program = "import sys; from mnemonctl import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "logs", "-f", "--data-dir", str(home)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

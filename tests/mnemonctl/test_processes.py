@@ -24,8 +24,8 @@ ALLOWED = {"_codecs", "_socket", "mnemonctl", "mnemonctl.fast", "posix"}
 def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str], name: str) -> None:
     program = (
         f"import sys; sys.argv[0] = {name!r}; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"
-        "from mnemonctl import fast\n"
-        f"code = fast.run(['remember', 'é\\n\"x', '--data-dir', {str(tmp_path)!r}])\n"
+        "import mnemonctl\n"
+        f"code = mnemonctl.run(['remember', 'é\\n\"x', '--data-dir', {str(tmp_path)!r}])\n"
         "sys.stderr.write(' '.join(sorted(set(sys.modules) - before))); sys.exit(code)"
     )
     with fake_daemon(tmp_path, lambda _: line(5, 'é "\n')) as served:
@@ -36,7 +36,7 @@ def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list
 
 
 def main_process(*argv: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     return subprocess.Popen(
         [sys.executable, "-IS", "-c", program, *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -50,7 +50,7 @@ def test_a_whole_process_prints_and_leaves(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_cannot_be_written_is_not_lost_silently(tmp_path: Path) -> None:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     with fake_daemon(tmp_path, lambda _: line(0, "answer\n")), Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
@@ -68,7 +68,7 @@ def test_standard_input_reaches_the_daemon(tmp_path: Path) -> None:
 
 
 def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path) -> None:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     shell = 'exec "$@" <&- >&- 2>&-'
     with fake_daemon(tmp_path, lambda _: line(0, "nobody reads this")) as served:
         done = subprocess.run(

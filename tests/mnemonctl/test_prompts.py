@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemonctl import fast
+import mnemonctl
 from mnemond.llm.prompts import ARGUMENTS
 
 OWN = '# mine\nmerge_facts = "join {{1}} and {{2}}"\nrolling_summary = "sum up {{2}}"\n'
@@ -30,7 +30,7 @@ def own(home: Path, text: str = OWN) -> Path:
 
 
 def said(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    assert fast.run(["prompts", *words]) == status
+    assert mnemonctl.run(["prompts", *words]) == status
     out, err = capfd.readouterr()
     return out if status == 0 else err
 

@@ -28,8 +28,8 @@ SHELLS = [
 FAKE_PYTHON = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
 """Prints its own path and its arguments, one a line."""
 
-CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl.fast import main; main()"
-PLAIN_CODE = "import sys; sys.path[:] = filter(None, sys.path); from mnemonctl.fast import main; main()"
+CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl import main; main()"
+PLAIN_CODE = "import sys; sys.path[:] = filter(None, sys.path); from mnemonctl import main; main()"
 
 
 @pytest.fixture(params=SHELLS, ids=" ".join)

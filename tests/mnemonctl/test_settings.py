@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemonctl import daemon, fast
+import mnemonctl
+from mnemonctl import daemon
 from mnemond.api.types_admin import BackupCreateResult, BackupView
 from mnemond.model.outcomes import CuesApplied
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION
@@ -26,7 +27,7 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(directory: Path, *argv: str) -> int:
-    return fast.run([*argv, "--data-dir", str(directory)])
+    return mnemonctl.run([*argv, "--data-dir", str(directory)])
 
 
 def test_the_path_is_told_whether_or_not_there_is_a_file(tmp_path: Path, capfd: Capture) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.reading import AnchorSettings
-from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from tests.examples import examples
@@ -85,5 +84,5 @@ def test_results_are_ordered_as_the_obvious_way(kinds: list[tuple[float, int, in
     snapshot = built(
         *(insight(f"m{count - row}", importance=kind[1], at=kind[2]) for row, kind in enumerate(kinds))
     ).snapshot
-    order = in_order(snapshot, np.arange(count), np.array([kind[0] for kind in kinds]))
+    order = snapshot.in_order(np.arange(count), np.array([kind[0] for kind in kinds]))
     assert order.tolist() == sorted(range(count), key=lambda row: (*(-each for each in kinds[row]), count - row))

@@ -14,7 +14,7 @@ import pytest
 from mnemond.errors import INVALID_PARAMS, STORAGE
 from tests.interchange import transcripts
 
-MNEMONCTL = [sys.executable, "-c", "from mnemonctl.fast import main; main()", "setup"]
+MNEMONCTL = [sys.executable, "-c", "from mnemonctl import main; main()", "setup"]
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ def portrait(snapshot: Snapshot) -> Portrait:
         found[it.id] = {
             "insight": it,
             "vector": None if vector is None else np.round(vector, 5).tolist(),
-            "evolved": snapshot.evolved(row),
             "degree": int(columns.degree[row]),
             "columns": (
                 int(columns.importance[row]), int(columns.accesses[row]), int(columns.accessed_us[row]),

@@ -18,7 +18,8 @@ import pytest
 from benchmarks.pg_server import PgServer
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, UNSUPPORTED, MnemonError
 from mnemond.store.postgresql_statements import SESSION, STATEMENTS
-from mnemond.store.shared_log import Cursor, connect_log
+from mnemond.store.shared_log import Cursor
+from mnemond.store.store import connect_log
 from tests.store.factories import DIMENSION, EMBEDDER, contents, forget, insight_id, remember
 from tests.store.pg_server import running
 from tests.store.shared_world import Peer

@@ -53,7 +53,6 @@ def test_a_review_is_opened_once_and_decided_once(bench: Bench) -> None:
     bench.run(reviews=(ASKED,))  # the pair was decided: it is not asked again
     assert [each.id for each in waiting(bench)] == [second.id]
     assert bench.engine.read(lambda it: reviews.read(it, 99)) is None
-    assert bench.engine.read(lambda it: reviews.pending_of(it, THREE)) == [second]
 
 
 def test_it_waits_while_both_memories_are_active(bench: Bench) -> None:

@@ -18,7 +18,6 @@ WITHOUT_TEXT = {
     "mnemond.api.requests._digest_form": "of types of parameters, and names of fields",
     "mnemond.config.hosts.described": "of agent programs",
     "mnemond.config.prompt_texts.shipped": "of texts of the release",
-    "mnemond.index.writer.NONE_EVOLVED": "empty for good",
     "mnemond.memory.draft.write_rules": "of settings and embedders",
     "mnemond.model.memory.parse_rfc3339": "of times",
     "mnemond.recall.profiles._prominence": "of a snapshot, and dropped with it; a purge makes a new one",

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemonctl import fast
+import mnemonctl
 from mnemond.model.graph import MADE_BY
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION
 from tests.mnemonctl.daemons import fake_daemon
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(directory: Path, *argv: str) -> int:
-    return fast.run(["viz", *argv, "--data-dir", str(directory)])
+    return mnemonctl.run(["viz", *argv, "--data-dir", str(directory)])
 
 
 def test_a_page_is_written_for_the_user_alone(root: Path, tmp_path: Path, capfd: Capture) -> None:
