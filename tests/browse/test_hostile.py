@@ -12,6 +12,7 @@ from mnemonctl.browse.calls import Daemon
 from mnemonctl.browse.widgets import PREVIEW, Editor, Line, Row, plain
 from mnemonctl.client import Client
 from tests.browse.screens import Session, browse
+from tests.browse.test_today import session
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 
 MARKUP = "[bold]loud[/bold] [@click=app.quit]quit[/] [link=http://evil.example]here[/link] [/nothing] [red"
@@ -40,6 +41,7 @@ def test_every_pane_shows_hostile_texts_as_they_are_written(client: Client, daem
     client.relations.add(source="Ana1", type="uses", target=MARKUP)
     client.relations.add(source="[red]Ana1[/]", type="uses", target=MARKUP)
     client.entity.merge(name="Ana1", other="[red]Ana1[/]")
+    session(client, " ".join(f"Always write {text}. Why is {text}?" for text in HOSTILE))
 
     async def play(user: Session) -> None:
         await user.until("[red]Ana1[/]")

@@ -14,11 +14,9 @@ LATER = "2999-01-01T00:00:00Z"
 """An import takes the time of now for one that is yet to come."""
 
 
-def session(client: Client) -> None:
+def session(client: Client, prompt: str = "Always use tabs in Makefiles. Why is it slow?") -> None:
     """A session of which one sentence is kept and one is left out."""
-    said = SessionExchange(
-        "s-1", "/home/ada/shop", LATER, "Always use tabs in Makefiles. Why is it slow?", "Since May."
-    )
+    said = SessionExchange("s-1", "/home/ada/shop", LATER, prompt, "Since May.")
     begun = client.imports.open(kind="codex-sessions", digest="0" * 64)
     text = msgspec.json.encode(said).decode() + "\n"
     client.imports.send(import_id=begun.import_id, text=text)
