@@ -30,7 +30,6 @@ from mnemond.extract.quotes import RuleEngine, without_label
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
-from mnemond.memory.compare import Moment
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules

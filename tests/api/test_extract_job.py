@@ -126,7 +126,11 @@ async def test_what_was_recalled_is_not_remembered_again(tmp_path: Path, mock_cl
         await it.say("I prefer tabs over spaces.")
         await it.run()
         told = "<recalled-data 0123456789abcdef>\nI prefer spaces over tabs.\n</recalled-data 0123456789abcdef>"
-        for text in (told, "- [User] I prefer tabs over spaces.", "<t:2026-01-01> I prefer vim over emacs <ref:12345678>"):
+        for text in (
+            told,
+            "- [User] I prefer tabs over spaces.",
+            "<t:2026-01-01> I prefer vim over emacs <ref:12345678>",
+        ):
             await it.say(text, text)
         await it.say("I prefer vim over emacs.\n[User] I prefer tabs over spaces.", conversation_id="c2")
         await it.run()

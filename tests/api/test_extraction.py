@@ -261,7 +261,10 @@ async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> No
         beside = await extract(over, "Remember: the API limit is 200 requests per second", importance_threshold=1)
         assert (beside.facts[0].action, beside.facts[0].resolution) == ("CREATE", "COEXIST")
         instead = await extract(
-            over, "Remember: the API limit is 300 requests per second", importance_threshold=1, auto_resolve_conflicts=True
+            over,
+            "Remember: the API limit is 300 requests per second",
+            importance_threshold=1,
+            auto_resolve_conflicts=True,
         )
         assert instead.facts[0].action == "UPDATE"
 

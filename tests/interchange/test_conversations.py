@@ -235,7 +235,10 @@ async def test_facts_have_the_dates_and_the_conversation_they_are_from(tmp_path:
         await imported(over, exchanges(chatgpt("c2", "Berlin", MOVED)))
         assert await brief(over) == set()
         assert (await over.imports.accept(CALL, ImportAcceptParams())).memories == 6
-        assert await brief(over) == {"User prefers short answers without an introduction"}
+        assert await brief(over) == {
+            "Never use PostgreSQL 15 in production.",
+            "[User] I prefer short answers without an introduction.",
+        }
 
 
 async def test_twice_changes_nothing_and_undo_takes_all_of_it_back(tmp_path: Path) -> None:
@@ -252,7 +255,7 @@ async def test_twice_changes_nothing_and_undo_takes_all_of_it_back(tmp_path: Pat
         again = await imported(over, said)
         assert (again.memories, again.added, again.known) == (0, {}, {"exchange": 3})
         assert await memories(over) == before
-        more = [*HOME, ("user", "I like tea.", MAY + 900)]
+        more = [*HOME, ("user", "I prefer tea.", MAY + 900)]
         longer = await imported(over, exchanges(chatgpt("c1", "Lisbon", more), chatgpt("c2", "Berlin", MOVED)))
         assert (longer.added, longer.known) == ({"memory": 1, "exchange": 1, "conversation": 1}, {"exchange": 3})
         await over.history.undo(CALL, UndoParams(operation=longer.op_id))
@@ -335,13 +338,13 @@ async def test_orders_secrets_code_and_quotes_are_left_out(tmp_path: Path) -> No
         assert not any(each in found for each in ("admin", "comment", "Rome", "quoted line", "instructions"))
         assert result.secrets == 1
         assert [(each.id, each.why) for each in result.conflicts] == [("c0", HAS_ORDERS)]
-        title = await imported(over, exchanges(chatgpt("c9", f"Key {secret}", [("user", "I like chess.", MAY)])))
+        title = await imported(over, exchanges(chatgpt("c9", f"Key {secret}", [("user", "I prefer chess.", MAY)])))
         assert title.memories == 1
         assert not any(secret in each.metadata for each in await memories(over))
 
 
 async def test_times_that_cannot_be_are_those_of_the_import(tmp_path: Path) -> None:
-    times = (("I like tea.", "2999-01-01T00:00:00Z"), ("I live in Porto.", "soon"), ("I play the cello.", None))
+    times = (("I prefer tea.", "2999-01-01T00:00:00Z"), ("I live in Porto.", "soon"), ("I prefer the cello.", None))
     said = [Exchange("c", "t", [Turn("user", text, at)]) for text, at in times]
     async with bench(tmp_path) as over:
         assert (await imported(over, said)).memories == 3
@@ -358,8 +361,8 @@ async def test_what_was_said_before_is_context_of_what_follows(tmp_path: Path) -
     async with bench(tmp_path) as over:
         await imported(over, exchanges(chatgpt("c", "t", said)), size=100_000)
         assert "[Ada] I live in Porto." in await texts(over)
-        await imported(over, exchanges(chatgpt("d", "t", [("user", "I play the cello.", MAY + DAY)])))
-        assert "Ada plays the cello" in await texts(over), "a name is known from a conversation before"
+        await imported(over, exchanges(chatgpt("d", "t", [("user", "I prefer the cello.", MAY + DAY)])))
+        assert "[Ada] I prefer the cello." in await texts(over), "a name is known from a conversation before"
 
 
 async def test_conversations_are_not_read_where_extraction_is_off(tmp_path: Path) -> None:
