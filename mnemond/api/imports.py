@@ -37,7 +37,7 @@ from mnemond.api.types_interchange import (
 from mnemond.config.settings import Config
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
 from mnemond.extract.facts import Engine
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS

@@ -12,17 +12,17 @@ from tests.daemon.typed import Terminal, play
 
 SCENES = {
     "the exchange of the specification, twice": """\
-$ mnemonctl extract "I'm Ana, I work at Acme and I prefer tabs over spaces. Yesterday we switched from Jenkins to \
+$ mnemonctl extract "My name is Ana. I work at Acme. I prefer tabs over spaces. Yesterday we decided to use \
 GitHub Actions." --assistant "Nice to meet you, Ana!" --now 2026-02-18T10:00:00Z
 4 facts for store "$STORE": 4 new
 00000001  new       fact/6  Ana
-  User's name is Ana
+  [Ana] My name is Ana.
 00000002  new       fact/6  Ana, Acme
-  Ana works at Acme
+  [Ana] I work at Acme.
 00000003  new       preference/6  Ana
-  Ana prefers tabs over spaces
+  [Ana] I prefer tabs over spaces.
 00000004  new       decision/6  Jenkins, GitHub Actions
-  Yesterday (2026-02-17) we switched from Jenkins to GitHub Actions
+  Yesterday (2026-02-17) we decided to use GitHub Actions.
 left out: 1 progress (--json shows which)
 $ mnemonctl extract "I prefer tabs over spaces" --dry-run
 1 fact for store "$STORE": 1 known; nothing was written
