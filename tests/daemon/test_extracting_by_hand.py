@@ -21,13 +21,13 @@ GitHub Actions." --assistant "Nice to meet you, Ana!" --now 2026-02-18T10:00:00Z
   [Ana] I work at Acme.
 00000003  new       preference/6  Ana
   [Ana] I prefer tabs over spaces.
-00000004  new       decision/6  Jenkins, GitHub Actions
+00000004  new       decision/6  GitHub Actions
   Yesterday (2026-02-17) we decided to use GitHub Actions.
-left out: 1 progress (--json shows which)
+left out: 1 left to the record (--json shows which)
 $ mnemonctl extract "I prefer tabs over spaces" --dry-run
 1 fact for store "$STORE": 1 known; nothing was written
 00000003  known     preference/6  Ana
-  Ana prefers tabs over spaces
+  [Ana] I prefer tabs over spaces
 $ mnemonctl extract "I work at Globex now."
 1 fact for store "$STORE": 1 replaced
 00000005  replaced  fact/6  Ana, Globex
@@ -42,14 +42,11 @@ $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
     "an agent's report": """\
 $ printf 'why did it fail?' | mnemonctl extract - --assistant "Let me look. The root cause was a full disk on the CI \
 runner. Done!"
-1 fact for store "$STORE": 1 new
-00000001  new       insight/3  CI
-  The root cause was a full disk on the CI runner
-left out: 1 question, 1 progress, 1 greeting (--json shows which)
-  undo: mnemonctl undo 0000000a
+Nothing to remember for store "$STORE"
+left out: 4 left to the record (--json shows which)
 $ mnemonctl extract "fix the tests please"
 Nothing to remember for store "$STORE"
-left out: 1 request (--json shows which)
+left out: 1 left to the record (--json shows which)
 """,
     "facts of a host": """\
 $ echo '{"facts": [{"content": "The API limit is 100 requests per second", "importance": 8}, {"content": "hi"}]}' | \
