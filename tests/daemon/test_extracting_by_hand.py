@@ -31,13 +31,13 @@ $ mnemonctl extract "I prefer tabs over spaces" --dry-run
 $ mnemonctl extract "I work at Globex now."
 1 fact for store "$STORE": 1 replaced
 00000005  replaced  fact/6  Ana, Globex
-  Ana works at Globex now
+  [Ana] I work at Globex now.
   in place of 00000002: they are 67% alike in words, and the new text says that it changed
-  no longer held: Ana works at Acme
+  no longer held: [Ana] I work at Acme
   undo: mnemonctl undo 0000000a
 $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
 1. 00000002  fact/3  score .72
-   Ana works at Acme
+   [Ana] I work at Acme.
 """,
     "an agent's report": """\
 $ printf 'why did it fail?' | mnemonctl extract - --assistant "Let me look. The root cause was a full disk on the CI \

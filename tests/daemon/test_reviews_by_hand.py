@@ -119,12 +119,12 @@ $ echo '[{"role":"user","content":"I live in Lisbon."}]' | mnemonctl extract --m
 $ mnemonctl extract "I live in Porto now." --user-id ana --agent-id bot --session-id s7 --dry-run
 1 fact for store "STORE": 1 new; nothing was written
 --------  new       fact/6  Porto
-  User lives in Porto now
+  [User] I live in Porto now.
   they are 67% alike in words, and the new text says that it changed; but it is for others as well, so both stay
 $ mnemonctl extract "I live in Porto now." --user-id ana --agent-id bot
 1 fact for store "STORE": 1 replaced
 00000003  replaced  fact/6  Porto
-  User lives in Porto now
+  [User] I live in Porto now.
   in place of 00000001: they are 67% alike in words, and the new text says that it changed
   no longer held: User lives in Lisbon
   undo: mnemonctl undo 00000004
