@@ -36,7 +36,7 @@ $ mnemonctl extract "I work at Globex now."
   no longer held: [Ana] I work at Acme
   undo: mnemonctl undo 0000000a
 $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
-1. 00000002  fact/3  score .72
+1. 00000002  fact/3  score .71
    [Ana] I work at Acme.
 """,
     "an agent's report": """\

@@ -126,7 +126,7 @@ $ mnemonctl extract "I live in Porto now." --user-id ana --agent-id bot
 00000003  replaced  fact/6  Porto
   [User] I live in Porto now.
   in place of 00000001: they are 67% alike in words, and the new text says that it changed
-  no longer held: User lives in Lisbon
+  no longer held: [User] I live in Lisbon
   undo: mnemonctl undo 00000004
 """,
 }
