@@ -178,7 +178,7 @@ def test_the_setting_is_what_a_call_without_the_flag_goes_by(configured: Callabl
         client.extract(messages=text)
     assert set(stored(client, "default")) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
     client.extract(messages="I live in Braga now.", auto_resolve_conflicts=True)
-    assert "User lives in Braga now" in stored(client, "default")
+    assert "[User] I live in Braga now." in stored(client, "default")
     assert len(stored(client, "default")) < 3
 
 
