@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -206,8 +206,8 @@ class AgentMemory:
         session, place = await self._session(event)
         warm = self._open_stores.warm(place.store)
         told = [plural(session.shown_count, "memory")] if session.shown_count else []
-        if warm is not None and (rows := warm.store.passages.last_of_project(place.project or "", event.session)):
-            last = datetime.fromisoformat(warm.store.passages.passage(rows[-1]).said_at)
+        if warm is not None and len(rows := warm.store.passages.of_project(place.project or "", event.session)):
+            last = datetime.fromtimestamp(int(warm.store.passages.said_us(rows).max()) / 1e6, UTC)
             told.append(f"last session of {last.day} {last:%b}")
         return Opening(brief, f"mnemond: {', '.join(told)}") if told else brief
 
