@@ -20,8 +20,8 @@ from tests.hosts.home import Home, Ran, home
 
 pytestmark = pytest.mark.hosts
 
-RULE = "Never push to main without a green build"
-PROMPT = f"Why did the nightly import fail? {RULE}."
+RULE = "Never push to main without a green build."
+PROMPT = f"Why did the nightly import fail? {RULE}"
 CAUSE = "The import failed because the supplier feed repeats rows with one key."
 FIXED = "I fixed it in `stage_rows()`, and the 41 tests pass now."
 OPEN = "Re-run the manifests of 3 November"
