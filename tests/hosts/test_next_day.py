@@ -152,7 +152,7 @@ def test_today_lists_what_each_session_was_told_and_what_was_kept(days: Days) ->
 def test_the_transcripts_of_the_agent_have_nothing_that_hooks_did_not_keep(days: Days) -> None:
     kind = f"{days.agent.name}-sessions"
     found = json.loads(days.home.types("import", "--from", kind, "--dry-run", "--json"))
-    assert (found["added"], found["known"], found["unread"]) == ({}, {"exchange": 5}, 0)
+    assert (found["added"], found["known"], found["unread"]) == ({}, {"exchange": 5}, 0), found
     assert not any(each in json.dumps(found) for each in NEVER_TOLD)
 
 
