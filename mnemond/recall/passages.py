@@ -26,7 +26,7 @@ from mnemond.model.passages import Passage
 from mnemond.model.query import CONFIDENCES, Filter, Hit, Query
 from mnemond.recall.profiles import MNEMOND, label
 from mnemond.recall.question import question_terms
-from mnemond.recall.session_outline import asks_for_last_session, outline
+from mnemond.recall.session_outline import asks_for_last_session, last_outline
 from mnemond.text.features import inner_terms
 from mnemond.text.prompt_words import empty_terms
 
@@ -111,17 +111,12 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
 
 def _last_session(snapshot: PassageSnapshot, rows: Rows) -> list[Hit]:
     """Return the outline of the last session among passages, as the excerpt of its last one; nothing if it has none."""
-    if not len(rows):
-        return []
-    last = snapshot.passage(int(rows[np.argmax(snapshot.said_us(rows))]))
-    visible = set(rows.tolist())
-    session = [row for row in snapshot.of_conversation(last.conversation_id) if row in visible]
-    found = outline([snapshot.passage(row) for row in session] or [last])
-    if not (found.outcome or found.open):
+    said, found = last_outline(snapshot, rows)
+    if not said:
         return []
     signals = Signals(keyword=1.0, entity=0.0, similarity=0.0, graph=0.0)
-    content = shown(last, GAP.join((*found.outcome, *found.open)))
-    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(last))]
+    content = shown(said[-1], GAP.join((*found.outcome, *found.open)))
+    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(said[-1]))]
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:
