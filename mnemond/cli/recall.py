@@ -56,7 +56,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.memory import NOTE, Cue, Trigger
 from mnemond.model.relations import EntityBrief
-from mnemond.wire.params import about, plural
+from mnemond.wire.params import about, counted, plural
 
 _FILTERS = (
     """--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT \
@@ -91,7 +91,7 @@ def _recall(result: RecallResult, style: Style) -> str:
     if style.quiet:
         return ids(hit.insight for hit in result.results)
     footer = lines(
-        _found(len(result.results), result.meta),
+        _found(result.results, result.meta),
         *(style.faint(line) for note in notes(result) for line in wrap(note, style.columns)),
         style.faint(_timing(result.meta)),
     )
@@ -119,7 +119,7 @@ def _compact(result: CompactResult, style: Style) -> str:
         return ids(result.results)
     hits = (_compact_hit(hit, style) for hit in result.results)
     about = _entities(result.entities, style)
-    return lines(*about, _doubt(len(result.results), result.meta), *hits, _found(len(result.results), result.meta))
+    return lines(*about, _doubt(len(result.results), result.meta), *hits, _found(result.results, result.meta))
 
 
 _NOTHING_FITS: Final = "Nothing known surely fits"
@@ -207,9 +207,9 @@ def _tags(tags: Iterable[str], style: Style) -> str | None:
     return body(" ".join(f"#{one_line(tag)}" for tag in tags), style) if tags else None
 
 
-def _found(count: int, meta: RecallMeta) -> str:
+def _found(hits: Sequence[RecallHit | CompactHit], meta: RecallMeta) -> str:
     nothing = _NOTHING_FITS if meta.nothing_fits and meta.left_out else "Nothing found"
-    found = plural(count, "memory") if count else nothing
+    found = counted(hit.kind for hit in hits) or nothing
     hint = f" ({one_line(meta.hint).replace('_', ' ')})" if meta.hint else ""
     left_out = f", {meta.left_out} of less confidence left out" if meta.left_out else ""
     return f'{found} in store "{one_line(meta.store)}"{left_out}{hint}'
@@ -239,7 +239,7 @@ def notes(result: RecallResult) -> Iterator[str]:
     if explained and meta.embedding is not None and meta.known_share < 1.0:
         known = f"{one_line(meta.embedding)} knows {fraction(meta.known_share)} of the letters of the question"
         yield f"{known}; the rest is ranked by words alone"
-    scores = [hit.score for hit in result.results]
+    scores = [hit.score for hit in result.results if hit.kind == "memory"]
     if meta.intent == "WHY" and scores != sorted(scores, reverse=True):
         yield "causes are listed before their effects"
 

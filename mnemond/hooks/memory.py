@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -406,7 +406,8 @@ class AgentMemory:
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
-            for hit in (*memories, *[hit for hit in found.results if hit.kind == "passage"][:MOST_PASSAGES]):
+            passages = [hit for hit in found.results if hit.kind == "passage" and not _says_any(hit, memories)]
+            for hit in (*memories, *passages[:MOST_PASSAGES]):
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
                     best[hit.insight.id] = candidate
@@ -486,6 +487,12 @@ def probability_of(hit: RecallHit, pieces: int) -> float:
 
 def _judgement(hit: RecallHit) -> Unasked | UnsetType:
     return UNSET if hit.explanation is None else hit.explanation.unasked
+
+
+def _says_any(passage: RecallHit, memories: Sequence[RecallHit]) -> bool:
+    """Return True if a passage has the text of one of these memories, which is told, or was, instead of it."""
+    said = normalised(passage.insight.content)
+    return any(normalised(hit.insight.content).rstrip(" .") in said for hit in memories)
 
 
 def select(found: list[Candidate], session: AgentSession, least: float) -> list[Candidate]:

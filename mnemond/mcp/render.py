@@ -43,7 +43,7 @@ from mnemond.model.outcomes import (
 from mnemond.model.relations import EntityBrief, RelationshipView, relation_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
-from mnemond.wire.params import plural
+from mnemond.wire.params import counted, plural
 
 MAX_SHOWN: Final = 1_200
 """Characters of one memory among several. The whole of it can be read as a resource."""
@@ -86,7 +86,7 @@ def recalled(result: RecallResult, nonce: str) -> str:
     ]
     if result.meta.nothing_fits:
         note += f"{NOTHING_FITS} "
-    return f"{note}{_memories(hits)}, best first. {WARNING}\n{fenced([*about, *lines], nonce)}"
+    return f"{note}{counted(hit.kind for hit in hits)}, best first. {WARNING}\n{fenced([*about, *lines], nonce)}"
 
 
 def _until(hit: RecallHit) -> str:

@@ -295,6 +295,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
+def counted(kinds: Iterable[str]) -> str:
+    """Return how many things there are of each kind: "2 memories, 1 passage"."""
+    found = list(kinds)
+    counts = ((found.count(kind), kind) for kind in ("memory", "passage"))
+    return ", ".join(plural(count, noun) for count, noun in counts if count)
+
+
 def short(value: object) -> str:
     """At most 40 printable characters of a value; control characters and invisible ones are escaped."""
     shown = repr(value[: SHOWN + 1] if isinstance(value, str) else value)

@@ -54,7 +54,7 @@ MORE: dict[str, Callable[[World], Params]] = {
     "sync.failed": lambda _: {"target": "0" * 64, "label": "here", "why": "no network"},
     "stats": lambda _: {},
     "feedback": lambda world: {"id": world.one, "verdict": "useful"},
-    "session.show": lambda _: {},
+    "today": lambda _: {},
     "hook.preview": lambda _: {"moment": "session"},
     "reviews": lambda _: {},
     "consolidate": lambda _: {},
