@@ -83,6 +83,70 @@ _LETTER: Final = regex(
 _HEADER: Final = regex(r"(?:From|Von|Sent|Gesendet|To|An|Subject|Betreff|Cc|发件人|收件人|主题)\s?[:：]\s*\S")
 
 
+# ---------------------------------------------------------------- pasted mail
+
+_GREETING: Final = regex(
+    r"\s*(?:(?:hi|hello|hey|dear|hallo|liebe[rs]?|guten (?:tag|morgen)|moin|servus|sehr geehrte[rs]?|good (?:morning"
+    r"|afternoon))\b[^.?!:\n]{0,40}[,!–-]?|(?:各位|大家好|你好|您好|.{1,8}(?:你好|您好))[^。\n]{0,10}[，,：:！!]?)\s*\Z",
+    re.IGNORECASE,
+)
+_SIGNED: Final = regex(
+    r"\s*(?:--|(?:best|kind|warm|many thanks|thanks|thank you|thx|cheers|regards|sincerely|all the best|viele grüße"
+    r"|liebe grüße|beste grüße|schöne grüße|mit freundlichen|grüße|gruß|lg|vg|mfg|danke und gruß|谢谢|此致|祝好)"
+    r"\b[^.?\n]{0,30})\s*\Z",
+    re.IGNORECASE,
+)
+_HANDED_OVER: Final = regex(
+    r"\b(?:e-?mails?|slack|teams|chat|wrote|writes|forward(?:ed)?|fwd|nachricht|schreibt|schrieb|geschrieben|minutes"
+    r"|protokoll|transcript|letter|discord|irc|matrix)\b|邮件|消息|群里|聊天|留言|纪要",
+    re.IGNORECASE,
+)
+_HANDED_WITH_COLON: Final = regex(
+    r"\b(?:message|thread|ticket|issue|comments?|says|said|sagt|meint|reviews?|feedback|from \w+|von \w+|post|article"
+    r"|readme|docs?|artikel|kommentare?)\b[^:：]{0,60}[:：]\s*\Z|(?:说|反馈|评论|意见|工单)[^:：]{0,20}[:：]\s*\Z",
+    re.IGNORECASE,
+)
+MIN_PASTED: Final = 2
+"""Lines behind what announces a mail from which on they are one."""
+
+MAX_SIGNATURE: Final = 60
+"""Characters of a line below the end of a mail that belongs to it."""
+
+
+def without_mail(content: str) -> tuple[str, str]:
+    """Return a message without the mails that are pasted into it, and these: from a header, a greeting behind other
+    lines, or what announces them, to the signature, without one to the end. Linear time."""
+    lines = content.splitlines()
+    own: list[str] = []
+    others: list[str] = []
+    state = "own"
+    for at, line in enumerate(lines):
+        if state == "signed" and (not line.strip() or len(line) > MAX_SIGNATURE):
+            state = "own"
+        if state == "own" and _announces(lines, at):
+            own.append(line)
+            state = "mail"
+            continue
+        if state == "own" and (_HEADER.match(line) or (at and _GREETING.match(line))):
+            state = "mail"
+        elif state == "mail" and _SIGNED.match(line):
+            state = "signed"
+        (own if state == "own" else others).append(line)
+    return ("\n".join(own), "\n".join(others)) if others else (content, "")
+
+
+def _announces(lines: Sequence[str], at: int) -> bool:
+    """Return True if a line says that what follows it was written by somebody else."""
+    line, rest = lines[at][:MAX_SENTENCE], lines[at + 1 : at + 1 + MIN_PASTED]
+    if not line.strip() or not any(each.strip() for each in rest):
+        return False
+    ends = line.rstrip().endswith((":", "："))
+    is_block = len(lines) - at > MIN_PASTED and not lines[at + 1].strip()
+    return (ends or is_block) and (
+        _HANDED_OVER.search(line) is not None or (ends and _HANDED_WITH_COLON.search(line) is not None)
+    )
+
+
 class Authored(NamedTuple):
     """The sentences that are the person's own, and the other parts with the reason why each is left out."""
 
@@ -122,7 +186,7 @@ def _handed(sentences: Sequence[Sentence], at: int) -> tuple[int, str]:
         return len(sentences), "role"
     if (end := _quote_end(sentences, at)) > at:
         return end, "quote"
-    if _HEADER.match(text) if at == 0 else (_LETTER.match(text) and sentences[at - 1].group != sentences[at].group):
+    if at and _LETTER.match(text) and sentences[at - 1].group != sentences[at].group:
         return len(sentences), "quote"
     before = sentences[at - 1] if at else None
     if before is None or not _WORK_ON_TEXT.search(before.text[:MAX_SENTENCE]) or text[:1] in _MARKS:

@@ -33,12 +33,10 @@ from mnemond.extract.facts import (
 )
 from mnemond.extract.orders import ORDER, order_at
 from mnemond.extract.prose import MAX_READ, QUOTED, Sentence, prose, sentences
-from mnemond.extract.quoted import own_sentences
+from mnemond.extract.quoted import own_sentences, without_mail
 from mnemond.model.answers import Dropped
-from mnemond.model.memory import parse_rfc3339
 from mnemond.text.contrast import numbers
-from mnemond.text.date_rules import tense
-from mnemond.text.dates import DateMention, dates
+from mnemond.text.dates import dates
 from mnemond.text.entities import extract, nothing_known
 from mnemond.text.generality import is_general
 from mnemond.text.languages import is_han
@@ -274,6 +272,12 @@ def needs_before(text: str) -> bool:
     return found is not None and rules.antecedent.search(masked, 0, found.start()) is None
 
 
+_BARE: Final = regex(
+    r"(?:\d\S*(?=[ ,，](?!版))|its?\b|not?\b|nicht\b|nein\b|doch\b|actually\b|不是|现在)", re.IGNORECASE
+)
+"""The beginning of a correction that gives a value and not of what."""
+
+
 def _names(before: str) -> bool:
     """Return True if the part of a sentence before a clause says what the clause is about."""
     return not _is_fragment(before) and not begins_with_pronoun(before) and not _asks(_masked(before))
@@ -318,19 +322,14 @@ _ELSEWHEN: Final = (-4_011 * 86_400_000_000, 2_923 * 86_400_000_000)
 
 _FAR: Final = 400 * 365 * 86_400_000_000
 
-_AHEAD: Final = regex(
-    r"\b(?:moved|postponed|rescheduled|pushed|brought|delayed|shifted|extended|due|until|by|deadline|is|are|need"
-    r"|needs|getting|going|flying|expires?)\b"
-    r"[^.;]{0,40}\Z",
-    re.IGNORECASE,
-)
-_NO_YEAR: Final = regex(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
-_HAS_YEAR: Final = regex(r"\b\d{4}\b")
+_OF_MONTH: Final = regex(r"\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])|月|\d\.", re.IGNORECASE)
+"""A month, or a day of one."""
 
 
 def with_dates(sentence: str, said_us: int) -> str:
     """Return a sentence, said at `said_us` (microseconds since 1970), with the days of its relative phrases in
-    parentheses behind them. A phrase that gives no more than an idea ("recently") stays as it is."""
+    parentheses behind them. A phrase that gives no more than an idea ("recently") stays as it is, and so does a month
+    or a day of one, which may be of this year or the next."""
     found = dates(sentence, said_us)
     if not found:
         return sentence
@@ -342,7 +341,7 @@ def with_dates(sentence: str, said_us: int) -> str:
         if place < 0:
             continue
         at = place + len(each.text)
-        if _is_open(noted, place, each, said_us):
+        if _OF_MONTH.search(each.text):
             continue
         if each.explicit and (each.text, each.start, each.end) not in others and not noted.startswith((" (", "（"), at):
             days = each.start if each.start == each.end else f"{each.start} to {each.end}"
@@ -350,18 +349,6 @@ def with_dates(sentence: str, said_us: int) -> str:
             noted = f"{noted[:at]}{note}{noted[at:]}"
             at += len(note)
     return noted
-
-
-def _is_open(sentence: str, place: int, mention: DateMention, said_us: int) -> bool:
-    """Return True if a day of a month without a year, taken for a past one, may as well be the next: "the deadline is
-    30 June"."""
-    text = mention.text
-    if _NO_YEAR.search(text) is None or _HAS_YEAR.search(text) is not None:
-        return False
-    is_past = parse_rfc3339(f"{mention.end}T23:59:59Z") < said_us
-    return is_past and (
-        _AHEAD.search(sentence, max(0, place - 60), place) is not None or tense(sentence.lower(), 0, 0) != "past"
-    )
 
 
 # ---------------------------------------------------------------- an exchange
@@ -405,6 +392,9 @@ class _Reading:
         if order is not None:
             self.drop(content[order:].strip(), ORDER)
             content = content[:order]
+        if message.role == "user":
+            content, mail = without_mail(content)
+            self.drop(mail, "quote")
         parts = prose(content)
         for text, reason in parts.others:
             self.drop(text, reason)
@@ -441,9 +431,10 @@ class _Reading:
         if quote.kind == "asked":
             return self._asked(message, found, at, quote)
         text, end = sentence[quote.start : quote.end].strip(_ENDS), at + 1
-        if needs_before(text) and _names(sentence[: quote.start]):
+        lacks_thing = needs_before(text) or (quote.kind == "correction" and _BARE.match(text) is not None)
+        if lacks_thing and _names(sentence[: quote.start]):
             text = sentence[: quote.end].strip(_ENDS)
-        elif needs_before(text):
+        elif lacks_thing:
             before = found[at - 1].text if at else ""
             whole = f"{before} {sentence[: quote.end].strip(_ENDS)}"
             if not _settles(before) or len(whole) > MAX_SENTENCE:

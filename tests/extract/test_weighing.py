@@ -89,7 +89,7 @@ def test_ten_become_five_and_bands() -> None:
         ("We met yesterday", "We met yesterday (2026-02-17)"),
         ("Yesterday and tomorrow", "Yesterday (2026-02-17) and tomorrow (2026-02-19)"),
         ("last week it broke", "last week (2026-02-09 to 2026-02-15) it broke"),
-        ("We will ship in March", "We will ship in March (2026-03-01 to 2026-03-31)"),
+        ("We will ship in March", "We will ship in March"),
         ("It broke on 2026-02-17", "It broke on 2026-02-17"),
         ("It broke on May 8, 2023", "It broke on May 8, 2023"),
         ("We met yesterday (2026-02-17)", "We met yesterday (2026-02-17)"),

@@ -237,6 +237,7 @@ async def test_facts_have_the_dates_and_the_conversation_they_are_from(tmp_path:
         assert (await over.imports.accept(CALL, ImportAcceptParams())).memories == 6
         assert await brief(over) == {
             "Never use PostgreSQL 15 in production.",
+            "Yesterday (2025-04-30) we decided on Porto.",
             "[User] I prefer short answers without an introduction.",
         }
 
