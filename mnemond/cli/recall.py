@@ -145,7 +145,7 @@ def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
     about = [evidence] if hit.via != "basic" else []  # nothing was weighed
     return lines(
-        style.strong(f"{rank}. {short_id(insight.id)}  {_origin(hit)}{_wordings(hit)}{_project(insight, '  ')}"),
+        style.strong(f"{rank}. {short_id(insight.id)}  {_origin(hit)}{_wordings(hit)}"),
         body(insight.content, style),
         _tags(insight.tags, style),
         *(style.faint(f"   {line}") for each in [*about, *_explained(hit)] for line in wrap(each, style.columns - 3)),
@@ -153,8 +153,8 @@ def _hit(rank: int, hit: RecallHit, style: Style) -> str:
 
 
 def _origin(hit: RecallHit) -> str:
-    """The day and the category of a memory, or the session of a passage."""
-    return one_line(hit.session) or f"{day(hit.insight.created_at)}  {kind(hit.insight)}"
+    """The day, the category and another project of a memory, or the session of a passage."""
+    return one_line(hit.session) or f"{day(hit.insight.created_at)}  {kind(hit.insight)}{_project(hit.insight, '  ')}"
 
 
 def _project(it: MemoryInProject, before: str = "", after: str = "") -> str:

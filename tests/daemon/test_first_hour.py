@@ -90,20 +90,24 @@ $ mnemonctl recall "why no redis" --explain
    made of words +17.67 · meaning +3.71 · standing -0.03
    a prompt needs it with probability .47: ahead +1.10 · wording ahead +0.99 · wording +0.90
 
-1 memory in store "default" (sparse results)
+2. 0b0b0b0b  session of DATE in apollo, user/assistant
+   We decided to use SQLite for Apollo because the team lacks Redis experience. SQLite it is.
+   score .66 · confidence medium · keyword .33 · similarity .31
+
+1 memory, 1 passage in store "default" (sparse results)
 TOOK
 """
 
 FORGETS = """\
 $ mnemonctl forget 0a0a0a0a
 Forgot 0a0a0a0a
-  undo: mnemonctl undo 0b0b0b0b
+  undo: mnemonctl undo 0c0c0c0c
 $ agent four SessionStart | grep -c Redis
 0
-$ mnemonctl undo 0b0b0b0b
-Took back: forget, operation 0b0b0b0b
+$ mnemonctl undo 0c0c0c0c
+Took back: forget, operation 0c0c0c0c
   0a0a0a0a  back in recall    We decided to use SQLite for Apollo because the team lacks…
-To have it again: mnemonctl undo 0c0c0c0c
+To have it again: mnemonctl undo 0d0d0d0d
 $ agent five SessionStart | grep -c Redis
 1
 """
