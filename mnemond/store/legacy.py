@@ -26,7 +26,7 @@ from mnemond.store.checksums import reason
 from mnemond.store.connection import DATABASE_FILE, BusyError, Connection, SqliteError, Value
 from mnemond.store.files import flush_directory, make_directory
 from mnemond.store.insights import content_hash
-from mnemond.store.schema import migrate
+from mnemond.store.schema import create
 
 MOVING: Final = "data.moving"
 """Becomes the directory `data` once it is complete."""
@@ -262,7 +262,7 @@ def _convert(source: Connection, target: Path, now_us: int) -> None:
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     connection = Connection(target)
     try:
-        migrate(connection, target)
+        create(connection)
         connection.run("BEGIN IMMEDIATE")
         copied = copy_rows(source, connection, now_us)
         connection.run("COMMIT")

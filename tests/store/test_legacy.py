@@ -18,7 +18,7 @@ from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.store import files, legacy
 from mnemond.store.connection import Connection
 from mnemond.store.legacy import is_legacy, move
-from mnemond.store.schema import current_version
+from mnemond.store.schema import VERSION
 from tests.store.factories import START_US, contents, engine_at, open_at, remember, stored
 from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
 
@@ -83,7 +83,7 @@ def test_rows_have_our_form(tmp_path: Path, old: Path) -> None:
     ]
     assert rows(new(tmp_path), "SELECT operation, insight_id, detail FROM oplog")[:1] == [("remember", uuid(0), "")]
     assert SECRET.encode() not in new(tmp_path).read_bytes()
-    assert rows(new(tmp_path), "PRAGMA user_version") == [(current_version(),)]
+    assert rows(new(tmp_path), "PRAGMA user_version") == [(VERSION,)]
     assert rows(new(tmp_path), "PRAGMA foreign_key_check") == []
 
 
