@@ -32,7 +32,8 @@ from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
 from mnemond.extract.account import bounded
 from mnemond.extract.facts import Context, Engine, Extraction, Message, band, latest_exchange, of_five
-from mnemond.extract.rules import HostFact, RuleEngine, parts
+from mnemond.extract.host_facts import HostFact, parts
+from mnemond.extract.quotes import RuleEngine
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.exchanges import REQUEST, propose_queueing
@@ -422,7 +423,6 @@ def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> F
         attributed_to=fact.attributed_to,
         said_at=format_us(fact.said_us),
         entities=[FactEntity(each.name, each.kind) for each in fact.entities],
-        relations=list(fact.relations),
         source_context=SourceContext(conversation_id, fact.message_ids),
         action=fate.action,
         resolution=fate.resolution,

@@ -20,7 +20,7 @@ from mnemond.api.store_access import OpenStore
 from mnemond.config.settings import Config
 from mnemond.extract.facts import Context, Engine, Extraction, Message
 from mnemond.extract.orders import ORDER
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Report
 from mnemond.memory import extraction

@@ -31,6 +31,9 @@ ROOM_S: Final = 120.0
 NO_DIRECTORY: Final = "it does not say in which directory it was, so its project is not known; it was left out"
 
 
+PAUSED: Final = "some of it was not to be kept, so only what was kept at its time is"
+
+
 class _Exchange(NamedTuple):
     """An exchange, and as it would be stored."""
 
@@ -47,13 +50,16 @@ class SessionKeeper:
         projects: Projects,
         on_kept: Callable[[str], None],
         read_queue: Callable[[str], Awaitable[object]],
+        is_partial: Callable[[str], bool],
     ) -> None:
         """`on_kept` is called with the name of a store in which exchanges wait now; `read_queue` reads all of them,
-        also after the caller was cancelled."""
+        also after the caller was cancelled. `is_partial` returns True for a session, by the host's id of it, of which
+        some was not to be kept."""
         self._identities = identities
         self._projects = projects
         self._on_kept = on_kept
         self._read_queue = read_queue
+        self._is_partial = is_partial
 
     async def keep(self, warm: OpenStore, progress: Progress, given: Sequence[SessionExchange]) -> None:
         """Queue exchanges, in their order, without those that a hook or an import brought before. Raises MnemonError:
@@ -72,6 +78,9 @@ class SessionKeeper:
             said = each.tidy.exchange
             if said.key in known or said.key in progress.seen or not (said.prompt or said.reply):
                 progress.report.known["exchange"] = progress.report.known.get("exchange", 0) + 1
+                continue
+            if self._is_partial(said.conversation_id):
+                _leave_out(progress, said.conversation_id, PAUSED)
                 continue
             progress.seen.add(said.key)
             new.append(each)
@@ -94,9 +103,7 @@ class SessionKeeper:
         elif project is not None and mode == "store" and project.store and project.store != warm.store.name:
             why = f"it is of {project.name}, which has a store of its own: --store {project.store}"
         if why:
-            if (mark := f"left out\0{each.session}") not in progress.seen:
-                progress.seen.add(mark)
-                progress.conflict(each.session, why)
+            _leave_out(progress, each.session, why)
             return None
         return project.id if project is not None and mode == "tag" else ""
 
@@ -138,6 +145,13 @@ def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, s
         )  # fmt: skip
         found.append(_Exchange(said, tidied(said)))
     return found
+
+
+def _leave_out(progress: Progress, session: str, why: str) -> None:
+    """Say once of a session why something of it is left out."""
+    if (mark := f"left out\0{session}") not in progress.seen:
+        progress.seen.add(mark)
+        progress.conflict(session, why)
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:

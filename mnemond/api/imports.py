@@ -37,7 +37,7 @@ from mnemond.api.types_interchange import (
 from mnemond.config.settings import Config
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
 from mnemond.extract.facts import Engine
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
@@ -203,14 +203,16 @@ class ImportHandlers:
         read_queue: Callable[[str], Awaitable[object]],
         on_kept: Callable[[str], None] = lambda _: None,
         engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
+        is_partial: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`engine` returns what reads conversations for a store with these settings; `on_kept` is called with the name
-        of a store in which exchanges of sessions wait to be read, `read_queue` to have them read now."""
+        of a store in which exchanges of sessions wait to be read, `read_queue` to have them read now. `is_partial`: as
+        `SessionKeeper` takes it."""
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
         self._reader = ConversationReader(identities, engine)
-        self._sessions = SessionKeeper(identities, projects, on_kept, read_queue)
+        self._sessions = SessionKeeper(identities, projects, on_kept, read_queue, is_partial)
         self._imports: Transfers[_Receiving] = Transfers(_gone)
         self.run = self._imports.run
         registry.on_closed.append(self._imports.end_of)

@@ -29,7 +29,7 @@ from mnemond.errors import FieldProblem, invalid
 from mnemond.extract.facts import Message
 from mnemond.memory.extraction import context_of, extract_exchange
 from mnemond.memory.feedback import Judgement, propose_judgement
-from mnemond.memory.history import NO_SUBJECT, first_words, subjects
+from mnemond.memory.history import NO_SUBJECT, Subject, first_words, subjects
 from mnemond.model.changes import Showing
 from mnemond.model.memory import DAY_US, format_us, parse_rfc3339
 from mnemond.model.outcomes import FeedbackResult
@@ -175,8 +175,9 @@ def _view(name: str, rows: list[Showing], memories: dict[str, ShownMemory]) -> S
 
 
 def _memories(connection: Connection, insight_ids: set[str]) -> dict[str, ShownMemory]:
-    """Return what is known now of these memories, without a reason."""
-    about = subjects(connection, insight_ids)
+    """Return what is known now of these memories and passages, without a reason."""
+    said = {each: it for each in insight_ids if (it := passages.read(connection, each)) is not None}
+    about = {each: Subject(first_words(it.text)) for each, it in said.items()} | subjects(connection, insight_ids)
     judged = insights.judgements(connection, insight_ids)
     return {
         each: ShownMemory(each, "", *about.get(each, NO_SUBJECT), *judged.get(each, (0, 0))) for each in insight_ids

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_memories import Conversation, Cues, Directory, DryRun, ToldIn
-from mnemond.model.answers import Dropped, FactRelation
+from mnemond.model.answers import Dropped
 from mnemond.model.outcomes import (
     EmbedCalibrateResult,
     EmbedRunResult,
@@ -160,7 +160,6 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     attributed_to: Literal["user", "assistant"]
     said_at: str
     entities: list[FactEntity]
-    relations: list[FactRelation]
     source_context: SourceContext
     action: Action | Literal["FAILED"]
     resolution: Resolution | None

@@ -352,6 +352,12 @@ class GraphSettings(Section, frozen=True):
     ] = "auto"
 
 
+QuoteClass = Literal["asked", "decision", "instruction", "preference", "person", "correction", "other"]
+
+CLASSES: Final[tuple[QuoteClass, ...]] = ("instruction", "preference", "decision", "correction", "asked", "person")
+"""What rules take out of a session by default."""
+
+
 class ExtractionSettings(Section, frozen=True):
     """Extraction of memories from conversations."""
 
@@ -364,6 +370,14 @@ class ExtractionSettings(Section, frozen=True):
             " the agent alone. `llm` and `auto` send conversations to `llm.endpoint`."
         ),
     ] = "rules"
+    classes: Annotated[
+        tuple[QuoteClass, ...],
+        Meta(
+            description="What rules take out of a session to tell it unasked, as quotes: standing instructions,"
+            " preferences, decisions, corrections, what a person asks to remember (`asked`), and facts about the"
+            " person; `other` is every other statement. What is not taken is found in the record of sessions.",
+        ),
+    ] = CLASSES
     importance_threshold: Annotated[
         int, Meta(ge=1, le=10, description="Minimum importance of a fact, from 1 to 10.")
     ] = 3

@@ -12,14 +12,12 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from mnemond.extract import chinese, german
 from mnemond.extract.account import stems
 from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Remembered, Speaker
-from mnemond.extract.findings import with_dates
-from mnemond.extract.first_person import about
+from mnemond.extract.host_facts import HostFact, completed
 from mnemond.extract.orders import ORDER, is_order
 from mnemond.extract.prose import MAX_READ, sentences
-from mnemond.extract.rules import SPEAKERS, HostFact, completed
+from mnemond.extract.quotes import LEFT, SPEAKERS, UNCLEAR, begins_with_pronoun, labelled, with_dates
 from mnemond.extract.talk import (
     MIN_STEMS,
     is_about_talk,
@@ -34,6 +32,7 @@ from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue, reading
 from mnemond.text.dates import dates
 from mnemond.text.entities import extract
+from mnemond.text.languages import language_of
 from mnemond.text.quality import only_questions
 from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
@@ -41,10 +40,8 @@ from mnemond.text.secrets import redact
 NAME: Final = "model"
 """Family of facts that a model found."""
 
-LEFT_OUT: Final = frozenset({
-    "nothing lasting", "progress", "unclear reference", "names nothing", "substance", "uncertain", "aside",
-})  # fmt: skip
-"""Reasons of the rules for which a model may find more: no pattern fits, or a reference was not resolved."""
+LEFT_OUT: Final = frozenset({LEFT, UNCLEAR, "substance", "supposition", "symptom"})
+"""Reasons of the rules for which a model may find more: no class fits, or a reference was not resolved."""
 
 SAID: Final = 0.6
 """Share of the content words of a fact that must be in what was read."""
@@ -57,9 +54,6 @@ ALIKE: Final = 0.8
 
 CONFIDENCE: Final = 0.7
 """Confidence in a fact that a model found; that of the rules goes from 0.6 to 0.95."""
-
-NAMED: Final = frozenset({"of the moment", "request"})
-"""Reasons for which a model may find more in a sentence that names someone or something, or has a number."""
 
 STEPS: Final = 2
 """The largest distance between a model's importance and that of the rules, of ten: to small models all is important."""
@@ -74,7 +68,6 @@ MAX_CHARACTERS: Final = 6_000
 
 
 _PLACEHOLDER: Final = regex(r"<[^<>\n]{1,40}>|\[REDACTED|\{\{\d|\b(?:string|integer|null) or \b")
-_FIRST_PERSON: Final = regex(r"\b(?:I|my|mine|me|I'm|I've|I'll)\b")
 _NO_SUBJECT: Final = regex(r"(?:you|your|he|she|it|they|this|that|these|those|there)\b", re.IGNORECASE)
 _OURS: Final = regex(r"(?:we|our|wir|unsere?)\b|我们", re.IGNORECASE)
 """Beginnings of what people say of themselves and their colleagues; from an agent it is not known who is meant."""
@@ -156,8 +149,7 @@ def _left_out(dropped: Sequence[Dropped], message: Message) -> Iterator[str]:
     yielded: set[str] = set()
     for each in dropped:
         text = " ".join(each.text.split())
-        is_left_out = each.reason in LEFT_OUT or (each.reason in NAMED and _is_specific(text))
-        if not is_left_out or not text or text not in content:
+        if each.reason not in LEFT_OUT or not text or text not in content:
             continue
         whole = _sentence_around(text, content) if _NO_SUBJECT.match(text) else text
         if whole not in yielded:
@@ -178,10 +170,6 @@ def _account_of_work(content: str) -> list[str]:
     return [
         each for at, each in enumerate(said) if results[at] or (results[at + 1] and not tells_of_own_work(each))
     ]  # fmt: skip
-
-
-def _is_specific(text: str) -> bool:
-    return bool(numbers(text)) or next(names_in(text), None) is not None
 
 
 def _is_result(text: str) -> bool:
@@ -278,7 +266,7 @@ def _plain(text: str) -> str:
 
 
 def _language(text: str) -> str:
-    return "zh" if chinese.is_chinese(text) else "de" if german.is_german(text) else "en"
+    return language_of(text)
 
 
 def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Context) -> _Judged | str:
@@ -307,9 +295,9 @@ def _judged(each: Candidate, scene: _Scene, stated: Sequence[str], context: Cont
         return "said by the assistant"
     if _is_copy(said, source.text):
         text = source.text  # its own words, with what the copy has lost
-    content = _in_third_person(text, shown.names[source.role != "user"], source.said_us)
-    if content is None or (source.role == "assistant" and _OURS.match(content)):
-        return "unclear reference"
+    if begins_with_pronoun(text) or _NO_SUBJECT.match(text) or (source.role == "assistant" and _OURS.match(text)):
+        return UNCLEAR
+    content = with_dates(labelled(text.rstrip(" .。"), shown.names[source.role != "user"]), source.said_us)
     claims = _claims(each, content, scene)
     if _is_known(content, claims, shown, stated):
         return "known"
@@ -424,19 +412,6 @@ def names_in(text: str, own: Sequence[str] = ()) -> Iterator[str]:
     for entity in extract(text):
         if entity.kind in ("person", "organization", "tool", "location") and entity.name.lower() not in own:
             yield entity.name
-
-
-def _in_third_person(text: str, name: str, said_us: int) -> str | None:
-    """Return a text with the speaker's name instead of "I" and with its days; None if it is about an unnamed one."""
-    if chinese.is_chinese(text):
-        text = chinese.about(name, text)
-    elif german.is_german(text):
-        text = german.about(text, name)
-    elif _FIRST_PERSON.search(text):
-        text = about(name, text)
-    if _NO_SUBJECT.match(text) or _FIRST_PERSON.search(text):
-        return None
-    return with_dates(text.rstrip(" .。"), said_us)[0]
 
 
 def adds_nothing(content: str, other: str) -> bool:

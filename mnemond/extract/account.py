@@ -1,7 +1,4 @@
-"""The account of an extraction: every content word that was read stands in a fact or in a part that was left out.
-
-The parts are complete here; `bounded` makes the short list that is shown.
-"""
+"""The content words of texts, and the short list of the parts of a conversation that were left out."""
 
 from __future__ import annotations
 
@@ -11,9 +8,6 @@ from typing import Final
 from mnemond.model.answers import Dropped
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
-
-ASIDE: Final = "aside"
-"""The reason of words that a fact does not need: what joins, fills or introduces it."""
 
 MAX_SHOWN: Final = 50
 """Parts that are shown."""
@@ -60,22 +54,6 @@ def _stem(word: str) -> str:
 def stems(texts: Iterable[str]) -> set[str]:
     """The stems of the content words of some texts."""
     return {stem for text in texts for stem, _, _ in content_words(text)}
-
-
-def missing(text: str, stated: Iterable[str]) -> list[str]:
-    """The pieces of `text` with the content words that none of the texts `stated` has, in order; neighbours are one."""
-    known = stems(stated)
-    pieces: list[tuple[int, int]] = []
-    is_open = False
-    for stem, start, end in content_words(text):
-        if stem in known:
-            is_open = False
-        elif is_open:
-            pieces[-1] = (pieces[-1][0], end)
-        else:
-            pieces.append((start, end))
-            is_open = True
-    return [" ".join(text[start:end].split()) for start, end in pieces]
 
 
 def shown(text: str) -> str:

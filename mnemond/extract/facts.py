@@ -7,11 +7,12 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from mnemond.model.answers import Dropped, FactRelation
-from mnemond.model.memory import Entity, EntityType
-from mnemond.text.entities import Known, canonical_name, extract, is_name, nothing_known
+from mnemond.config.writing import CLASSES, QuoteClass
+from mnemond.model.answers import Dropped
+from mnemond.model.memory import Entity
+from mnemond.text.entities import Known, canonical_name, is_name
 from mnemond.text.entity_lists import entity_lists
-from mnemond.text.entity_shapes import is_ordinary, kind_of
+from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.name_lists import name_lists
 from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
 from mnemond.text.tokens import fold
@@ -50,7 +51,8 @@ class Remembered(NamedTuple):
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances of an exchange. `observed_us`: its time, for messages without a time of their own. `earlier`:
     the messages before it, which give no facts again. `speaker`: the person's name, if it is known from elsewhere.
-    For a model: `existing` returns memories about a text, `summary` is that of the conversation so far."""
+    `classes`: what the rules take. For a model: `existing` returns memories about a text, `summary` is that of the
+    conversation so far."""
 
     observed_us: int
     threshold: int = THRESHOLD
@@ -60,32 +62,29 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     known: Known | None = None
     existing: Callable[[str], Sequence[Remembered]] | None = None
     summary: str = ""
+    classes: frozenset[QuoteClass] = frozenset(CLASSES)
 
 
-class Classified(msgspec.Struct, frozen=True, kw_only=True):
-    """One sentence that can be read alone, and its class. `confidence` in [0, 1] that it is worth keeping."""
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """A text with all that is known about it. `importance` is 1…10; `confidence` in [0, 1] that it is worth keeping.
+    `corrects`: its speaker corrects what was said or stored before; `general`: it holds in every project. `weighed`:
+    the importance was given by a host, and is no estimate. `model` and `prompt` (its hash) found it, both are empty for
+    the rules; `replaces`: the memory that it replaces according to the model."""
 
     content: str
     intent: Intent
     category: str
     confidence: float
-
-
-class Fact(Classified, frozen=True, kw_only=True):
-    """A sentence with all that is known about it. `importance` is 1…10. `corrects`: its speaker corrects what was
-    said or stored before. `weighed`: the importance was given by a host, and is no estimate. `model` and `prompt` (its
-    hash) found it, both are empty for the rules; `replaces`: the memory that it replaces according to the model."""
-
     importance: int
     weighed: bool = False
     attributed_to: Speaker
     said_us: int
     entities: tuple[Entity, ...] = ()
-    relations: tuple[FactRelation, ...] = ()
     message_ids: tuple[str, ...] = ()
     family: str = ""
     corrects: bool = False
     cues: tuple[str, ...] = ()
+    general: bool = False
     model: str = ""
     prompt: str = ""
     replaces: str = ""
@@ -229,29 +228,9 @@ def with_own_lowered(found: Extraction, threshold: int) -> Extraction:
 
 # ---------------------------------------------------------------- entities
 
-_SOURCES: Final[dict[str, EntityType]] = {
-    "named": "person", "works_at": "person", "lives_in": "person", "reports_to": "person", "owns": "person",
-}  # fmt: skip
-_TARGETS: Final[dict[str, EntityType]] = {"named": "person", "works_at": "organization", "lives_in": "location"}
 _SHORTEST: Final = 2
 _MAX_WORDS: Final = 4
 _NOBODY: Final = frozenset({"User", "用户", "We", "The assistant", "assistant", "we"})
-
-
-def entities_of(content: str, relations: Sequence[FactRelation], known: Known | None) -> tuple[Entity, ...]:
-    """The entities of `content`, those of its relations first, with the types that the relations give them."""
-    guessed: dict[str, EntityType] = {}
-    for relation in relations:
-        for name, kinds in ((relation.source, _SOURCES), (relation.target, _TARGETS)):
-            if relation.type in kinds and _is_name(name):
-                guessed[name] = kinds[relation.type]
-    found = extract(content, tuple(guessed), known=known or nothing_known)
-    return tuple(
-        msgspec.structs.replace(each, kind=guessed[each.name])
-        if each.kind == "concept" and each.name in guessed
-        else each
-        for each in found
-    )
 
 
 def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Entity, ...]:
@@ -268,106 +247,6 @@ def _is_name(name: str) -> bool:
     return not name.isascii() or name[0].isupper()
 
 
-# ---------------------------------------------------------------- relations that a fact states in so many words
-
-FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "reports_to", "named"})
-"""Relations of which a source has one at a time: another target replaces the earlier one."""
-
-_THING: Final = r"(?:`[^`]{1,60}`|[A-Z][\w.+#&-]*(?: (?:[A-Z][\w.+#&-]*|of|\d[\w.]*)){0,3}|[\w.+#/-]+(?: [\w.+#/-]+)?)"
-_NAME: Final = r"(?:[A-Z][\w.&-]*(?: [A-Z][\w.&-]*){0,3})"
-_SOURCE: Final = rf"(?P<source>(?:[Tt]he |[Oo]ur )?(?:{_NAME}|[\w-]+(?: [\w-]+){{0,3}}?))"
-_PLACE: Final = rf"(?:the )?{_NAME}(?: of {_NAME})?"
-_STOP: Final = (
-    r"(?=[,.;!)]|\s(?:and|but|because|as|since|for|with|to|in|on|at|by|over|instead|rather|which|who|where|when|so|\()"
-    r"|\Z)"
-)
-_VERBS: Final = (
-    ("works_at", r"(?:works?|started|is working|joined)(?: (?:at|for))?", _PLACE),
-    ("lives_in", r"(?:lives in|moved to|is based in|is living in|is from)", _PLACE),
-    ("reports_to", r"reports? to", _THING),
-    ("owns", r"owns?", r"(?:the )?[\w -]{2,40}?"),
-    ("depends_on", r"depends? on", _THING),
-    ("part_of", r"(?:is|are) part of", r"(?:the )?[\w -]{2,40}?"),
-    ("created", r"(?:created|founded|wrote)", _THING),
-    ("uses", r"(?:uses?|runs? on|is written in|is built with)", _THING),
-    ("prefers", r"(?:prefers?|likes?|loves?|enjoys?)", r"[\w`.+#/ -]{2,60}?"),
-    ("dislikes", r"(?:hates?|dislikes?)", r"[\w`.+#/ -]{2,60}?"),
-)
-_PATTERNS: Final = tuple(
-    (kind, regex(rf"\A{_SOURCE} {verb} (?P<target>{target}){_STOP}")) for kind, verb, target in _VERBS
-)
-_NAMED: Final = regex(r"\A(?P<source>[\w .'-]{1,60}?)(?:'s|') name is (?P<target>[^,.;]{1,60})")
-_ROLE_AT: Final = regex(
-    rf"\A{_SOURCE} (?:is|was|started as|works as) (?:an?|the) [\w -]{{2,60}}? (?:at|for) (?P<target>{_PLACE}){_STOP}"
-)
-_STARTED_AT: Final = regex(rf"\A{_SOURCE} (?:started|works|is working) (?:at|for) (?P<target>{_PLACE})")
-_REPLACED: Final = regex(
-    rf"\b(?:(?:switched|migrated|moved) (?:[\w-]+ ){{0,4}}?(?:away )?from (?P<old>{_THING}) to (?P<new>{_THING})"
-    rf"|replaced (?P<old2>{_THING}) (?:with|by) (?:an? |the )?(?P<new2>{_THING}))"
-)
-_RELATIONS_CHINESE: Final = (
-    ("named", regex(r"\A(?P<source>.{1,30}?)的名字是(?P<target>.{1,30})\Z")),
-    ("works_at", regex(r"\A(?P<source>.{1,30}?)在(?P<target>.{2,20}?)(?:工作|上班|任职|实习|做.{1,12})\Z")),
-    ("works_at", regex(r"\A(?P<source>.{1,30}?)(?:就职于|任职于|供职于)(?P<target>.{2,20}?)\Z")),
-    ("lives_in", regex(r"\A(?P<source>.{1,30}?)(?:住在|家在|定居在?|搬到了?|居住在)(?P<target>.{2,16})\Z")),
-    (
-        "prefers",
-        regex(
-            r"\A(?P<source>用户|\w{2,20}?)(?:更|比较|最|很|非常|特别|一直)?(?:喜欢|偏好|偏爱)(?:用|使用)?(?P<target>[\w"
-            r" .+#]{2,30}?)\s?(?:而不是|，|。|\Z)"
-        ),
-    ),
-)
-_REPLACED_CHINESE: Final = regex(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|取代|代替)了?\s?(?P<old>[\w.+#]{2,30})")
-
-
-def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[FactRelation, ...]:
-    """The relations that a fact states: with `about_subject` one of its subject, of type `kind` if that is given; and
-    replacements."""
-    found: list[FactRelation] = []
-    about = _about_subject(content) if about_subject else None
-    if about is not None and kind in (None, about.type):
-        found.append(about)
-    replaced = _REPLACED.search(content)
-    if replaced:
-        new, old = replaced["new"] or replaced["new2"], replaced["old"] or replaced["old2"]
-        found.append(FactRelation(_bare(new), "replaces", _bare(old)))
-    elif replaced := _REPLACED_CHINESE.search(content):
-        found.append(FactRelation(_bare(replaced["new"]), "replaces", _bare(replaced["old"])))
-    return tuple(found)
-
-
-def _about_subject(content: str) -> FactRelation | None:
-    for kind, pattern in (
-        ("named", _NAMED),
-        ("works_at", _ROLE_AT),
-        ("works_at", _STARTED_AT),
-        *_PATTERNS,
-        *_RELATIONS_CHINESE,
-    ):
-        found = pattern.search(content)
-        if found and not (kind == "lives_in" and _is_tool(found["target"])):
-            if kind == "named" and not _is_given(found["target"]):
-                return None
-            return FactRelation(_bare(found["source"]), kind, _bare(found["target"]))
-    return None
-
-
-def _is_given(target: str) -> bool:
-    """False for "misspelled as Anna", which says something about a name and not which it is."""
-    first = target.split(maxsplit=1)[0]
-    return _may_be_name([first], target, len(first))
-
-
-def _is_tool(name: str) -> bool:
-    """ "We moved to Kubernetes" names no home."""
-    return kind_of(_bare(name)) == "tool"
-
-
-def _bare(name: str) -> str:
-    return name.strip(" `.,;").removeprefix("the ").removeprefix("The ")
-
-
 # ---------------------------------------------------------------- the name of the speaker
 
 UNKNOWN: Final = "User"
@@ -380,8 +259,9 @@ MAX_INTRODUCTION: Final = 20_000
 """Characters of a message that are searched for a name."""
 
 _STATED: Final = regex(
-    r"\b(?:(?:[Mm]y name is|[Mm]y name's|I am called|I'm called)\s+(?:(?:actually|really|now|simply|still) (?=[A-Z]))?"
-    r"|[Cc]all me\s+(?=[A-Z]))([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
+    r"\b(?:(?:[Mm]y name is|[Mm]y name's|I am called|I'm called|[Ii]ch heiße|[Mm]ein Name ist)"
+    r"\s+(?:(?:actually|really|now|simply|still) (?=[A-Z]))?|[Cc]all me\s+(?=[A-Z]))"
+    r"([A-Za-zÄÖÜ][\w-]{1,30}(?: [A-ZÄÖÜ][\w-]{1,30})?)"
 )
 _IM: Final = regex(
     r"(?<!\w)(?:I'm|I am|i'm|i am) ([A-Z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)(?=\s?[,.!;]| and | from |\s?\Z)"
@@ -432,16 +312,6 @@ def given_name(name: str) -> str:
     """A host's name for a person, for use in a sentence; "" if it cannot be used."""
     plain = " ".join(name.split())
     return plain if len(plain) <= MAX_NAME and plain.isprintable() else ""
-
-
-def says_name(sentence: str) -> bool:
-    """True if a part of a sentence is an introduction by name and nothing else."""
-    bare = sentence.strip(" .,!")
-    for pattern in (_STATED, _IM):
-        found = pattern.match(bare)
-        if found is not None and found.end() == len(bare):
-            return stated_name(bare) is not None
-    return False
 
 
 def _is_elsewhere(name: str) -> bool:

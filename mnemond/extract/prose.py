@@ -11,7 +11,9 @@ from collections import Counter
 
 import msgspec
 
+from mnemond.text.name_lists import name_lists
 from mnemond.text.resources import regex
+from mnemond.text.tokens import fold
 from mnemond.text.transcripts import without_recalled
 
 # ---------------------------------------------------------------- lines that a program wrote
@@ -181,6 +183,38 @@ _BULLET = regex(r"(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s
 _EMPHASIS = regex(r"\*\*|__(?=\w)|(?<=\w)__|(?<![\w*])\*(?=\w)|(?<=[\w.!?])\*(?![\w*])")
 _LINK = regex(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,300}\)")
 _HAS_LETTER = regex(r"[^\W\d_]")
+_SLASH = regex(r"/[A-Za-z][\w:-]{0,63}(?:\s|$)")
+"""A command of a host at the beginning of a line."""
+
+
+_SPEAKER = regex(
+    r"(?:(?P<time>\[?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[AaPp][Mm])?\]?)[\s,–-]*)?"
+    r"(?P<name>@?[A-Z][\w.'’-]{1,24}(?: [A-Z][\w.'’-]{0,24}){0,2}|[\u4e00-\u9fff]{1,5})"
+    r"(?: ?\([^()\n]{1,40}\))?\s?[:：]\s*\S"
+)
+_WORDS_BEFORE_COLON = regex(
+    r"(?i:corrections?|decisions?|decided|agreed|verdict|notes?|rules?|remember|todos?|update|ps|btw|fyi|important|fix"
+    r"|questions?|answer|next|example|again|new rule|house rule|convention|policy|guideline|reason|prefer\w*|always"
+    r"|never|entscheidung|beschluss|korrektur|regel|merke?|wichtig|frage|notiz|nochmal|beispiel|grund)\Z"
+    r"|.*(?:决定|结论|规则|约定|规范|记住|更正|纠正|注意|问题|原因|另外|请|以后|补充|要求)"
+)
+
+
+def _talk(lines: list[str]) -> frozenset[int]:
+    """Return the lines of a pasted talk: "Ana: …", with a time in front, a given name, or a name with several turns."""
+    found = {
+        at: speaker
+        for at, line in enumerate(lines)
+        if (speaker := _SPEAKER.match(line.strip()[:MAX_LINE])) and not _WORDS_BEFORE_COLON.match(speaker["name"])
+    }
+    turns = Counter(each["name"] for each in found.values())
+    given = name_lists().given
+
+    def is_turn(speaker: re.Match[str]) -> bool:
+        first = speaker["name"].lstrip("@").split(maxsplit=1)[0]
+        return speaker["time"] is not None or turns[speaker["name"]] > 1 or fold(first) in given
+
+    return frozenset(at for at, each in found.items() if is_turn(each))
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -235,9 +269,11 @@ class _Reader:
         self._itemised = False
         self._in_diff = False
         self._left_out = ""
+        self._talk: frozenset[int] = frozenset()
 
     def read(self, lines: list[str]) -> None:
         closings = _closings(lines)
+        self._talk = _talk(lines)
         at = 0
         while at < len(lines):
             at = self._fenced(lines, at) or self._tagged(lines, at, closings) or self._plain(lines[at], at)
@@ -289,8 +325,10 @@ class _Reader:
         elif self._in_diff or line.startswith(("diff --git ", "@@ ")):
             self._in_diff = True
             self.leave_out(line, "code")
-        elif line.startswith((">", "＞")):
+        elif line.startswith((">", "＞")) or at in self._talk:
             self.leave_out(line, "quote")
+        elif _SLASH.match(line):
+            self.leave_out(line, "command")
         elif line.startswith("#") or line.count("|") > 1 or _HAS_LETTER.search(line) is None:
             self.leave_out(line, "markup")
         else:

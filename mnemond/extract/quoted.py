@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mnemond.extract.facts import MAX_SENTENCE
-from mnemond.extract.prose import QUOTED, Sentence
+from mnemond.extract.prose import Sentence
 from mnemond.text.resources import regex
 
 LONG_MESSAGE: Final = 40
@@ -80,6 +80,8 @@ _LETTER: Final = regex(
     r"|【)(?=[ A-ZÄÖÜ\u4e00-\u9fff])"
 )
 
+_HEADER: Final = regex(r"(?:From|Von|Sent|Gesendet|To|An|Subject|Betreff|Cc|发件人|收件人|主题)\s?[:：]\s*\S")
+
 
 class Authored(NamedTuple):
     """The sentences that are the person's own, and the other parts with the reason why each is left out."""
@@ -120,7 +122,7 @@ def _handed(sentences: Sequence[Sentence], at: int) -> tuple[int, str]:
         return len(sentences), "role"
     if (end := _quote_end(sentences, at)) > at:
         return end, "quote"
-    if at and _LETTER.match(text) and sentences[at - 1].group != sentences[at].group:
+    if _HEADER.match(text) if at == 0 else (_LETTER.match(text) and sentences[at - 1].group != sentences[at].group):
         return len(sentences), "quote"
     before = sentences[at - 1] if at else None
     if before is None or not _WORK_ON_TEXT.search(before.text[:MAX_SENTENCE]) or text[:1] in _MARKS:
@@ -152,57 +154,3 @@ def _joined(sentences: Sequence[Sentence]) -> str:
 def _is_handed(request: Sentence, following: Sentence) -> bool:
     """True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
     return ":" in request.text or "：" in request.text or following.group != request.group
-
-
-# ---------------------------------------------------------------- quotations in a sentence
-
-MIN_WORDS: Final = 3
-"""Words of a quotation that is more than a name."""
-
-MAX_TITLE: Final = 6
-"""Words of a name or a title in quotation marks."""
-
-MIN_HAN: Final = 6
-"""Han characters of a quotation that is more than a name."""
-
-_SPEAKS: Final = regex(r"\b(?:i|i'm|i've|we|you|my|our|me)\b|[.!?;,。！？，]\s*\S|[我你们]", re.IGNORECASE)
-
-
-class Unquoted(NamedTuple):
-    """A sentence without its quotations, and those."""
-
-    text: str
-    quotes: list[str]
-
-
-def without_quotes(sentence: str) -> Unquoted:
-    """`sentence` without the sentences that it quotes, or hands over behind a colon. A name or a title in quotation
-    marks
-    stays; what only leads up to a quotation belongs to it."""
-    head = sentence[:MAX_SENTENCE]
-    colon = max(head.find(": "), head.find("："))
-    if colon > 0 and _WORK_ON_TEXT.search(head[: colon + 1]) and sentence[colon + 1 :].strip():
-        return Unquoted(sentence[: colon + 1], [sentence[colon + 1 :].strip()])
-    found = [each for each in QUOTED.finditer(sentence) if _is_quotation(sentence, each)]
-    if not found:
-        return Unquoted(sentence, [])
-    quotes = [each[0] for each in found]
-    rest = "".join(sentence[start:end] for start, end in zip(
-        [0, *(each.end() for each in found)], [*(each.start() for each in found), len(sentence)], strict=True
-    )).strip()  # fmt: skip
-    closes = found[-1].end() >= len(sentence.rstrip(" ."))
-    if closes and (
-        not rest.rstrip(" .").endswith((":", "?", "？", "：", ",")) or not any(mark in rest for mark in ",，;")
-    ):
-        return Unquoted("", [sentence])
-    return Unquoted("" if not rest.strip(" .,:;!") else " ".join(rest.split()), quotes)
-
-
-def _is_quotation(sentence: str, quote: re.Match[str]) -> bool:
-    inside = quote[0][1:-1]
-    words = len(inside.split())
-    han = sum("\u4e00" <= char <= "\u9fff" for char in inside)
-    if words < MIN_WORDS and han < MIN_HAN:
-        return False
-    is_title = words <= MAX_TITLE and han < 2 * MIN_HAN and _SPEAKS.search(inside) is None
-    return not is_title or _WORK_ON_TEXT.search(sentence[: quote.start()]) is not None

@@ -17,11 +17,10 @@ from mnemond.memory.core_summary import entity_of
 from mnemond.model.answers import InsightView, insight_view
 from mnemond.model.core import CoreSummary
 from mnemond.model.memory import Insight, Scope, project_parts
-from mnemond.model.passages import Passage
 from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
 from mnemond.recall.core_text import shown
-from mnemond.recall.session_outline import outline
+from mnemond.recall.session_outline import Outline, last_outline, outline
 from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import regex
 from mnemond.wire.deferred import in_thread
@@ -122,22 +121,21 @@ OPEN_SHARE: Final = 0.3
 def last_session(passages: PassageSnapshot, project: str, session: str) -> list[Block]:
     """Return what came of the last session of a project (its id; "" for none) and what is open, in its own words.
     `session`: the one that begins, which does not count."""
-    said = [passages.passage(row) for row in passages.last_of_project(project, without=session)]
+    said, found = last_outline(passages, passages.of_project(project, without=session))
     if not said:
         return []
     name = f" of {inert(project_parts(project)[0])}" if project else ""
-    return _outlined(said, f"Last session{name}, {said[-1].said_at[:10]} ({inert(said[-1].host)}):")
+    return _outlined(found, f"Last session{name}, {said[-1].said_at[:10]} ({inert(said[-1].host)}):")
 
 
 def conversation_so_far(passages: PassageSnapshot, project: str, session: str) -> list[Block]:
     """Return the same of a session itself, which was compacted, as far as it belongs to this project."""
     said = [passages.passage(row) for row in passages.of_conversation(session)]
     said = [it for it in said if it.project == project]
-    return _outlined(said, f"This session before, until {said[-1].said_at[:16]}:") if said else []
+    return _outlined(outline(said), f"This session before, until {said[-1].said_at[:16]}:") if said else []
 
 
-def _outlined(said: Sequence[Passage], heading: str) -> list[Block]:
-    found = outline(said)
+def _outlined(found: Outline, heading: str) -> list[Block]:
     blocks = [
         Block(heading, [f"- {each}" for each in found.outcome], OUTCOME_SHARE),
         Block(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -41,7 +41,6 @@ from mnemond.hooks.sessions import (
     AgentSessions,
     LastSeen,
     Place,
-    Record,
     Stores,
     place_of,
 )
@@ -59,7 +58,16 @@ from mnemond.recall.passages import needed_probability
 from mnemond.recall.profiles import MNEMOND
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
-from mnemond.text.transcripts import IsMemory, prompt_pieces, public, summary, typed, without_command, without_echoes
+from mnemond.text.transcripts import (
+    IsMemory,
+    Record,
+    prompt_pieces,
+    public,
+    summary,
+    typed,
+    without_command,
+    without_echoes,
+)
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
 from mnemond.wire.hook_payload import HookEvent
@@ -127,7 +135,7 @@ class AgentMemory:
         self._queue = queue
         self._uses = uses
         self._rules = RuleGuard(compiled_rules, uses, clock, stopwatch)
-        self._sessions = sessions
+        self.sessions = sessions
         self.seen = seen
         self._clock = clock
         self._stopwatch = stopwatch
@@ -145,7 +153,7 @@ class AgentMemory:
         self.seen.note(event.host)
         if event.moment is Moment.TOOL_USE:
             return await self._before_tool(event) if self._settings.enabled else ""
-        if not self._settings.enabled or not self._sessions.is_new(event):
+        if not self._settings.enabled or not self.sessions.is_new(event):
             return ""
         match event.moment:
             case Moment.SESSION_START:
@@ -155,7 +163,7 @@ class AgentMemory:
             case Moment.SUBAGENT_START:
                 return await self._subagent_start(event, call)
             case Moment.PRE_COMPACT:
-                self._sessions.of(event).reset_context()
+                self.sessions.of(event).reset_context()
             case Moment.POST_COMPACT:
                 summed_up = summary(event.text)
                 session, place = await self._session(event)
@@ -172,7 +180,7 @@ class AgentMemory:
         if not place.exists:
             return ""
         warm = await self._open_stores.opened(place.store)
-        shown = self._sessions.of(event, event.agent).rules if event.agent else session.rules
+        shown = self.sessions.of(event, event.agent).rules if event.agent else session.rules
         return await self._rules.before(event, shown, warm, place.project, self._settings)
 
     async def _session_start(self, event: HookEvent, call: Call) -> str:
@@ -182,7 +190,7 @@ class AgentMemory:
         elif event.source in CLEARED:
             session.reset_context()
         elif event.source == FORKED and not session.briefed:
-            self._sessions.fork(event)
+            self.sessions.fork(event)
         goes_on = event.source in (RESUMED, FORKED)
         session.brief_pending = goes_on and session.compacted  # Codex begins again next, which has the brief
         stands = goes_on and (session.briefed or session.compacted)
@@ -198,8 +206,8 @@ class AgentMemory:
         session, place = await self._session(event)
         warm = self._open_stores.warm(place.store)
         told = [plural(session.shown_count, "memory")] if session.shown_count else []
-        if warm is not None and (rows := warm.store.passages.last_of_project(place.project or "", event.session)):
-            last = datetime.fromisoformat(warm.store.passages.passage(rows[-1]).said_at)
+        if warm is not None and len(rows := warm.store.passages.of_project(place.project or "", event.session)):
+            last = datetime.fromtimestamp(int(warm.store.passages.said_us(rows).max()) / 1e6, UTC)
             told.append(f"last session of {last.day} {last:%b}")
         return Opening(brief, f"mnemond: {', '.join(told)}") if told else brief
 
@@ -267,7 +275,7 @@ class AgentMemory:
         session, place = await self._session(event)
         if not (event.takes_context and place.exists):
             return ""
-        begun_s, agent = self._stopwatch(), self._sessions.of(event, event.agent)
+        begun_s, agent = self._stopwatch(), self.sessions.of(event, event.agent)
         offer = await self.offer_brief(typed(event.text) or session.task, place, agent, call, is_task=True)
         if offer.rendered.shown and self._is_in_time(begun_s, call):
             agent.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
@@ -319,32 +327,32 @@ class AgentMemory:
         warm = self._open_stores.warm(place.store) if place.exists else None
         if warm is not None:
             self._rules.end(session.rules, warm)
-        self._sessions.end(event)
+        self.sessions.end(event)
         if prompt:
             await self._keep(event, place, prompt, "", "exchange", session.record)
-        await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+        await in_thread(self._save, self.sessions.saved(), limiter=self._threads)
         return ""
 
     async def _note_record(self, session: AgentSession, record: Record) -> None:
         """Note what may be kept of a session from now on, for the next daemon as well."""
         if record != session.record:
             session.record = record
-            await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+            await in_thread(self._save, self.sessions.saved(), limiter=self._threads)
 
     @handles("session.pause", in_task=True)
     async def pause(self, call: Call, params: SessionPauseParams) -> SessionPauseResult:
         """Keep nothing of a session from now on, or let it go on. Raises MnemonError."""
-        session = self._sessions.switch_record(params.id, params.directory, paused=not params.resume)
-        await in_thread(self._save, self._sessions.saved(), limiter=self._threads)
+        session = self.sessions.switch_record(params.id, params.directory, paused=not params.resume)
+        await in_thread(self._save, self.sessions.saved(), limiter=self._threads)
         return SessionPauseResult(id=session, paused=not params.resume)
 
     def save(self) -> None:
         """Keep what sessions were shown for the next daemon. Blocks."""
-        self._save(self._sessions.saved())
+        self._save(self.sessions.saved())
 
     async def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
         """The session, and the place of its project's memories. Raises MnemonError."""
-        session = self._sessions.of(event)
+        session = self.sessions.of(event)
         if session.project is None and event.cwd:
             session.project = await self._projects.of(event.cwd)
         return session, place_of(session.project or Project(), self._settings, self._stores)
@@ -441,8 +449,8 @@ class AgentMemory:
         try:
             await self._enqueue(event, place, prompt, reply, kind)
         except MnemonError:
-            self._sessions.forget_event(event)  # a repetition may be kept
-            self._sessions.of(event).restore_prompt(prompt)
+            self.sessions.forget_event(event)  # a repetition may be kept
+            self.sessions.of(event).restore_prompt(prompt)
             raise
         return ""
 

@@ -12,7 +12,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -23,10 +23,10 @@ from mnemond.config.settings import HookSettings
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.rules import ShownRules
 from mnemond.memory.exchanges import shortened
-from mnemond.model.changes import LONGEST_PROMPT, ExchangeKind
+from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
 from mnemond.text.project_name import NONE, Project
-from mnemond.text.transcripts import has_private, typed, wants_record
+from mnemond.text.transcripts import KEEP_ALL, Record
 from mnemond.wire.hook_payload import HookEvent
 
 MAX_SESSIONS: Final = 128
@@ -78,35 +78,6 @@ _HASH_BYTES: Final = 8
 
 _ONCE_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
 """Moments at which a turn has each text once, however long it takes."""
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What may be kept of a session. `paused`: nothing, until it goes on. `withheld`: of the turn that is under way,
-    which began when it was paused or has a private part. `partial`: some of it was not to be kept, which a summary by
-    its host may repeat."""
-
-    paused: bool = False
-    withheld: Literal["", "answer", "turn"] = ""
-    partial: bool = False
-
-    def at_prompt(self, text: str) -> Record:
-        """Return what holds from a prompt on, as the host sends it."""
-        wants, private = wants_record(typed(text)), has_private(text)
-        paused = self.paused if wants is None else not wants
-        return Record(paused, "turn" if paused else "answer" if private else "", self.partial or paused or private)
-
-    def switched(self, *, paused: bool) -> Record:
-        """Return what holds once a person paused the session, or lets it go on with the next prompt."""
-        return Record(paused, "turn" if paused else self.withheld, self.partial or paused)
-
-    def kept(self, prompt: str, answer: str, kind: ExchangeKind) -> tuple[str, str]:
-        """Return what may be kept of an exchange, or of a summary."""
-        if self.paused or self.withheld == "turn" or (kind == "summary" and self.partial):
-            return "", ""
-        return prompt, "" if self.withheld == "answer" else answer
-
-
-KEEP_ALL: Final = Record()
 
 
 class AgentSession:
@@ -316,6 +287,11 @@ class AgentSessions:
         left = self._left.get(key, Left("", briefed=False, shown=()))
         self._leave(key, msgspec.structs.replace(left, record=left.record.switched(paused=paused)))
         return named
+
+    def is_partial(self, session: str) -> bool:
+        """Return True if some of a session, by the host's id of it, was not to be kept."""
+        running, left = self._sessions.get((session, "")), self._left.get(_hashed(session))
+        return (running is not None and running.record.partial) or (left is not None and left.record.partial)
 
     def forget_texts(self) -> None:
         """Drop the texts of every session: after a purge, a prompt that repeats what was purged must not be stored."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -152,21 +152,25 @@ class PassageSnapshot:
         rows = np.flatnonzero((self._columns["conversation"] == code) & (self._alive != 0))
         return self._in_order(rows)
 
-    def last_of_project(self, project: str, without: str = "") -> list[int]:
-        """Return the live rows of the session of a project ("": of none) that ended last, in the order in which they
-        were said; `without`: the id of a session that does not count."""
+    def of_project(self, project: str, without: str = "") -> Rows:
+        """Return the live rows of a project ("": of none); `without`: the id of a session that does not count."""
         mask = (self._alive != 0) & (self._columns["user"] == 0) & (self._columns["session"] == 0)
         mask &= self._of_project(project, strict=bool(project))
         if without and (code := self._codes["conversation"].find(without)) is not None:
             mask &= self._columns["conversation"] != code
-        rows = np.flatnonzero(mask)
-        if not len(rows):
-            return []
-        last = rows[int(np.argmax(self._columns["said_us"][rows]))]
-        conversation = self._columns["conversation"][last]
-        return (
-            self._in_order(rows[self._columns["conversation"][rows] == conversation]) if conversation else [int(last)]
-        )
+        return np.flatnonzero(mask)
+
+    def by_session(self, rows: Rows) -> Iterator[list[int]]:
+        """Yield the sessions of some rows, the one that ended last first, each in the order in which it was said. A
+        passage of no session is one by itself."""
+        ordered = np.array(self._in_order(rows), dtype=np.int64)
+        conversations = self._columns["conversation"][ordered]
+        while len(ordered):
+            of_last = conversations == conversations[-1]
+            if not conversations[-1]:
+                of_last[:-1] = False
+            yield ordered[of_last].tolist()
+            ordered, conversations = ordered[~of_last], conversations[~of_last]
 
     def _in_order(self, rows: Rows) -> list[int]:
         ordered: list[int] = rows[np.argsort(self._columns["said_us"][rows], kind="stable")].tolist()

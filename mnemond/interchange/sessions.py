@@ -1,6 +1,7 @@
 """Transcripts that coding agents keep of their sessions, as exchanges: what a person typed, and the last answer to it.
 
-What subagents, tools and hooks say is left out, and so are summaries of a compaction: what they sum up is there.
+What subagents, tools and hooks say is left out, and so are summaries of a compaction: what they sum up is there. Of
+what a person marked as private or asked not to keep, nothing is read, as hooks keep nothing of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mnemond.interchange.conversations import tidy
 from mnemond.interchange.items import moment
 from mnemond.memory.exchanges import MARGIN
 from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, LONGEST_REPLY
-from mnemond.text.transcripts import typed
+from mnemond.text.transcripts import KEEP_ALL, has_private, public, typed
 
 Object = Mapping[str, Any]
 
@@ -64,12 +65,14 @@ class _Session:
         self.id = self.directory = ""
         self.exchanges: list[SessionExchange] = []
         self._prompt = self._answer = self._at = self._message = ""
+        self._record = KEEP_ALL
 
     def ask(self, text: str, at: str | None) -> None:
         """A person typed this, if there is more in it than what programs put there."""
-        prompt = typed(text)
-        if prompt and prompt not in _INTERRUPTED:
+        prompt = public(typed(text))
+        if (prompt or has_private(text)) and prompt not in _INTERRUPTED:
             self.end()
+            self._record = self._record.at_prompt(text)
             self._prompt, self._at = prompt, at or self._at
 
     def reply(self, text: str, at: str | None, message: str = "") -> None:
@@ -81,9 +84,10 @@ class _Session:
 
     def end(self) -> None:
         """The exchange is over."""
-        if self._prompt and self._at:
-            prompt = tidy(self._prompt, LONGEST_PROMPT + 2 * MARGIN)
-            answer = tidy(self._answer, LONGEST_REPLY + 2 * MARGIN)
+        said, answered = self._record.kept(self._prompt, self._answer, "exchange")
+        if said and self._at:
+            prompt = tidy(said, LONGEST_PROMPT + 2 * MARGIN)
+            answer = tidy(answered, LONGEST_REPLY + 2 * MARGIN)
             directory = self.directory if self.directory.startswith("/") and len(self.directory) <= MAX_PATH else ""
             self.exchanges.append(SessionExchange(self.id[:LONGEST_NAME], directory, self._at, prompt, answer))
         self._prompt = self._answer = self._message = ""

@@ -19,7 +19,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.extract.facts import Context, Engine, Extraction, Fact, Message
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs.job import Done, Work
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import (

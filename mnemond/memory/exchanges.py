@@ -13,7 +13,7 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.extract.facts import Engine, Fact, Message, Remembered
-from mnemond.extract.rules import HostFact
+from mnemond.extract.host_facts import HostFact
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext, WriteRules

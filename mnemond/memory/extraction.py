@@ -14,7 +14,6 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
 from mnemond.extract.facts import (
-    FUNCTIONAL,
     UNKNOWN,
     Context,
     Engine,
@@ -23,25 +22,25 @@ from mnemond.extract.facts import (
     Message,
     latest_exchange,
     of_five,
+    stated_name,
     with_own_lowered,
 )
-from mnemond.extract.rules import HostFact, RuleEngine, completed
+from mnemond.extract.host_facts import HostFact, completed
+from mnemond.extract.quotes import RuleEngine, without_label
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
-from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.memory.resolver import Allowance, not_asked
-from mnemond.model.answers import FactRelation
-from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
-from mnemond.model.memory import EXTRACTED, IMPORTED, Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
+from mnemond.model.memory import EXTRACTED, IMPORTED, Insight, Scope, format_us
 from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
 from mnemond.model.reviews import Action, OpenReview, Resolution
 from mnemond.store.operations import Proposal, View
-from mnemond.text.entities import Known, canonical_name
+from mnemond.text.entities import Known
 from mnemond.text.generality import is_general
 from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.resources import regex
@@ -54,9 +53,10 @@ VERBATIM: Final = "verbatim"
 """The engine that stores every message unchanged."""
 
 MAX_RELATIONSHIPS: Final = 200
-"""Newest relationship memories searched for an outdated one."""
+"""Newest facts about a person that are searched for a name."""
 
 _NAMED: Final = regex(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
+"""What earlier versions stored of an introduction."""
 
 FactAction = Action | Literal["FAILED"]
 
@@ -117,6 +117,7 @@ def context_of(
         threshold=settings.importance_threshold if threshold is None else threshold,
         most=settings.max_facts,
         speaker=known_speaker(snapshot, scope),
+        classes=frozenset(settings.classes),
         known=snapshot.entity_spelling,
     )
 
@@ -176,9 +177,12 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
 def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
     """Return the user's name as stored from an earlier exchange; the newest one."""
     for insight in _relationships(snapshot, scope):
-        found = _NAMED.match(insight.content) if insight.scope.in_project(scope.project) == scope else None
-        if found is not None:
-            return found[1].strip()
+        if insight.scope.in_project(scope.project) != scope:
+            continue
+        found = _NAMED.match(insight.content)
+        name = stated_name(without_label(insight.content)) if found is None else found[1].strip()
+        if name is not None:
+            return name
     return None
 
 
@@ -190,7 +194,7 @@ def prepare(
 ) -> FactWrite:
     """Prepare a fact like any memory, without its vector; one that says that it holds in all projects belongs to none.
     `as_it_is`: skip substance check, diff, and that."""
-    general = not as_it_is and is_general(fact.content)
+    general = not as_it_is and (fact.general or is_general(fact.content))
     proposed = proposed_trigger(fact.content)
     draft = Draft(
         content=fact.content,
@@ -217,8 +221,8 @@ def prepare(
     )
     substance = Substance(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
     reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
-    if prepared.clean.redacted:  # its relations may contain the secret
-        fact = msgspec.structs.replace(fact, content=prepared.clean.content, relations=(), entities=mentions)
+    if prepared.clean.redacted:
+        fact = msgspec.structs.replace(fact, content=prepared.clean.content, entities=mentions)
     return FactWrite(
         fact=fact,
         prepared=msgspec.structs.replace(prepared, reading=reading),
@@ -249,12 +253,7 @@ def decide(
     if mode == "threshold":
         rules = msgspec.structs.replace(rules, diff=msgspec.structs.replace(rules.diff, safeguards=PUBLISHED))
     resolves = write.resolves and mode != "add_only"
-    old = _outdated(write, snapshot) if resolves else None
-    if old is not None:  # it leaves, so nothing is to be paired with it
-        rules = _without_pairs(rules)
     reached = remember.decide(write.prepared, identity, rules, snapshot, similarity)
-    if old is not None and _outcome(reached).action == "added":
-        reached = _instead_of(old, reached, snapshot)
     gone = _outcome(reached).replaced_id
     if gone is not None and not (resolves and (write.allowance is None or write.allowance.admits((gone,)))):
         reached = _beside(write, identity, rules, snapshot, similarity, reached, asks=mode != "add_only")
@@ -282,13 +281,6 @@ def _asking(older_id: str, reached: ChangeSet, snapshot: Snapshot) -> ChangeSet:
 
 
 CLAIMED: Final = "the model says that it replaces the older one"
-
-
-def _without_pairs(rules: WriteRules) -> WriteRules:
-    commitment = rules.config.commitment
-    disabled = msgspec.structs.replace(commitment.redundancy, enabled=False)
-    config = msgspec.structs.replace(rules.config, commitment=msgspec.structs.replace(commitment, redundancy=disabled))
-    return msgspec.structs.replace(rules, config=config)
 
 
 def fate(outcome: RememberResult) -> Fate:
@@ -347,32 +339,6 @@ def _beside(
     return msgspec.structs.replace(reached, changes=(*reached.changes, *links))
 
 
-def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
-    """Find the memory with another value of a functional relation of the same subject."""
-    said = [each for each in write.fact.relations if each.type in FUNCTIONAL]
-    if not said:
-        return None
-    scope = write.prepared.draft.scope
-    for insight in _relationships(snapshot, scope):
-        known = [FactRelation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
-        is_older = parse_rfc3339(insight.created_at) <= write.fact.said_us
-        if (
-            is_older
-            and any(_changes(new, old) for new in said for old in known)
-            and kept_because(insight, scope, Moment(write.fact.said_us, write.fact.said_us)) is None
-        ):
-            return insight
-    return None
-
-
-_PARTS: Final = ("source", "type", "target")
-
-
-def _changes(new: FactRelation, old: FactRelation) -> bool:
-    same = (canonical_name(new.source), new.type) == (canonical_name(old.source), old.type)
-    return same and canonical_name(new.target) != canonical_name(old.target)
-
-
 def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
     """Return the relationship memories that were found in conversations, newest first."""
     found = [
@@ -384,30 +350,6 @@ def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
         )
     ]
     return sorted(found, key=lambda each: each.created_at, reverse=True)[:MAX_RELATIONSHIPS]
-
-
-def _relations_in(insight: Insight) -> list[dict[str, object]]:
-    if '"relations"' not in insight.metadata:
-        return []
-    found = msgspec.json.decode(insight.metadata, type=dict[str, object]).get("relations")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeSet:
-    """Replace `old`, whose value is outdated, by the fact."""
-    added = next(change.insight for change in reached.changes if isinstance(change, AddInsight))
-    others = [change for change in reached.changes if not (isinstance(change, RetireInsight) and change.id == old.id)]
-    gone = RetireInsight(old.id, "superseded", successor=added.id, invalid_at=added.valid_from)
-    pruned = tuple(each for each in _outcome(reached).pruned_ids if each != old.id)
-    outcome = msgspec.structs.replace(
-        _outcome(reached), action="replaced", diff_suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
-        reason="it gives another value of what can have only one", auto_pruned=len(pruned), pruned_ids=pruned,
-        no_longer=old.content,
-    )  # fmt: skip
-    return msgspec.structs.replace(
-        reached, changes=(*others, *parted(snapshot, old), gone), outcome=outcome, operation="diff-replace",
-        detail=f"{reached.detail} replaced={old.id}",
-    )  # fmt: skip
 
 
 def _as_fact(fact: Fact, reached: ChangeSet) -> ChangeSet:
@@ -423,8 +365,6 @@ def _tagged(fact: Fact, change: AddInsight) -> Change:
         fields["message_ids"] = list(fact.message_ids)
     if fact.model:
         fields |= {"model": fact.model, "prompt": fact.prompt}
-    if fact.relations:
-        fields["relations"] = [msgspec.structs.asdict(each) for each in fact.relations]
     insight = msgspec.structs.replace(change.insight, intent=fact.intent, metadata=msgspec.json.encode(fields).decode())
     return msgspec.structs.replace(change, insight=insight)
 

@@ -20,8 +20,6 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import CommitmentSettings, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
 from mnemond.extract.account import stems
-from mnemond.extract.chinese import is_chinese
-from mnemond.extract.german import is_german
 from mnemond.extract.orders import is_order
 from mnemond.extract.relations import target_shapes
 from mnemond.index.snapshot import Snapshot
@@ -44,6 +42,7 @@ from mnemond.text.entities import canonical_name, extract
 from mnemond.text.frame_lists import TIMES
 from mnemond.text.frames import frames
 from mnemond.text.hypothetical import TriggerType, begins_question, hypothetical_queries, trigger_text
+from mnemond.text.languages import is_han, language_of
 from mnemond.text.prompt_escape import inert
 from mnemond.text.quality import only_questions, substance
 from mnemond.text.resources import regex
@@ -409,9 +408,9 @@ def _no_entity(name: str, content: str) -> str | None:
         return None
     if content.startswith(name) and _LOWER_REST.fullmatch(name):
         return "no name"
-    if is_chinese(content):
-        return "no name" if is_chinese(name) else None
-    if is_german(content) and _GERMAN_NOUN.fullmatch(name):
+    if is_han(content):
+        return "no name" if is_han(name) else None
+    if language_of(content) == "de" and _GERMAN_NOUN.fullmatch(name):
         behind = re.search(rf"\b{_ARTICLE}{re.escape(name)}\b", content, re.IGNORECASE)
         return "no name" if behind or content.startswith(name) or _GERMAN_PRONOUN.fullmatch(name) else None
     return None

@@ -21,7 +21,7 @@ from mnemond.extract.acceptance import (
 )
 from mnemond.extract.facts import Context, Engine, Extraction, Message, Remembered
 from mnemond.extract.orders import ORDER, is_attack, is_order
-from mnemond.extract.rules import ASSISTANT, SPEAKERS, RuleEngine, user_name
+from mnemond.extract.quotes import ASSISTANT, SPEAKERS, RuleEngine, user_name
 from mnemond.llm.budget import SpentError
 from mnemond.llm.prompts import Prompts
 from mnemond.llm.reader import Answer, Schema, items_of

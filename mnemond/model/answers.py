@@ -1,4 +1,4 @@
-"""Results of reads: memories and links, recall, diff, history, gc, and the relations that extract finds."""
+"""Results of reads: memories and links, recall, diff, history and gc."""
 
 from __future__ import annotations
 
@@ -535,14 +535,6 @@ class GcReview(Result, frozen=True, kw_only=True):
 
 
 # extract.
-
-
-class FactRelation(msgspec.Struct, frozen=True):
-    """A relation between two things: works_at, lives_in, prefers, replaces …"""
-
-    source: str
-    type: str
-    target: str
 
 
 class Dropped(msgspec.Struct, frozen=True):

@@ -12,9 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mnemond.extract import german
-from mnemond.extract.discourse import Discourse
-from mnemond.extract.findings import Finding, Scene, chinese, english
+from mnemond.extract import quotes
 from mnemond.index.arrays import Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.contradictions import among, noted
@@ -142,16 +140,7 @@ _SENTENCE_END: Final = regex(r"(?<=[.!?])[ \t]+|(?<=[。！？])|[\r\n]+")
 def is_instruction(content: str) -> bool:
     """Return True if a memory begins with a standing instruction: "Never deploy on Friday", 提交前必须运行测试."""
     pieces = _SENTENCE_END.split(content[:MAX_WORDED], MAX_SENTENCES)[:MAX_SENTENCES]
-    return any(_instructs(piece.strip()) for piece in pieces)
-
-
-def _instructs(sentence: str) -> bool:
-    if english().rule.pattern.match(sentence) or chinese().rule.pattern.match(sentence):
-        return True
-    if not german.is_german(sentence):
-        return False
-    found = german.findings(sentence, Scene(name="User", by_agent=False, said_us=0, discourse=Discourse()))
-    return not isinstance(found, str) and any(isinstance(it, Finding) and it.family == "rule" for it in found)
+    return any(quotes.is_instruction(piece.strip()) for piece in pieces)
 
 
 # ---------------------------------------------------------------- contradictions

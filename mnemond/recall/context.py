@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.extract.facts import Message, Remembered, latest_exchange
-from mnemond.extract.rules import SPEAKERS
+from mnemond.extract.quotes import SPEAKERS
 from mnemond.index.columns import time_us
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.extraction import cleaned

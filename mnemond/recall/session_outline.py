@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
 
 from mnemond.extract.orders import is_attack
 from mnemond.extract.prose import is_machine, sentences
+from mnemond.index.arrays import Rows
+from mnemond.index.passages import PassageSnapshot
 from mnemond.model.passages import Passage
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.similarity import overlap, token_set
@@ -37,6 +40,9 @@ MAX_PIECE: Final = 170
 
 MAX_READ: Final = 24
 """Passages of a session that are read, the last ones."""
+
+MAX_SESSIONS: Final = 5
+"""Sessions that are looked at for one that says what came of it, the last ones: some say nothing ("hello")."""
 
 MAX_ANSWER: Final = 24_000
 """Characters of an answer that are read, its end."""
@@ -249,6 +255,17 @@ def outline(passages: Sequence[Passage], most: int = MAX_CHARACTERS) -> Outline:
     left = most - sum(map(len, chosen_open.values()))
     chosen = _fitted(_best_of_each(outcomes), left, MIN_OUTCOME, SURE)
     return Outline(_in_order(chosen), _in_order(chosen_open))
+
+
+def last_outline(snapshot: PassageSnapshot, rows: Rows) -> tuple[list[Passage], Outline]:
+    """Return the last session among some passages that says what came of it or what is open, and its outline; empty
+    ones if none of the last ones does."""
+    for session in islice(snapshot.by_session(rows), MAX_SESSIONS):
+        said = [snapshot.passage(row) for row in session]
+        found = outline(said)
+        if found.outcome or found.open:
+            return said, found
+    return [], Outline()
 
 
 def _weight(it: _Rated) -> float:

@@ -6,11 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from mnemond.config.hosts import Host, described
+from mnemond.model.changes import ExchangeKind
 from mnemond.text.prompt_escape import quarters
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.similarity import normalised
@@ -445,3 +446,32 @@ def wants_record(prompt: str) -> bool | None:
     found = [(each.end(), False) for each in _PAUSE.finditer(prompt)]
     found += [(each.end(), True) for each in _RESUME.finditer(prompt)]
     return max(found)[1] if found else None
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """What may be kept of a session. `paused`: nothing, until it goes on. `withheld`: of the turn that is under way,
+    which began when it was paused or has a private part. `partial`: some of it was not to be kept, which a summary by
+    its host may repeat."""
+
+    paused: bool = False
+    withheld: Literal["", "answer", "turn"] = ""
+    partial: bool = False
+
+    def at_prompt(self, text: str) -> Record:
+        """Return what holds from a prompt on, as the host sends it."""
+        wants, private = wants_record(typed(text)), has_private(text)
+        paused = self.paused if wants is None else not wants
+        return Record(paused, "turn" if paused else "answer" if private else "", self.partial or paused or private)
+
+    def switched(self, *, paused: bool) -> Record:
+        """Return what holds once a person paused the session, or lets it go on with the next prompt."""
+        return Record(paused, "turn" if paused else self.withheld, self.partial or paused)
+
+    def kept(self, prompt: str, answer: str, kind: ExchangeKind) -> tuple[str, str]:
+        """Return what may be kept of an exchange, or of a summary."""
+        if self.paused or self.withheld == "turn" or (kind == "summary" and self.partial):
+            return "", ""
+        return prompt, "" if self.withheld == "answer" else answer
+
+
+KEEP_ALL: Final = Record()

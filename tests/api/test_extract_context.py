@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from mnemond.api.types_memories import ForgetParams
 from mnemond.extract.facts import Context, Extraction, Message
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.memory.exchanges import MAX_CONVERSATIONS, MAX_EARLIER, RecentExchanges
 from mnemond.model.changes import QueuedExchange
 from mnemond.store.exchanges import PendingExchange
@@ -53,10 +53,10 @@ async def test_an_exchange_is_read_with_those_before_it(tmp_path: Path, mock_clo
 
 async def test_what_was_said_before_gives_no_facts_again(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        await it.say("Ana works at Acme in the billing team")
+        await it.say("Remember: Ana works at Acme in the billing team")
         await it.say("ok")
         await it.run()
-        await it.say("Bob works at Globex in the sales team")
+        await it.say("Remember: Bob works at Globex in the sales team")
         await it.run()
         assert await it.contents() == [
             "Ana works at Acme in the billing team",

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 
 from mnemond.errors import BUSY, INTERNAL, MnemonError
 from mnemond.extract.facts import Context, Extraction, Message
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs.extract import DEFECT
 from mnemond.jobs.scheduler import IDLE_S
 from mnemond.memory.exchanges import decoded
@@ -49,7 +49,7 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         await it.say("I prefer pickle over json.")
         await it.say("I prefer tabs over spaces.")
         await it.run()
-        assert await it.contents() == ["User prefers tabs over spaces"]
+        assert await it.contents() == ["[User] I prefer tabs over spaces."]
         assert await it.backlog() == Backlog(1, 0)
         for _ in range(MAX_TRIES):
             await it.pass_time(LATER_S)
@@ -73,7 +73,7 @@ async def test_a_pause_is_kept_unless_somebody_asks(tmp_path: Path, mock_clock: 
         await it.say(ANA)
         await it.run()
         it.at.over.defects.clear()
-        await it.say("I like cats.")
+        await it.say("I prefer cats.")
         mock_clock.jump(IDLE_S)  # by the clock of the machine no time passed
         await it.at.settled()
         assert len(await it.waiting()) == 1
@@ -110,7 +110,7 @@ async def test_one_fact_that_is_refused_takes_no_other_with_it(
         await it.run()
         assert len(await it.memories()) == 2
         (row,) = await it.waiting()
-        assert (row.written, [each.content for each in decoded(row.facts or "")]) == (2, ["Ana works at Acme"])
+        assert (row.written, [each.content for each in decoded(row.facts or "")]) == (2, ["[Ana] I work at Acme."])
         await it.run()
         assert await it.contents() == ANAS
         assert store.snapshot.live == 3

@@ -34,7 +34,7 @@ async def test_it_is_read_soon_after_it_was_said(tmp_path: Path, mock_clock: Moc
 
 async def test_a_fact_says_where_it_comes_from(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
-        await it.say("I prefer tabs over spaces.", at_us=NOW_US - DAY_US)
+        await it.say("Never push to main.", at_us=NOW_US - DAY_US)
         await it.run()
         (fact,) = await it.memories()
         assert (fact.channel, fact.source, fact.conversation_id) == ("extract", "user", "c1")
@@ -126,13 +126,17 @@ async def test_what_was_recalled_is_not_remembered_again(tmp_path: Path, mock_cl
         await it.say("I prefer tabs over spaces.")
         await it.run()
         told = "<recalled-data 0123456789abcdef>\nI prefer spaces over tabs.\n</recalled-data 0123456789abcdef>"
-        for text in (told, "- User prefers tabs over spaces", "<t:2026-01-01> I prefer vim over emacs <ref:12345678>"):
+        for text in (
+            told,
+            "- [User] I prefer tabs over spaces.",
+            "<t:2026-01-01> I prefer vim over emacs <ref:12345678>",
+        ):
             await it.say(text, text)
-        await it.say("I prefer vim over emacs.\nUser prefers tabs over spaces", conversation_id="c2")
+        await it.say("I prefer vim over emacs.\n[User] I prefer tabs over spaces.", conversation_id="c2")
         await it.run()
         other, only = sorted(await it.memories(), key=lambda it: it.content, reverse=True)
-        assert other.content == "User prefers vim over emacs"  # the rest of what was said stays
-        assert (only.content, only.corroboration_count) == ("User prefers tabs over spaces", 0)
+        assert other.content == "[User] I prefer vim over emacs."  # the rest of what was said stays
+        assert (only.content, only.corroboration_count) == ("[User] I prefer tabs over spaces.", 0)
 
 
 # ------------------------------------------------------------ purging, switching off, expiring
@@ -158,10 +162,10 @@ async def test_what_was_purged_is_not_found_anew_in_other_words(tmp_path: Path, 
     async with session(tmp_path, mock_clock) as it:
         await it.say("I prefer pnpm over npm. I also prefer tabs over spaces.")
         store = (await it.warm()).store
-        await store.rewrite(lambda on: exchanges.purge(on, ["User prefers pnpm over npm"]))
+        await store.rewrite(lambda on: exchanges.purge(on, ["[User] I prefer pnpm over npm."]))
         await it.say("I prefer vim over emacs.")
         await it.run()
-        assert await it.contents() == ["User also prefers tabs over spaces", "User prefers vim over emacs"]
+        assert await it.contents() == ["[User] I also prefer tabs over spaces.", "[User] I prefer vim over emacs."]
         assert await it.rows("SELECT DISTINCT purged FROM exchanges") == [("",)]
         await it.say("I prefer pnpm over npm.")  # said again, it may be learned again
         await it.run()

@@ -18,7 +18,7 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.facts import Context, Engine
-from mnemond.extract.rules import HostFact, completed
+from mnemond.extract.host_facts import HostFact, completed
 from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.exchanges import write_of
@@ -33,7 +33,7 @@ from tests.llm.scripted import BAD, NEVER, Reply, says, scripted
 from tests.llm.scripted import Bench as ReaderBench
 
 DROPPED = "We tried Redis, dropped it because the team lacks experience."
-SAID = f"{DROPPED} We use SQLite now."
+SAID = f"{DROPPED} Never use MySQL."
 FOUND = DROPPED.rstrip(".")
 """A fact of the model that copies a sentence is stored in the sentence's own words."""
 
@@ -59,7 +59,7 @@ async def test_the_facts_of_both_are_stored_with_their_source(tmp_path: Path) ->
     async with scripted([ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
         await extract(over, engine_at(server.url, tmp_path), "We never deploy on Fridays")
         result = await extract(over, engine_at(server.url, tmp_path), SAID)
-        assert [(each.content, each.model) for each in result.facts] == [("We use SQLite now", None), (FOUND, "tiny")]
+        assert [(each.content, each.model) for each in result.facts] == [("Never use MySQL.", None), (FOUND, "tiny")]
         assert (result.engine, result.retried, result.unread, result.job_id) == ("auto", False, None, None)
         stored = (await over.warm()).store.snapshot
         row = stored.row_of(result.facts[1].memory_id or "")
@@ -75,7 +75,7 @@ async def test_after_a_bad_answer_the_facts_of_the_rules_are_stored_and_a_job_re
 ) -> None:
     async with scripted([BAD[name]]) as server, bench(tmp_path, config=AUTO) as over:
         result = await extract(over, engine_at(server.url, tmp_path), SAID)
-        assert [each.content for each in result.facts] == ["We use SQLite now"]
+        assert [each.content for each in result.facts] == ["Never use MySQL."]
         assert result.unread
         waiting = await (await over.warm()).store.read(exchanges.backlog)
         assert waiting.pending == 1
@@ -86,7 +86,7 @@ async def test_a_model_that_never_answers_is_given_up_in_time(tmp_path: Path) ->
     config = msgspec.structs.replace(AUTO, llm=LlmSettings("ollama", timeout_s=0.05))
     async with scripted([Reply(NEVER)]) as server, bench(tmp_path, config=config) as over:
         result = await extract(over, engine_at(server.url, tmp_path, timeout_s=600.0), SAID)
-        assert [each.content for each in result.facts] == ["We use SQLite now"]
+        assert [each.content for each in result.facts] == ["Never use MySQL."]
         assert result.unread == "the language model gave no answer within 0.05 s"
 
 
@@ -138,7 +138,7 @@ async def test_what_is_queued_resolves_as_the_request_or_the_setting_says(
         await extract(over, engine_at(server.url, tmp_path), SAID, auto_resolve_conflicts=asked)
         warm = await over.warm()
         (waiting,) = await warm.store.read(lambda it: exchanges.oldest(it, 9))
-        (fact,) = completed([HostFact(content="We use SQLite now")], Context(observed_us=over.clock.us)).facts
+        (fact,) = completed([HostFact(content="Never use MySQL.")], Context(observed_us=over.clock.us)).facts
         expected = setting if asked is None else asked
         assert write_of(fact, waiting, warm.store.snapshot, config).resolves == expected
         of_a_hook = waiting._replace(exchange=msgspec.structs.replace(waiting.exchange, host="codex", resolves=True))
@@ -197,7 +197,7 @@ async def test_a_job_remembers_for_the_readers_of_the_exchange(tmp_path: Path, m
         it.read_by(engine_at(server.url, tmp_path)(AUTO))
         await it.say(SAID, user_id="ana", agent_id="coder", project="")
         await it.run()
-        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
         assert {each.scope for each in await it.memories()} == {Scope("ana", None, "coder")}
         assert await it.rows("SELECT user_id, agent_id, state FROM exchanges") == [(None, None, "done")]
 
@@ -222,7 +222,7 @@ async def test_a_job_reads_an_exchange_with_the_model(tmp_path: Path, mock_clock
         it.read_by(engine(AUTO))
         await it.say(SAID)
         await it.run()
-        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
 
 
 async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_rules(
@@ -236,7 +236,7 @@ async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_r
             await it.run()
             assert (len(server.requests), await it.contents()) == (attempt, [])
         await it.run()
-        assert await it.contents() == ["We use SQLite now"]
+        assert await it.contents() == ["Never use MySQL."]
         assert await it.waiting() == []
 
 
@@ -247,7 +247,7 @@ async def test_a_job_has_the_facts_of_a_model_that_came_back(tmp_path: Path, moc
         await it.say(SAID)
         await it.run()
         await it.run()
-        assert set(await it.contents()) == {"We use SQLite now", FOUND}
+        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
 
 
 @pytest.mark.parametrize(("reply", "fields"), [(BAD["prose"], {}), (ANSWER, {"max_tokens_per_day": 1})])
@@ -259,4 +259,4 @@ async def test_a_job_does_not_wait_for_a_model_that_will_not_answer(
         it.read_by(engine(AUTO))
         await it.say(SAID)
         await it.run()
-        assert await it.contents() == ["We use SQLite now"]
+        assert await it.contents() == ["Never use MySQL."]

@@ -28,7 +28,7 @@ from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_remembering import files_with
 
-SPEC = "I'm Ana, I work at Acme and I prefer tabs over spaces. Yesterday we switched from Jenkins to GitHub Actions."
+SPEC = "My name is Ana. I work at Acme. I prefer tabs over spaces. Yesterday we decided to use GitHub Actions."
 THEN = "2026-02-18T10:00:00Z"
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 
@@ -85,7 +85,7 @@ async def test_messages_come_in_three_forms(tmp_path: Path) -> None:
         message = {"role": "user", "content": "I prefer tabs over spaces", "id": "m1", "timestamp": THEN}
         for form in (message["content"], message, [message, {"role": "assistant", "content": "ok"}]):
             result = await extract(over, form, dry_run=True)
-            assert [each.content for each in result.facts] == ["User prefers tabs over spaces"]
+            assert [each.content for each in result.facts] == ["[User] I prefer tabs over spaces"]
         (fact,) = result.facts
         assert fact.source_context.message_ids == ("m1",)
         assert fact.said_at == "2026-02-18T10:00:00.000000Z"
@@ -159,10 +159,9 @@ async def test_secrets_do_not_reach_the_store_or_the_answer(tmp_path: Path) -> N
         assert SECRET not in str(msgspec.to_builtins(result))
         assert result.facts[0].redacted
         uses = await extract(over, facts=[{"content": f"Ana uses {SECRET} for S3", "entities": [SECRET]}])
-        assert uses.facts[0].relations == []
         assert SECRET not in str(msgspec.to_builtins(uses))
         spoken = await extract(over, f"We deploy with {SECRET} on AWS. We never deploy on Fridays.")
-        assert [each.content for each in spoken.facts] == ["We never deploy on Fridays"]
+        assert [each.content for each in spoken.facts] == ["We never deploy on Fridays."]
         assert SECRET not in str(msgspec.to_builtins(spoken))
     assert not files_with(tmp_path, SECRET)
 
@@ -250,26 +249,29 @@ async def test_nothing_to_remember(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         result = await extract(over, "Hi! Hi.\nok thanks")
         assert (result.facts, result.counts) == ([], ExtractCounts())
-        assert {each.reason for each in result.dropped} == {"greeting"}
+        assert {each.reason for each in result.dropped} == {"left to the record"}
 
 
 async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> None:
     config = Config(extraction=ExtractionSettings(importance_threshold=8, auto_resolve_conflicts=False))
     async with bench(tmp_path, config=config) as over:
         assert (await extract(over, "Ana works at Acme")).facts == []
-        kept = await extract(over, "The API limit is 100 requests per second", importance_threshold=1)
+        kept = await extract(over, "Remember: the API limit is 100 requests per second", importance_threshold=1)
         assert kept.counts == ExtractCounts(create=1)
-        beside = await extract(over, "The API limit is 200 requests per second", importance_threshold=1)
+        beside = await extract(over, "Remember: the API limit is 200 requests per second", importance_threshold=1)
         assert (beside.facts[0].action, beside.facts[0].resolution) == ("CREATE", "COEXIST")
         instead = await extract(
-            over, "The API limit is 300 requests per second", importance_threshold=1, auto_resolve_conflicts=True
+            over,
+            "Remember: the API limit is 300 requests per second",
+            importance_threshold=1,
+            auto_resolve_conflicts=True,
         )
         assert instead.facts[0].action == "UPDATE"
 
 
 async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        await extract(over, "I'm Ana, I work at Acme. We never deploy on Fridays.")
+        await extract(over, "My name is Ana. I work at Acme. We never deploy on Fridays.")
         talk = [
             {"content": "x" * 400}, {"role": "assistant", "content": f"use {SECRET}"},
             {"content": "Do we deploy on Fridays?", "name": "ana"}, {"role": "assistant", "content": "no"},
@@ -280,7 +282,7 @@ async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_pat
         assert isinstance(shown, ExtractContext)
         assert [len(each.content) for each in shown.earlier] == [300, len("use [REDACTED:aws_access_key]")]
         assert [each.content for each in shown.latest] == ["Do we deploy on Fridays?", "no"]
-        assert [(each.number, each.content) for each in shown.known] == [(1, "We never deploy on Fridays")]
+        assert [(each.number, each.content) for each in shown.known] == [(1, "We never deploy on Fridays.")]
         assert (shown.speaker, shown.summary, shown.observed_at[:10]) == ("Ana", None, "2026-02-18")
         assert (await over.warm()).store.snapshot.live == 3
         error = await refused(over, facts=[{"content": "Ana works at Acme"}], show_context=True)
@@ -324,10 +326,10 @@ def test_unknown_fields_are_refused() -> None:
 async def test_a_full_store_says_which_memories_left_for_the_facts(tmp_path: Path) -> None:
     config = Config(lifecycle=LifecycleSettings(max_insights=2))
     async with bench(tmp_path, config=config) as over:
-        first = await extract(over, "Ana works at Acme. The staging database listens on port 5433.")
+        first = await extract(over, "I live in Graz. Never restart the database on port 5433.")
         assert (first.counts.create, first.pruned_ids) == (2, ())
-        would = await extract(over, "The API limit is 100 requests per second", dry_run=True)
-        second = await extract(over, "The API limit is 100 requests per second")
+        would = await extract(over, "Remember: the API limit is 100 requests per second", dry_run=True)
+        second = await extract(over, "Remember: the API limit is 100 requests per second")
         gone = next(each.memory_id for each in first.facts if each.memory_id in second.pruned_ids)
         assert would.pruned_ids == second.pruned_ids == (gone,)
 
@@ -335,6 +337,6 @@ async def test_a_full_store_says_which_memories_left_for_the_facts(tmp_path: Pat
 async def test_what_a_fact_takes_the_place_of_is_not_named_as_pruned(tmp_path: Path) -> None:
     config = Config(lifecycle=LifecycleSettings(max_insights=1))
     async with bench(tmp_path, config=config) as over:
-        old = (await extract(over, "Ana works at Acme.")).facts[0].memory_id
-        fact = (reply := await extract(over, "Ana works at Globex Industries.")).facts[0]
+        old = (await extract(over, "Remember: the API limit is 100 requests per second.")).facts[0].memory_id
+        fact = (reply := await extract(over, "Remember: the API limit is 200 requests per second.")).facts[0]
         assert (fact.action, fact.previous_id, reply.pruned_ids) == ("UPDATE", old, ())

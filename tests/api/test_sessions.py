@@ -15,7 +15,7 @@ from mnemond.api.types_sessions import SessionView, TodayParams
 from mnemond.api.uses import GATHER_S, LINES_AT_ONCE
 from mnemond.config.hosts import Host, Moment
 from mnemond.config.reading import RetrievalSettings
-from mnemond.config.settings import Config
+from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.feedback import standing, with_feedback
@@ -73,6 +73,19 @@ async def test_what_each_session_was_shown_when_and_why(tmp_path: Path, mock_clo
         assert [each.id for each in await shown(over, "fir")] == ["first"]
         assert [each.id for each in await shown(over, limit=1)] == ["second"]
         assert await shown(over, "third") == []
+
+
+async def test_what_was_said_in_another_session_is_shown_by_its_first_words(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    async with desk(tmp_path, HookSettings(min_probability=0.05)) as over:
+        await over.asks("Why is the mirror slow?")
+        await over.answered("The warehouse mirror answers on port 8191 behind the old proxy.")
+        assert "8191" in await over.asks("Is the warehouse mirror behind the old proxy?", session="next")
+        await written(over, mock_clock)
+        (told,) = (await shown(over, "next"))[0].shown
+        ((words, purged),) = [(it.words, it.purged) for it in told.memories]
+        assert (words, purged) == ("Why is the mirror slow? The warehouse mirror answers on…", False)
 
 
 async def test_a_subagent_has_its_own_lines_in_its_session(tmp_path: Path, mock_clock: MockClock) -> None:

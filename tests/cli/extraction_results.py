@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemond.api.types_extract import ExtractCounts, ExtractResult, FactEntity, FactView, SourceContext
-from mnemond.model.answers import Dropped, FactRelation
+from mnemond.model.answers import Dropped
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -12,7 +12,7 @@ _ANA = FactView(
     content="Ana works at Acme", importance=7, importance5=4, band="important", intent="relationship", category="fact",
     confidence=0.9, attributed_to="user", said_at="2026-02-18T10:00:00.000000Z",
     entities=[FactEntity("Ana", "person"), FactEntity("Acme", "organization")],
-    relations=[FactRelation("Ana", "works_at", "Acme")], source_context=SourceContext("c1", ("m1",)), action="UPDATE",
+    source_context=SourceContext("c1", ("m1",)), action="UPDATE",
     resolution="SUPERSEDE", memory_id=ID, previous_id=OLD, reason="it gives another value of what can have only one",
     redacted=["password"], op_id="op-1",
 )  # fmt: skip

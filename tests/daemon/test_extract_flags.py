@@ -104,7 +104,7 @@ def store(request: pytest.FixtureRequest, daemon: DaemonProcess) -> str:
 def test_a_scope_is_that_of_the_fact(extract: Extract, client: Client, store: str, names: tuple[str, ...]) -> None:
     scope = {name: f"the-{name[:4]}" for name in names}
     extract([*turn("Hello!"), {"role": "assistant", "content": "Hi."}, *turn(OLD)], store=store, **scope)
-    assert stored(client, store) == {"User lives in Lisbon": scope}
+    assert stored(client, store) == {"[User] I live in Lisbon.": scope}
 
 
 @pytest.mark.parametrize("resolves", [True, False, None])
@@ -114,15 +114,15 @@ def test_conflicts_are_resolved_as_the_flag_says(
     flag = {} if resolves is None else {"auto_resolve_conflicts": resolves}
     extract(turn(OLD), store=store, user_id="ana", **flag)
     extract(turn(NEW), store=store, user_id="ana", **flag)
-    both = {"User lives in Lisbon", "User lives in Porto now"}
-    assert set(stored(client, store)) == (both if resolves is False else {"User lives in Porto now"})
+    both = {"[User] I live in Lisbon.", "[User] I live in Porto now."}
+    assert set(stored(client, store)) == (both if resolves is False else {"[User] I live in Porto now."})
     assert client.reviews(store=store).total == (resolves is False)
 
 
 def test_another_user_s_fact_is_not_replaced(extract: Extract, client: Client, store: str) -> None:
     extract(turn(OLD), store=store, user_id="ana")
     extract(turn(NEW), store=store, user_id="bo")
-    assert set(stored(client, store)) == {"User lives in Lisbon", "User lives in Porto now"}
+    assert set(stored(client, store)) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
 
 
 # Each setting of the published configuration has the effect that it names.
@@ -176,9 +176,9 @@ def test_the_setting_is_what_a_call_without_the_flag_goes_by(configured: Callabl
     client = configured("auto_resolve_conflicts = false")
     for text in (OLD, NEW):
         client.extract(messages=text)
-    assert set(stored(client, "default")) == {"User lives in Lisbon", "User lives in Porto now"}
+    assert set(stored(client, "default")) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
     client.extract(messages="I live in Braga now.", auto_resolve_conflicts=True)
-    assert "User lives in Braga now" in stored(client, "default")
+    assert "[User] I live in Braga now." in stored(client, "default")
     assert len(stored(client, "default")) < 3
 
 
@@ -186,5 +186,5 @@ def test_a_resolver_that_only_adds_replaces_nothing(configured: Callable[[str], 
     client = configured('resolver = "add_only"')
     for text in (OLD, NEW):
         client.extract(messages=text)
-    assert set(stored(client, "default")) == {"User lives in Lisbon", "User lives in Porto now"}
+    assert set(stored(client, "default")) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
     assert client.reviews().total == 0

@@ -12,44 +12,41 @@ from tests.daemon.typed import Terminal, play
 
 SCENES = {
     "the exchange of the specification, twice": """\
-$ mnemonctl extract "I'm Ana, I work at Acme and I prefer tabs over spaces. Yesterday we switched from Jenkins to \
+$ mnemonctl extract "My name is Ana. I work at Acme. I prefer tabs over spaces. Yesterday we decided to use \
 GitHub Actions." --assistant "Nice to meet you, Ana!" --now 2026-02-18T10:00:00Z
 4 facts for store "$STORE": 4 new
 00000001  new       fact/6  Ana
-  User's name is Ana
+  [Ana] My name is Ana.
 00000002  new       fact/6  Ana, Acme
-  Ana works at Acme
+  [Ana] I work at Acme.
 00000003  new       preference/6  Ana
-  Ana prefers tabs over spaces
-00000004  new       decision/6  Jenkins, GitHub Actions
-  Yesterday (2026-02-17) we switched from Jenkins to GitHub Actions
-left out: 1 progress (--json shows which)
+  [Ana] I prefer tabs over spaces.
+00000004  new       decision/6  GitHub Actions
+  Yesterday (2026-02-17) we decided to use GitHub Actions.
+left out: 1 left to the record (--json shows which)
 $ mnemonctl extract "I prefer tabs over spaces" --dry-run
 1 fact for store "$STORE": 1 known; nothing was written
 00000003  known     preference/6  Ana
-  Ana prefers tabs over spaces
+  [Ana] I prefer tabs over spaces
 $ mnemonctl extract "I work at Globex now."
 1 fact for store "$STORE": 1 replaced
 00000005  replaced  fact/6  Ana, Globex
-  Ana works at Globex now
+  [Ana] I work at Globex now.
   in place of 00000002: they are 67% alike in words, and the new text says that it changed
-  no longer held: Ana works at Acme
+  no longer held: [Ana] I work at Acme
   undo: mnemonctl undo 0000000a
 $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
-1. 00000002  fact/3  score .72
-   Ana works at Acme
+1. 00000002  fact/3  score .71
+   [Ana] I work at Acme.
 """,
     "an agent's report": """\
 $ printf 'why did it fail?' | mnemonctl extract - --assistant "Let me look. The root cause was a full disk on the CI \
 runner. Done!"
-1 fact for store "$STORE": 1 new
-00000001  new       insight/3  CI
-  The root cause was a full disk on the CI runner
-left out: 1 question, 1 progress, 1 greeting (--json shows which)
-  undo: mnemonctl undo 0000000a
+Nothing to remember for store "$STORE"
+left out: 4 left to the record (--json shows which)
 $ mnemonctl extract "fix the tests please"
 Nothing to remember for store "$STORE"
-left out: 1 request (--json shows which)
+left out: 1 left to the record (--json shows which)
 """,
     "facts of a host": """\
 $ echo '{"facts": [{"content": "The API limit is 100 requests per second", "importance": 8}, {"content": "hi"}]}' | \

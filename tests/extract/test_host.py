@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.extract.facts import Context
-from mnemond.extract.rules import MAX_HOST_FACT, HostFact, completed, parts
-from mnemond.model.answers import FactRelation
+from mnemond.extract.host_facts import MAX_HOST_FACT, HostFact, completed, parts
 from tests.extract.exchanges import DAY_US
 
 CONTEXT = Context(observed_us=DAY_US)
@@ -15,7 +14,6 @@ CONTEXT = Context(observed_us=DAY_US)
 def test_what_is_left_out_is_filled_in() -> None:
     (fact,) = completed([HostFact(content="Ana works at Acme")], CONTEXT).facts
     assert (fact.importance, fact.confidence, fact.said_us, fact.attributed_to) == (6, 1.0, DAY_US, "user")
-    assert fact.relations == (FactRelation("Ana", "works_at", "Acme"),)
     assert {each.name: each.kind for each in fact.entities} == {"Ana": "person", "Acme": "organization"}
 
 

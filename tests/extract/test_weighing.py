@@ -1,4 +1,4 @@
-"""Importance, dates, relations, and which messages are an exchange."""
+"""Importance, dates, and which messages are an exchange."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from mnemond.extract.facts import (
     importance,
     latest_exchange,
     of_five,
-    relations_of,
 )
-from mnemond.extract.findings import with_dates
+from mnemond.extract.quotes import with_dates
 from mnemond.memory.extraction import extract_exchange
-from mnemond.model.answers import Dropped, FactRelation
+from mnemond.model.answers import Dropped
 from tests.extract.exchanges import DAY_US
 
 CONTEXT = Context(observed_us=DAY_US)
@@ -68,13 +67,13 @@ def test_without_emphasis_nothing_is_more_important_than_a_note_by_hand(
 
 
 def test_what_the_assistant_says_by_itself_is_one_step_lower() -> None:
-    said = "The staging database listens on port 5433"
+    said = "Decision: the staging database listens on port 5433"
     (theirs,) = extract_exchange([Message("user", said)], CONTEXT, window=10).facts
     (own,) = extract_exchange([Message("user", "Why?"), Message("assistant", said)], CONTEXT, window=10).facts
     assert (of_five(theirs.importance), of_five(own.importance)) == (3, 2)
     strict = msgspec.structs.replace(CONTEXT, threshold=own.importance + 1)
     none = extract_exchange([Message("user", "Why?"), Message("assistant", said)], strict, window=10)
-    assert (none.facts, none.dropped[-1]) == ((), Dropped(said, f"importance {own.importance}"))
+    assert (none.facts, none.dropped[-1]) == ((), Dropped(f"[assistant] {said}", f"importance {own.importance}"))
 
 
 def test_ten_become_five_and_bands() -> None:
@@ -99,44 +98,12 @@ def test_ten_become_five_and_bands() -> None:
     ],
 )
 def test_relative_dates_get_the_absolute_one(said: str, told: str) -> None:
-    assert with_dates(said, DAY_US)[0] == told
+    assert with_dates(said, DAY_US) == told
 
 
 @pytest.mark.parametrize("said_us", [-(10**18), -(10**17), 0, 10**17, 10**18])
 def test_dates_at_the_ends_of_time(said_us: int) -> None:
-    assert with_dates("We met yesterday", said_us)[0].startswith("We met yesterday")
-
-
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        ("Ana works at Acme", [("Ana", "works_at", "Acme")]),
-        ("Ana is a data engineer at Acme", [("Ana", "works_at", "Acme")]),
-        ("User started at Initech last week", [("User", "works_at", "Initech")]),
-        ("Ana lives in Berlin, and so on", [("Ana", "lives_in", "Berlin")]),
-        ("Ana moved to Berlin", [("Ana", "lives_in", "Berlin")]),
-        ("Ana moved to Kubernetes", []),
-        ("Ana worked at Acme", []),
-        ("Tom reports to Maria", [("Tom", "reports_to", "Maria")]),
-        ("Maria owns the billing service", [("Maria", "owns", "billing service")]),
-        ("The API depends on Redis", [("API", "depends_on", "Redis")]),
-        ("Ana hates ORMs", [("Ana", "dislikes", "ORMs")]),
-        ("We moved from npm to pnpm", [("pnpm", "replaces", "npm")]),
-        ("We replaced Celery with a cron job", [("cron job", "replaces", "Celery")]),
-        ("用户的名字是王芳", [("用户", "named", "王芳")]),
-        ("王芳在字节跳动工作", [("王芳", "works_at", "字节跳动")]),
-        ("王芳住在上海", [("王芳", "lives_in", "上海")]),
-        ("我们决定用 PostgreSQL 替换 MySQL", [("PostgreSQL", "replaces", "MySQL")]),
-        ("Nothing of the sort", []),
-    ],
-)
-def test_relations(content: str, found: list[tuple[str, str, str]]) -> None:
-    assert list(relations_of(content)) == [FactRelation(*each) for each in found]
-
-
-def test_relations_of_what_is_no_statement_about_a_subject() -> None:
-    assert relations_of("Always uses Go", about_subject=False) == ()
-    assert relations_of("Ana works at Acme", kind="named") == ()
+    assert with_dates("We met yesterday", said_us).startswith("We met yesterday")
 
 
 def talk(roles: str) -> list[Message]:

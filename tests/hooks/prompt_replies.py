@@ -23,7 +23,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, PendingExchange
 from tests.api.test_jobs import Office, office
 
-ANA = "I'm Ana, I work at Acme and I prefer tabs over spaces."
+ANA = "My name is Ana. I work at Acme. I prefer tabs over spaces."
 DAY_US = 86_400_000_000
 
 
@@ -90,4 +90,4 @@ async def session(path: Path, clock: MockClock) -> AsyncIterator[Said]:
         yield said
 
 
-ANAS = ["Ana prefers tabs over spaces", "Ana works at Acme", "User's name is Ana"]
+ANAS = ["[Ana] I prefer tabs over spaces.", "[Ana] I work at Acme.", "[Ana] My name is Ana."]

@@ -195,7 +195,7 @@ async def test_what_is_used_stays_used_when_a_session_is_resumed(tmp_path: Path)
         said = await over.at(Moment.SESSION_START, source="startup")
         await over.at(Moment.SESSION_END, takes_context=False)
         assert await over.asks(WHY) == ""
-        (session,) = over.daemon._agents._sessions._sessions.values()
+        (session,) = over.daemon._agents.sessions._sessions.values()
         assert session.spent == token_count(quarters(said))
 
 

@@ -37,5 +37,5 @@ async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None
             assert units(said) <= 4_000
             assert said.count("<recalled-data") == said.count("</recalled-data") <= 1
         assert over.daemon._dispatcher.defects == 0
-        assert len(over.daemon._agents._sessions) <= MAX_SESSIONS
+        assert len(over.daemon._agents.sessions) <= MAX_SESSIONS
         assert SQLITE in await over.asks(WHY, session="after all", cwd="/home/ada")

@@ -40,6 +40,17 @@ async def test_it_begins_with_the_last_session_then_the_memories(tmp_path: Path)
         assert "disk is full" not in said
 
 
+async def test_a_session_that_came_to_nothing_does_not_hide_the_one_before(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await worked(over)
+        await worked(over, "greeting", "Hello.", "hello")
+        said = await begun(over)
+        assert (CAUSE in said, OPEN in said, "Hello" in said) == (True, True, False)
+        (hit, *_) = (await over.does("recall", query="where were we?", kind="passage")).results
+        assert OPEN in hit.insight.content
+
+
 @pytest.mark.parametrize(("cwd", "told"), [("/home/ada/apollo", True), ("/home/ada/zeus", False)])
 async def test_not_the_session_of_another_project(tmp_path: Path, cwd: str, told: bool) -> None:
     async with desk(tmp_path) as over:

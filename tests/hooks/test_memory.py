@@ -351,7 +351,7 @@ async def test_what_was_not_answered_is_kept_at_the_end(tmp_path: Path) -> None:
         await over.asks("I moved to Berlin.")
         assert await over.at(Moment.SESSION_END, takes_context=False) == ""
         assert [(each.prompt, each.reply) for each in await over.queued()] == [("I moved to Berlin.", "")]
-        assert len(over.daemon._agents._sessions) == 0
+        assert len(over.daemon._agents.sessions) == 0
         await over.asks("I like it.", session="t")
         await over.answered("Good.", session="t")
         await over.at(Moment.SESSION_END, session="t")
@@ -430,7 +430,7 @@ async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:
         await over.answered("Done.")
         assert [(each.prompt, each.reply) for each in await over.queued()] == [("", "Done.")]
         assert (
-            over.daemon._agents._sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
+            over.daemon._agents.sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
         )
 
 

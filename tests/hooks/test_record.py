@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.config.hosts import Host, Moment
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
-from mnemond.hooks.sessions import FILE, KEEP_ALL, MAX_LEFT, AgentSession, AgentSessions, Record, read_sessions
+from mnemond.hooks.sessions import FILE, MAX_LEFT, AgentSession, AgentSessions, read_sessions
 from mnemond.interchange.export import Selection
 from mnemond.interchange.export import lines as export_lines
 from mnemond.interchange.restore import Record as ImportRecord
@@ -18,6 +18,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import KeepPassage, Passage
 from mnemond.store.passages import load
+from mnemond.text.transcripts import KEEP_ALL, Record
 from mnemond.wire.hook_payload import HookEvent
 from tests.hooks.factories import APOLLO, Desk, desk
 

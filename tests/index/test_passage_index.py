@@ -105,9 +105,14 @@ def test_a_session_is_in_the_order_in_which_it_was_said() -> None:
         passage("c1", "x", at=20, conversation_id="c", project="bank"),
     )
     assert [found.passage(row).id for row in found.of_conversation("b")] == ["b1", "b2"]
-    assert [found.passage(row).id for row in found.last_of_project("shop")] == ["b1", "b2"]
-    assert [found.passage(row).id for row in found.last_of_project("shop", without="b")] == ["a1"]
-    assert found.last_of_project("attic") == []
+
+    def sessions(project: str, without: str = "") -> list[list[str]]:
+        rows = found.of_project(project, without)
+        return [[found.passage(row).id for row in each] for each in found.by_session(rows)]
+
+    assert sessions("shop") == [["b1", "b2"], ["a1"]]
+    assert sessions("shop", without="b") == [["a1"]]
+    assert sessions("attic") == []
 
 
 def test_what_is_dropped_is_gone_from_the_next_snapshot_alone() -> None:

@@ -47,18 +47,18 @@ MAY = 1_746_057_600.0
 """2025-05-01, in seconds since 1970."""
 
 HOME: list[Said] = [
-    ("user", "I live in Lisbon and I work at Acme as a backend engineer. Yesterday I met Anna in Porto.", MAY),
+    ("user", "I live in Lisbon. I work at Acme as a backend engineer. Yesterday we decided on Porto.", MAY),
     ("assistant", "Nice! You live in Lisbon. The capital of Portugal has seven hills.", MAY + 10),
-    ("user", "We use PostgreSQL 16 in production. Can you explain partitioning?", MAY + 60),
-    ("assistant", "We decided to use MySQL because it is faster.", MAY + 70),
+    ("user", "Never use PostgreSQL 15 in production. Can you explain partitioning?", MAY + 60),
+    ("assistant", "I would use MySQL because it is faster.", MAY + 70),
 ]
 MOVED: list[Said] = [
-    ("user", "I moved to Berlin. I prefer short answers without an introduction.", MAY + 100 * DAY),
+    ("user", "I live in Berlin now. I prefer short answers without an introduction.", MAY + 100 * DAY),
     ("assistant", "Welcome to Berlin!", MAY + 100 * DAY + 5),
 ]
 FACTS = [
-    "User lives in Lisbon", "User works at Acme as a backend engineer", "Yesterday (2025-04-30) User met Anna in Porto",
-    "We use PostgreSQL 16 in production",
+    "[User] I live in Lisbon.", "[User] I work at Acme as a backend engineer.",
+    "Yesterday (2025-04-30) we decided on Porto.", "Never use PostgreSQL 15 in production.",
 ]  # fmt: skip
 
 
@@ -235,7 +235,10 @@ async def test_facts_have_the_dates_and_the_conversation_they_are_from(tmp_path:
         await imported(over, exchanges(chatgpt("c2", "Berlin", MOVED)))
         assert await brief(over) == set()
         assert (await over.imports.accept(CALL, ImportAcceptParams())).memories == 6
-        assert await brief(over) == {"User prefers short answers without an introduction"}
+        assert await brief(over) == {
+            "Never use PostgreSQL 15 in production.",
+            "[User] I prefer short answers without an introduction.",
+        }
 
 
 async def test_twice_changes_nothing_and_undo_takes_all_of_it_back(tmp_path: Path) -> None:
@@ -247,12 +250,12 @@ async def test_twice_changes_nothing_and_undo_takes_all_of_it_back(tmp_path: Pat
         assert await texts(over) == []
         first = await imported(over, said)
         assert first.added == looked.added
-        assert "User lives in Lisbon" not in await texts(over), "what was said later replaces it"
+        assert "[User] I live in Berlin now." in await texts(over)
         before = await memories(over)
         again = await imported(over, said)
         assert (again.memories, again.added, again.known) == (0, {}, {"exchange": 3})
         assert await memories(over) == before
-        more = [*HOME, ("user", "I like tea.", MAY + 900)]
+        more = [*HOME, ("user", "I prefer tea.", MAY + 900)]
         longer = await imported(over, exchanges(chatgpt("c1", "Lisbon", more), chatgpt("c2", "Berlin", MOVED)))
         assert (longer.added, longer.known) == ({"memory": 1, "exchange": 1, "conversation": 1}, {"exchange": 3})
         await over.history.undo(CALL, UndoParams(operation=longer.op_id))
@@ -335,13 +338,13 @@ async def test_orders_secrets_code_and_quotes_are_left_out(tmp_path: Path) -> No
         assert not any(each in found for each in ("admin", "comment", "Rome", "quoted line", "instructions"))
         assert result.secrets == 1
         assert [(each.id, each.why) for each in result.conflicts] == [("c0", HAS_ORDERS)]
-        title = await imported(over, exchanges(chatgpt("c9", f"Key {secret}", [("user", "I like chess.", MAY)])))
+        title = await imported(over, exchanges(chatgpt("c9", f"Key {secret}", [("user", "I prefer chess.", MAY)])))
         assert title.memories == 1
         assert not any(secret in each.metadata for each in await memories(over))
 
 
 async def test_times_that_cannot_be_are_those_of_the_import(tmp_path: Path) -> None:
-    times = (("I like tea.", "2999-01-01T00:00:00Z"), ("I live in Porto.", "soon"), ("I play the cello.", None))
+    times = (("I prefer tea.", "2999-01-01T00:00:00Z"), ("I live in Porto.", "soon"), ("I prefer the cello.", None))
     said = [Exchange("c", "t", [Turn("user", text, at)]) for text, at in times]
     async with bench(tmp_path) as over:
         assert (await imported(over, said)).memories == 3
@@ -357,9 +360,9 @@ async def test_what_was_said_before_is_context_of_what_follows(tmp_path: Path) -
     ]
     async with bench(tmp_path) as over:
         await imported(over, exchanges(chatgpt("c", "t", said)), size=100_000)
-        assert "Ada lives in Porto" in await texts(over)
-        await imported(over, exchanges(chatgpt("d", "t", [("user", "I play the cello.", MAY + DAY)])))
-        assert "Ada plays the cello" in await texts(over), "a name is known from a conversation before"
+        assert "[Ada] I live in Porto." in await texts(over)
+        await imported(over, exchanges(chatgpt("d", "t", [("user", "I prefer the cello.", MAY + DAY)])))
+        assert "[Ada] I prefer the cello." in await texts(over), "a name is known from a conversation before"
 
 
 async def test_conversations_are_not_read_where_extraction_is_off(tmp_path: Path) -> None:
@@ -424,7 +427,7 @@ async def test_a_model_is_asked_about_what_the_rules_left_and_by_no_dry_run(tmp_
         assert (looked.memories, looked.calls, server.requests) == (1, 1, [])
         result = await imported(over, said)
         assert (result.memories, result.unread, len(server.requests)) == (2, 0, 1)
-        assert await texts(over) == ["We use SQLite now", FOUND]
+        assert await texts(over) == ["Never use MySQL.", FOUND]
         assert (await imported(over, said)).added == {}
         assert len(server.requests) == 1
 
@@ -434,10 +437,10 @@ async def test_where_a_model_gives_no_answer_the_rules_read_and_a_repeat_asks_ag
     async with scripted([BAD["server error"], ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
         over.read_conversations_with(engine_at(server.url, tmp_path))
         first = await imported(over, said)
-        assert (first.memories, first.unread, await texts(over)) == (1, 1, ["We use SQLite now"])
+        assert (first.memories, first.unread, await texts(over)) == (1, 1, ["Never use MySQL."])
         over.read_conversations_with(engine_at(server.url, tmp_path))  # the pause after a failure is over
         again = await imported(over, said)
         assert (again.op_id, again.memories, again.unread) == (first.op_id, 1, 0)
-        assert await texts(over) == ["We use SQLite now", FOUND]
+        assert await texts(over) == ["Never use MySQL.", FOUND]
         await over.history.undo(CALL, UndoParams(operation=first.op_id))
         assert await texts(over) == []

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from mnemonctl import transcripts
 from mnemond.api import import_sessions
-from mnemond.api.import_sessions import NO_DIRECTORY
+from mnemond.api.import_sessions import NO_DIRECTORY, PAUSED
 from mnemond.api.types_interchange import ImportFinishResult
+from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import BUSY, MnemonError
@@ -35,8 +36,11 @@ from tests.interchange.transcripts import (
     KEY,
     OLDER_CODEX,
     SHOP,
+    claude_line,
     home,
+    lines,
 )
+from tests.interchange.transcripts import said as said_as_text
 
 FLAKY = ("Why is the checkout test flaky?", "The cause: two workers share port 8443.\nI gave each its own.")
 FRIDAYS = (f"Never commit on Fridays. My key is {KEY}", "Understood.")
@@ -79,6 +83,33 @@ def test_what_a_subagent_did_is_no_session() -> None:
         parsed(sessions.GEMINI, GEMINI_LINES.replace(b'"sessionId"', b'"kind": "subagent", "sessionId"')).exchanges
         == []
     )
+
+
+PIN = "My PIN is 4711"
+
+
+@pytest.mark.parametrize(
+    ("prompts", "kept"),
+    [
+        ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", ""), ("Next", "1")]),
+        ([f"Set up the card. <private>{PIN}", "Next"], [("Set up the card.", ""), ("Next", "1")]),
+        (["Hello", f"<private>{PIN}</private>", "Next"], [("Hello", "0"), ("Next", "2")]),
+        (["Hello", f"Off the record: {PIN}", PIN], [("Hello", "0")]),
+        ([f"Off the record: {PIN}", PIN, "Back on the record. Next"], [("Back on the record. Next", "2")]),
+    ],
+)  # fmt: skip
+def test_what_hooks_would_not_keep_is_not_read(prompts: list[str], kept: list[tuple[str, str]]) -> None:
+    """The answers are numbers."""
+    turns = [
+        turn
+        for number, prompt in enumerate(prompts)
+        for turn in (
+            claude_line("user", prompt, f"09:00:0{number}"),
+            claude_line("assistant", said_as_text(str(number)), f"09:00:1{number}", message={"id": str(number)}),
+        )
+    ]
+    found = parsed(sessions.CLAUDE_CODE, lines(*turns)).exchanges
+    assert [(each.prompt, each.answer) for each in found] == kept
 
 
 _scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
@@ -184,6 +215,23 @@ async def test_what_an_import_or_a_hook_brought_is_known(tmp_path: Path) -> None
         assert (await claude_code(over)).known == {"exchange": 1}
         assert (await claude_code(over)).added == {}
         assert len(await over.queued()) == 2
+
+
+async def test_a_session_that_a_person_paused_brings_nothing_more(tmp_path: Path) -> None:
+    """A transcript does not say so; what hooks kept before is known."""
+    async with desk(tmp_path) as over:
+        await over.asks(FLAKY[0], session=CLAUDE_ID, cwd=SHOP)
+        await over.answered(FLAKY[1], session=CLAUDE_ID, cwd=SHOP)
+        await over.does("session.pause", id=CLAUDE_ID)
+        await over.asks(FRIDAYS[0], session=CLAUDE_ID, cwd=SHOP)
+        await over.answered(FRIDAYS[1], session=CLAUDE_ID, cwd=SHOP)
+        await over.does("session.pause", id=CLAUDE_ID, resume=True)
+        await over.at(Moment.SESSION_END, session=CLAUDE_ID, cwd=SHOP)
+    async with desk(tmp_path) as over:
+        looked = await claude_code(over, dry_run=True)
+        assert (looked.added, looked.known, looked.samples) == ({}, {"exchange": 1}, [])
+        assert [each.why for each in looked.conflicts] == [PAUSED]
+        assert len(await over.queued()) == 1
 
 
 async def test_one_undo_takes_back_what_waits_and_what_was_remembered(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from mnemond.api.requests import Identities
 from mnemond.clock import SystemClock
 from mnemond.errors import BUSY, MnemonError
 from mnemond.extract.facts import Context, Extraction, Message
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs import scheduler
 from mnemond.jobs.retention import GraphMetrics
 from mnemond.jobs.scheduler import ELSEWHERE, JobContext, Scheduler, StoreJobRunner

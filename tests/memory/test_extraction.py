@@ -13,7 +13,7 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
-from mnemond.extract.rules import HostFact
+from mnemond.extract.host_facts import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.draft import write_rules
 from mnemond.memory.extraction import Fate, Provenance
@@ -80,17 +80,11 @@ def test_a_fact_is_stored_with_all_that_is_known_of_it(desk: Desk) -> None:
     assert metadata == {"importance10": 6, "confidence": 0.9, "attributed_to": "user"}
 
 
-def test_relations_and_messages_are_kept_beside_it(desk: Desk) -> None:
-    fact = Fact(
-        content="Ana works at Acme", intent="relationship", category="fact", importance=7, confidence=1,
-        attributed_to="assistant", said_us=desk.clock_us, message_ids=("m1", "m2"),
-    )  # fmt: skip
-    (made,) = extraction.host_facts([HostFact(content=fact.content)], desk.context()).facts
-    desk.write(msgspec.structs.replace(fact, relations=made.relations, entities=made.entities))
+def test_messages_are_kept_beside_it(desk: Desk) -> None:
+    fact = HostFact(content="Ana works at Acme", attributed_to="assistant", message_ids=("m1", "m2"))
+    desk.write(extraction.host_facts([fact], desk.context()).facts[0])
     insight = desk.one("Ana")
-    metadata = msgspec.json.decode(insight.metadata)
-    assert metadata["relations"] == [{"source": "Ana", "type": "works_at", "target": "Acme"}]
-    assert metadata["message_ids"] == ["m1", "m2"]
+    assert msgspec.json.decode(insight.metadata)["message_ids"] == ["m1", "m2"]
     assert (insight.entities, insight.source) == (("Ana", "Acme"), "assistant")
 
 
@@ -102,26 +96,10 @@ def test_what_is_known_is_not_stored_again(desk: Desk) -> None:
 
 
 def test_what_changed_takes_the_place_of_what_it_was(desk: Desk) -> None:
-    (first,) = desk.hear("The staging API limit is 100 requests per second")
-    (changed,) = desk.hear("The staging API limit is 200 requests per second")
+    (first,) = desk.hear("Remember: the staging API limit is 100 requests per second")
+    (changed,) = desk.hear("Remember: the staging API limit is 200 requests per second")
     assert (changed.action, changed.resolution, changed.previous_id) == ("UPDATE", "SUPERSEDE", first.memory_id)
-    assert [each.content for each in desk.memories()] == ["The staging API limit is 200 requests per second"]
-
-
-def test_of_two_employers_the_newer_counts(desk: Desk) -> None:
-    desk.hear("I'm Ana, I work at Acme")
-    (moved,) = desk.hear("I work for the Contoso Institute of Technology in the meantime")
-    assert (moved.action, moved.resolution) == ("UPDATE", "SUPERSEDE")
-    contents = {each.content for each in desk.memories()}
-    assert contents == {"User's name is Ana", "Ana works for the Contoso Institute of Technology in the meantime"}
-
-
-def test_somebody_elses_employer_stays(desk: Desk) -> None:
-    desk.hear("I'm Ana, I work at Acme")
-    fates = [desk.write(each) for each in extraction.host_facts(
-        [HostFact(content="Tom works at Globex", intent="relationship")], desk.context()).facts]  # fmt: skip
-    assert [each.action for each in fates] == ["CREATE"]
-    assert len(desk.memories()) == 3
+    assert [each.content for each in desk.memories()] == ["the staging API limit is 200 requests per second"]
 
 
 def test_an_older_statement_does_not_take_the_place_of_a_newer_one(desk: Desk) -> None:
@@ -136,21 +114,14 @@ def test_an_older_statement_does_not_take_the_place_of_a_newer_one(desk: Desk) -
     assert len(desk.memories()) == 2
 
 
-def test_a_pinned_memory_and_one_for_others_stay(desk: Desk) -> None:
-    desk.hear("I'm Ana, I work at Acme")
-    (fate,) = desk.hear("I work at Universal Exports International now", scope=Scope(user_id="u1"))
-    assert fate.action == "CREATE"
-    assert len(desk.memories()) == 3
-
-
 def test_without_resolving_both_stay(desk: Desk) -> None:
-    (first,) = desk.hear("The staging API limit is 100 requests per second")
-    (beside,) = desk.hear("The staging API limit is 200 requests per second", resolves=False)
+    (first,) = desk.hear("Remember: the staging API limit is 100 requests per second")
+    (beside,) = desk.hear("Remember: the staging API limit is 200 requests per second", resolves=False)
     assert (beside.action, beside.resolution) == ("CREATE", "COEXIST")
     assert first.memory_id is not None
     assert first.memory_id in beside.reason
     assert len(desk.memories()) == 2
-    (again,) = desk.hear("The staging API limit is 200 requests per second", resolves=False)
+    (again,) = desk.hear("Remember: the staging API limit is 200 requests per second", resolves=False)
     assert again.action == "NONE"
 
 
@@ -169,7 +140,7 @@ def test_the_name_that_was_told_once_is_known_from_then_on(desk: Desk) -> None:
     desk.hear("my name is Ana")
     assert desk.context().speaker == "Ana"
     desk.hear("I prefer tabs over spaces")
-    assert desk.one("Ana prefers tabs over spaces").source == "user"
+    assert desk.one("[Ana] I prefer tabs over spaces").source == "user"
     assert desk.context(Scope(user_id="u1")).speaker is None
     desk.hear("我叫王芳")
     assert desk.context().speaker == "王芳"
@@ -179,7 +150,7 @@ def test_secrets_are_gone_before_anything_is_read(desk: Desk) -> None:
     secret = "AKIA" + "PIX6EA6QOM66ZJOJ"
     said = [Message("user", f"We use the key {secret} for S3. We never deploy on Fridays.")]
     found = extraction.extract_exchange(said, desk.context(), window=10)
-    assert [each.content for each in found.facts] == ["We never deploy on Fridays"]
+    assert [each.content for each in found.facts] == ["We never deploy on Fridays."]
     assert secret not in str(found)
 
 
@@ -218,7 +189,7 @@ def test_the_settings_are_heard(desk: Desk) -> None:
     context = extraction.context_of(desk.snapshot, NOBODY, config, desk.clock_us)
     said = [Message("user", "I prefer tabs over spaces. We never deploy on Fridays. We always squash commits.")]
     found = extraction.extract_exchange(said, context, window=10)
-    assert [each.content for each in found.facts] == ["We never deploy on Fridays"]
+    assert [each.content for each in found.facts] == ["We never deploy on Fridays."]
     assert extraction.context_of(desk.snapshot, NOBODY, config, 0, threshold=2).threshold == 2
 
 

@@ -16,7 +16,7 @@ from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.acceptance import Candidate, Passage, Shown, accept
 from mnemond.extract.facts import Context, Extraction, Message, Remembered
 from mnemond.extract.orders import is_attack, is_order
-from mnemond.extract.rules import RuleEngine
+from mnemond.extract.quotes import RuleEngine
 from mnemond.llm.prompts import Profile, Prompt, Prompts, release
 from mnemond.llm.reader import Answer, Schema
 from mnemond.llm.replies import first_value
@@ -91,8 +91,8 @@ def test_the_rules_alone_read_without_a_model() -> None:
 
 def test_the_model_reads_what_the_rules_left_out() -> None:
     model = Scripted(facts("The team dropped Redis because it lacks experience"))
-    found = read(model, talk(f"{DROPPED} We use SQLite now.", "Good."))
-    assert contents(found) == ["We use SQLite now", OWN_WORDS]
+    found = read(model, talk(f"{DROPPED} Never use MySQL.", "Good."))
+    assert contents(found) == ["Never use MySQL.", OWN_WORDS]
     new = found.facts[1]
     assert (new.model, len(new.prompt), new.family, new.attributed_to) == ("tiny", 12, "model", "user")
     assert (found.facts[0].model, found.engine, found.retried, found.unread) == ("", "auto", False, "")
@@ -104,7 +104,7 @@ def test_the_model_reads_what_the_rules_left_out() -> None:
 
 def test_without_anything_left_out_the_model_is_not_asked() -> None:
     model = Scripted(facts("Ana works at Acme"))
-    found = read(model, talk("I'm Ana and I work at Acme.", "Nice to meet you!"))
+    found = read(model, talk("I'm Ana and I work at Acme."))
     assert model.prompts == []
     assert (found.engine, found.unread) == ("auto", "")
 
@@ -388,15 +388,15 @@ def test_an_unreadable_answer_is_asked_for_once_more_in_a_simpler_way() -> None:
 
 def test_after_two_unreadable_answers_the_rules_go_on_and_say_why() -> None:
     model = Scripted("no JSON")
-    found = read(model, talk(f"{DROPPED} We use SQLite now."))
-    assert contents(found) == ["We use SQLite now"]
+    found = read(model, talk(f"{DROPPED} Never use MySQL."))
+    assert contents(found) == ["Never use MySQL."]
     assert (found.retried, found.unread, len(model.prompts)) == (True, "the model's reply holds no JSON", 2)
 
 
 def test_without_an_answer_the_rules_go_on_at_once_and_say_why() -> None:
     model = Scripted(MnemonError(UNAVAILABLE, "the server is down"))
-    found = read(model, talk(f"{DROPPED} We use SQLite now."))
-    assert (contents(found), found.unread, len(model.prompts)) == (["We use SQLite now"], "the server is down", 1)
+    found = read(model, talk(f"{DROPPED} Never use MySQL."))
+    assert (contents(found), found.unread, len(model.prompts)) == (["Never use MySQL."], "the server is down", 1)
 
 
 def test_of_an_answer_that_is_cut_off_the_halves_are_asked_for() -> None:
@@ -419,9 +419,9 @@ def test_one_passage_that_is_cut_off_is_left_to_the_rules() -> None:
 
 def test_with_the_engine_llm_whole_messages_are_read() -> None:
     model = Scripted(facts())
-    found = engine(model, everything=True).extract(talk("We use SQLite now."), Context(observed_us=NOW_US))
-    assert (found.engine, contents(found)) == ("llm", ["We use SQLite now"])
-    assert "user: We use SQLite now." in model.prompts[0]
+    found = engine(model, everything=True).extract(talk("Never use MySQL."), Context(observed_us=NOW_US))
+    assert (found.engine, contents(found)) == ("llm", ["Never use MySQL."])
+    assert "user: Never use MySQL." in model.prompts[0]
 
 
 def test_system_messages_are_never_read() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
-from mnemond.extract.rules import HostFact
+from mnemond.extract.host_facts import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
 from mnemond.memory.draft import write_rules
@@ -77,7 +77,7 @@ def test_thresholds_replace_what_the_rules_keep(tmp_path: Path) -> None:
     for mode, actions in (("rules", ["CREATE", "CREATE"]), ("threshold", ["CREATE", "UPDATE"])):
         (tmp_path / mode).mkdir()
         with desk(tmp_path / mode, resolver=mode) as over:
-            assert [over.hear(f"{text}.")[0].action for text in texts] == actions
+            assert [over.hear(f"Remember: {text}.")[0].action for text in texts] == actions
 
 
 def test_a_run_replaces_no_more_than_its_allowance(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_run_replaces_no_more_than_its_allowance(tmp_path: Path) -> None:
             "The cache holds {} entries", "A login session lasts {} minutes",
         )  # fmt: skip
         for text in said:
-            over.hear(f"{text.format(100)}.")
-        fates = [over.hear(f"{text.format(200)} now.", allowance=run)[0] for text in said]
+            over.hear(f"Remember: {text.format(100)}.")
+        fates = [over.hear(f"Remember: {text.format(200)} now.", allowance=run)[0] for text in said]
         assert [fate.action for fate in fates] == ["UPDATE"] * run.most + ["CREATE"] * (len(said) - run.most)
         assert [fate.resolution for fate in fates[run.most :]] == ["COEXIST"] * 2
         assert [each.asked.newer for each in waiting(over)] == [fate.memory_id for fate in fates[run.most :]]

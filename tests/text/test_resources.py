@@ -22,10 +22,11 @@ import mnemond.text.resources as resources
 files = []
 read = resources.read
 resources.read = lambda name, kind: files.append(name) or read(name, kind)
-import mnemond.extract.rules, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
+import mnemond.extract.quotes, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
 import mnemond.text.causes, mnemond.text.generality, mnemond.text.secrets, mnemond.text.statements
 import mnemond.memory.wordings, mnemond.text.frames, mnemond.text.proposed_triggers, mnemond.text.triggers
 import mnemond.extract.acceptance, mnemond.recall.unasked, mnemond.extract.relations
+import mnemond.recall.session_outline
 at_import = len(compiled), len(files)
 resources.warm_up()
 print(*at_import, len(compiled), len(set(files)))
