@@ -11,7 +11,7 @@ from mnemond.config.reading import VectorSettings
 from mnemond.errors import STORAGE, rejected
 from mnemond.index.passages import PassageIndex
 from mnemond.index.writer import MemoryIndex
-from mnemond.store import edges, files, insights, legacy, operations, passages
+from mnemond.store import edges, files, insights, operations, passages
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
 from mnemond.store.files import StoreFiles
@@ -58,8 +58,6 @@ def open_database(
         connection, reason = files.connect_read_only(path)
     else:
         if path.exists():
-            if legacy.is_legacy(path):
-                legacy.adopt(path, now_us)
             refuse_other_file(path)
         connection = Connection(path, vfs=vfs)
     try:

@@ -23,7 +23,7 @@ import msgspec
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import format_us
-from mnemond.store import checksums, first_page, history, insights, stored_rows, verified_copy
+from mnemond.store import checksums, edges, first_page, history, insights, stored_rows, verified_copy
 from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.database import load_index
@@ -643,11 +643,7 @@ def _mend_links(new: Connection) -> None:
     """Delete edges of memories that left recall, lead every other back, and break circles of successors."""
     dead = "(SELECT number FROM insights WHERE deleted_at IS NOT NULL)"
     new.run(f"DELETE FROM edge_rows WHERE source IN {dead} OR target IN {dead}")  # noqa: S608 - constants
-    columns = ", ".join(each for each in stored_rows.columns_of(new, "edge_rows") if each not in ("source", "target"))
-    new.run(
-        f"INSERT OR IGNORE INTO edge_rows(source, target, {columns})"  # noqa: S608 - constants
-        f" SELECT target, source, {columns} FROM edge_rows WHERE kind <> 2"
-    )
+    edges.add_reverses(new)
     for each in superseded_in_circles(new):
         new.run("UPDATE insights SET superseded_by = NULL WHERE id = ?", (each,))
 

@@ -429,9 +429,7 @@ async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:
         await over.does("forget", id=insight_id, purge=True)
         await over.answered("Done.")
         assert [(each.prompt, each.reply) for each in await over.queued()] == [("", "Done.")]
-        assert (
-            over.daemon._agents.sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
-        )
+        assert over.daemon._agents.sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
 
 
 async def test_a_person_is_told_once_what_a_session_begins_with(tmp_path: Path) -> None:
