@@ -271,7 +271,7 @@ def _schema(evidence: Evidence) -> Steps:
     found = connection.pragma("application_id"), connection.pragma("user_version")
     if found != (APPLICATION_ID, VERSION):
         what = f"application and schema are {found}; this release writes {(APPLICATION_ID, VERSION)}"
-        yield Problem(what, where, "open it with the mnemond that wrote it, or restore a backup")
+        yield Problem(what, where, "export it with the mnemond that wrote it, then import that file")
         return
     odd = set(connection.rows(_ENTRIES)) ^ _expected_entries()
     if odd:
