@@ -97,6 +97,14 @@ def pypi(chance: random.Random) -> str:
     return "py" + "pi-" + _base64url(b"\x02\x01" + bytes([len(where)]) + where + b"\x02\x24" + chance.randbytes(120))
 
 
+def alibaba_access_key(chance: random.Random) -> str:
+    return "LT" + "AI" + draw(chance, ALNUM, 20)
+
+
+def webhook(chance: random.Random) -> str:
+    return "https://open.feishu.cn/open-apis/bot/v2/hook/" + str(uuid.UUID(bytes=chance.randbytes(16)))
+
+
 def slack(chance: random.Random) -> str:
     def number() -> str:
         return _between(chance, DIGITS, 10, 13)
@@ -371,6 +379,8 @@ MAKERS: dict[str, Maker] = {
     "gitlab": gitlab,
     "npm": npm,
     "pypi": pypi,
+    "alibaba_access_key": alibaba_access_key,
+    "webhook": webhook,
     "slack": slack,
     "stripe": stripe,
     "openai": openai,

@@ -271,6 +271,7 @@ class Client:
         self.stores = StoreMethods(self)
         self.embed = EmbedMethods(self)
         self.jobs = JobMethods(self)
+        self.session = SessionMethods(self)
         self.hook = HookMethods(self)
         self.rules = RuleMethods(self)
         self.relations = RelationMethods(self)

@@ -62,7 +62,7 @@ class TodayPane(Pane[Entry]):
         if item.id:
             why = f"{item.what}: {one_line(item.reason)}\n\n" if item.reason else ""
             return lambda client: why + render(GET.render, client.get(id=item.id), style)
-        return lambda client: render(TODAY.render, client.today(session=item.session.id, limit=1), style)
+        return lambda client: render(TODAY.render, client.today(id=item.session.id, limit=1), style)
 
     def action_keep(self) -> None:
         """Say that a memory was useful, or remember a text that was left out."""

@@ -128,7 +128,14 @@ class SessionKeeper:
             identity = msgspec.structs.replace(
                 self._identities.own(warm.store.name, progress.context.triggered_by), op_id=progress.context.op_id
             )
-            waiting.append(submit(warm, propose_session_exchange(each.said, identity, warm.config.extraction)))
+            waiting.append(
+                submit(
+                    warm,
+                    propose_session_exchange(
+                        each.said, identity, warm.config.extraction, recorded=warm.store.shared is None
+                    ),
+                )
+            )
         for written in waiting:
             await written
         self._on_kept(warm.store.name)

@@ -64,9 +64,9 @@ class SessionHandlers:
         if problems:
             raise invalid(problems)
         since = format_us(named_us if named_us is not None else now_us - DAY_US)
-        if params.session and named_us is None:
+        if params.id and named_us is None:
             since = ""
-        found = await warm.store.read(partial(_sessions, session=params.session or "", since=since, limit=params.limit))
+        found = await warm.store.read(partial(_sessions, session=params.id or "", since=since, limit=params.limit))
         said = await warm.store.read(partial(_said, sessions=[each.id for each in found], since=since))
         found = await trio.to_thread.run_sync(partial(_with_left_out, warm, found, said), limiter=warm.threads)
         judged = await warm.store.read(partial(operations.count_logged, since=since, names=("useful", "misled")))

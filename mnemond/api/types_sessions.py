@@ -33,7 +33,7 @@ class TodayParams(StoreParams, frozen=True, kw_only=True):
     since: Annotated[
         Time | None, about('what happened then or later: 2026-02-18, yesterday, "last week"; a day unless given')
     ] = None
-    session: Annotated[Name | None, about("a session by its host's id or the beginning of it, whenever it was")] = None
+    id: Annotated[Name | None, about("a session by its host's id or the beginning of it, whenever it was")] = None
     limit: Annotated[Limit, about("at most so many sessions", "-n")] = 20
 
 
@@ -132,6 +132,7 @@ class TodayResult(Result, frozen=True, kw_only=True):
 TODAY = method(
     "today", TodayParams, TodayResult, Access.READ,
     "Show what sessions of agents were told, what was kept of them, and what was left out and why.",
+    positional=("id",),
 )  # fmt: skip
 
 

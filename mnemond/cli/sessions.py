@@ -115,8 +115,9 @@ def _memory(it: ShownMemory, style: Style) -> list[str]:
 TODAY = Command(
     "today",
     Group.AGENTS,
-    ("mnemonctl today", 'mnemonctl today --since "last week"', "mnemonctl today --session 3f2a91 --json --pretty"),
+    ("mnemonctl today", 'mnemonctl today --since "last week"', "mnemonctl today 3f2a91 --json --pretty"),
     method=types_sessions.TODAY,
+    words=Words("[ID]", ("id",), optional=True, what="the id of a session"),
     details=(
         "Of each session what it was told and why, what was kept of it, and what was left out and why.",
         "A session is named by its host: Claude Code shows the id in /status, Codex in the name of its file.",

@@ -352,7 +352,9 @@ class GraphSettings(Section, frozen=True):
     ] = "auto"
 
 
-QuoteClass = Literal["asked", "decision", "instruction", "preference", "person", "correction", "other"]
+QuoteClass = Literal[
+    "asked", "decision", "instruction", "preference", "person", "correction", "agent_decision", "other"
+]
 
 CLASSES: Final[tuple[QuoteClass, ...]] = ("instruction", "preference", "decision", "correction", "asked", "person")
 """What rules take out of a session by default."""
@@ -375,7 +377,8 @@ class ExtractionSettings(Section, frozen=True):
         Meta(
             description="What rules take out of a session to tell it unasked, as quotes: standing instructions,"
             " preferences, decisions, corrections, what a person asks to remember (`asked`), and facts about the"
-            " person; `other` is every other statement. What is not taken is found in the record of sessions.",
+            " person; `agent_decision` is what an agent says was decided, `other` every other statement. What is not"
+            " taken is found in the record of sessions.",
         ),
     ] = CLASSES
     importance_threshold: Annotated[

@@ -426,7 +426,9 @@ class _Reading:
         sentence = found[at].text
         if message.role == "user" and (end := self._listed(message, found, at)) > at:
             return end
-        classes = self._context.classes if message.role == "user" else self._context.classes & {"decision"}
+        classes = self._context.classes
+        if message.role != "user":
+            classes = frozenset({"decision"} if "agent_decision" in classes else ())
         quote = quote_in(sentence, classes)
         if message.role == "assistant" and not isinstance(quote, str) and _first_person_singular(sentence):
             quote = LEFT  # what an agent decides for itself is an account of its work

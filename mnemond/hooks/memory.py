@@ -550,7 +550,11 @@ class ExchangeQueue:
         Raises MnemonError if it could not be written, or too many writes wait.
         """
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
-        queued = await submitted(warm, propose_queueing(exchange, identity, warm.config.extraction), Queued)
+        queued = await submitted(
+            warm,
+            propose_queueing(exchange, identity, warm.config.extraction, recorded=warm.store.shared is None),
+            Queued,
+        )
         if queued.kept:
             self._on_kept(warm.store.name)
             if warm.on_missing_vector is not None:

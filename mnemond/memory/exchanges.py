@@ -339,14 +339,17 @@ def turn_key(kind: ExchangeKind, conversation: str, prompt: str, reply: str) -> 
     return "\0".join((kind, conversation, *texts))
 
 
-def propose_queueing(exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings) -> Proposal:
+def propose_queueing(
+    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, *, recorded: bool = True
+) -> Proposal:
     """Propose to keep an exchange of a session as a passage, and to queue it if facts are to be extracted, or a request
-    asks for them. It is tidied in the writer's thread, off the event loop."""
-    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, settings))
+    asks for them. It is tidied in the writer's thread, off the event loop. `recorded`: false in a store that is shared:
+    what one person said to an agent is not for all who read it."""
+    return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity, settings, recorded))
 
 
 def _decide_queueing(
-    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, view: View
+    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, recorded: bool, view: View
 ) -> ChangeSet:
     tidy = tidied(exchange)
     said, key = tidy.exchange, tidy.exchange.key
@@ -356,7 +359,7 @@ def _decide_queueing(
     messages = _to_sum_up(said) if settings.rolling_summary else ()
     requested = said.host == REQUEST
     queue = (QueueExchange(identity.id, said, messages),) if kept and (settings.enabled or requested) else ()
-    record = (KeepPassage(_passage(identity.id, said), key),) if kept and not requested else ()
+    record = (KeepPassage(_passage(identity.id, said), key),) if kept and recorded and not requested else ()
     change_set = identity.change_set(METHOD, (), outcome, operation="")
     return msgspec.structs.replace(change_set, queue=queue, passages=record)
 

@@ -74,11 +74,12 @@ def propose_imported_fact(write: FactWrite, identity: WriteContext, rules: Write
 
 
 def propose_session_exchange(
-    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings
+    exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, *, recorded: bool
 ) -> Proposal:
     """Propose to keep an exchange of a transcript, and to queue it; its key is noted with it, so that what is read out
     of it belongs to the operation of the import, and its conversation gets no summary: it is over."""
-    queueing = propose_queueing(exchange, identity, msgspec.structs.replace(settings, rolling_summary=False))
+    unsummed = msgspec.structs.replace(settings, rolling_summary=False)
+    queueing = propose_queueing(exchange, identity, unsummed, recorded=recorded)
 
     def decided(view: View) -> ChangeSet:
         reached = queueing.decide(view)

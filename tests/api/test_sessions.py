@@ -42,7 +42,7 @@ async def written(over: Desk, clock: MockClock) -> None:
 
 
 async def shown(over: Desk, session: str | None = None, **more: Any) -> list[SessionView]:
-    found = await over.does("today", session=session, **more)
+    found = await over.does("today", id=session, **more)
     return list(found.sessions)
 
 
@@ -322,7 +322,7 @@ async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock
         await over.does("feedback", id=rule, verdict="useful")
         await over.does("jobs.run", name="extract")
         await written(over, mock_clock)
-        found = await over.does("today", session="s-1")
+        found = await over.does("today", id="s-1")
         (session,) = found.sessions
         assert (session.host, session.exchanges) == ("claude-code", 2)
         assert session.project == (await over.daemon.projects.of(APOLLO)).id

@@ -241,7 +241,7 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await a.team("forget", id=purged, purge=True)
         gone.add(purged)
         await alike("purge")
-        assert filled == {each.kind for each in TABLES}
+        assert filled == {each.kind for each in TABLES if each.table != "passages"}  # a shared store keeps none
         for each in (a, b):
             found = await each.team("verify", full=True)
             assert not [problem for check in found.checks for problem in check.problems]

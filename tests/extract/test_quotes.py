@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.writing import CLASSES
 from mnemond.extract.account import MAX_SHOWN, SHOWN_LENGTH, bounded
-from mnemond.extract.facts import Message, stated_name
+from mnemond.extract.facts import Fact, Message, stated_name
 from mnemond.extract.quotes import is_instruction, labelled, without_label
 from tests.examples import examples
 from tests.extract.exchanges import DAY_US, contents, extracted
@@ -23,9 +23,10 @@ from tests.extract.test_hostile import PIECES
 QUOTES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "quotes.toml").read_text("utf-8"))["quotes"]
 
 
-@pytest.mark.parametrize("each", QUOTES, ids=[each["said"][:40] for each in QUOTES])
+@pytest.mark.parametrize("each", QUOTES, ids=[f"{at} {each['said'][:40]}" for at, each in enumerate(QUOTES)])
 def test_what_is_taken_of_an_exchange(each: dict[str, Any]) -> None:
-    facts = extracted(each["said"], *([each["answer"]] if "answer" in each else [])).facts
+    more: dict[str, Any] = {"classes": frozenset(each["classes"])} if "classes" in each else {}
+    facts = extracted(each["said"], *([each["answer"]] if "answer" in each else []), **more).facts
     assert [[it.family, it.content] for it in facts] == each.get("kept", [])
     assert all(it.general == each.get("general", False) for it in facts)
 
@@ -170,4 +171,4 @@ def test_an_instruction_is_known_again_in_a_memory(said: str) -> None:
 
 def test_facts_can_be_queued() -> None:
     facts = extracted("Never push to main. I prefer tabs.").facts
-    assert tuple(msgspec.json.decode(msgspec.json.encode(facts), type=list[type(facts[0])])) == facts
+    assert tuple(msgspec.json.decode(msgspec.json.encode(facts), type=list[Fact])) == facts

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.writing import CLASSES
 from mnemond.extract.facts import (
     MAX_SENTENCE,
     USUAL,
@@ -23,7 +24,7 @@ from mnemond.memory.extraction import extract_exchange
 from mnemond.model.answers import Dropped
 from tests.extract.exchanges import DAY_US
 
-CONTEXT = Context(observed_us=DAY_US)
+CONTEXT = Context(observed_us=DAY_US, classes=frozenset({*CLASSES, "agent_decision"}))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ async def test_a_session_with_a_summary_is_listed(tmp_path: Path) -> None:
         await known(over)
         await summed_up(over, "s-1")
         await summed_up(over, "t-2")
-        shown = (await over.does("session.show", id="s")).sessions
+        shown = (await over.does("today", id="s")).sessions
         assert [(each.id, each.summary.text, each.shown) for each in shown] == [("s-1", SAID, [])]
-        said = (await over.does("cli.run", argv=["session", "show", "s-1", "--text"])).stdout
-        assert "s-1  shown nothing\n  2026-02-01 10:20:00  summary (its own sentences)\n    (user) The billing" in said
+        said = (await over.does("cli.run", argv=["today", "s-1", "--text"])).stdout
+        assert "2026-02-01 10:20:00  summary (its own sentences)\n    (user) The billing" in said

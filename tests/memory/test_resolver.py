@@ -175,6 +175,6 @@ def test_a_claim_about_a_memory_that_is_gone_or_with_add_only_is_none(tmp_path: 
 
 def test_a_claim_that_the_rules_make_true_is_not_asked_about(tmp_path: Path) -> None:
     with desk(tmp_path) as over:
-        (old,) = over.hear("The office is in Berlin")
+        (old,) = over.hear("Remember: the office is in Berlin")
         new = claim(over, "The office is in Munich now, no longer in Berlin", str(old.memory_id))
         assert (new.action == "UPDATE") or len(waiting(over)) == 1

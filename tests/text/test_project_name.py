@@ -25,7 +25,7 @@ from mnemond.text.project_name import MAX_NAME, Project, named_project, project_
         ("/srv/shop", "shop"),
         ("/Users/ada/My Project", "My Project"),
         ("/home/ada/项目", "项目"),
-        ("/home/ada/a<b>\n\x1b[31mc\u202e", "a‹b> [31mc"),
+        ("/home/ada/a<b>\n\x1b[31mc\u202e", "a<b> [31mc"),
         ("/home/ada", ""),
         ("/Users/ada", ""),
         ("/root", ""),
