@@ -45,7 +45,7 @@ from mnemond.store.files import make_directory
 from mnemond.store.health import BALLAST_BYTES, BALLAST_FILE, MARGIN_BYTES
 from mnemond.store.registry import ActiveName
 from mnemond.store.salvage import Salvaged, salvage
-from mnemond.store.schema import current_version
+from mnemond.store.schema import VERSION
 from mnemond.store.verify import verify_closed
 from mnemond.wire.listener import lock, open_data_dir
 from mnemond.wire.params import plural
@@ -258,7 +258,7 @@ def versions(facts: Facts) -> CheckView:
         return problem(name, error.message, "this installation", error.hint)
     except SqliteError as error:
         return problem(name, f"SQLite does not work: {reason(error)}", "this installation", "install mnemond again")
-    detail = f"mnemonctl {fast.VERSION}, schema {current_version()}, SQLite {row[0] if row else 'unknown'}"
+    detail = f"mnemonctl {fast.VERSION}, schema {VERSION}, SQLite {row[0] if row else 'unknown'}"
     running = facts.running
     if running is None:
         return fine(name, detail)
@@ -508,7 +508,6 @@ def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
         mended=salvaged.mended,
         left_out=None if salvaged.left_out is None else str(salvaged.left_out),
         problems=salvaged.problems,
-        version=salvaged.version,
     )
     text = output.json(result) if output.form == "json" else render_salvage(result, output.style)
     return CliRunResult(0 if result.whole else PROBLEM_FOUND, False, text, "")

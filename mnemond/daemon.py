@@ -69,6 +69,7 @@ from mnemond.hooks.sessions import (
     read_sessions,
 )
 from mnemond.ids import RandomIds
+from mnemond.interchange import sqlite_files
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.follow import Followers
@@ -90,7 +91,7 @@ from mnemond.memory.model_reading import Model, engine_of
 from mnemond.model.memory import format_us
 from mnemond.service import supervisor
 from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervision
-from mnemond.store import connection, gc_tuning, legacy
+from mnemond.store import connection, gc_tuning
 from mnemond.store.backups import BackupDirectory, BackupService, remove_leftovers
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.files import replace_file
@@ -503,7 +504,9 @@ def _sources(data_dir: Path, overrides: CliOverrides) -> Sources:
 def _recover(data_dir: Path, log: FilteringBoundLogger) -> None:
     """Finish what an earlier process left half done, and move a store of mnemon. Raises MnemonError."""
     remove_leftovers(data_dir)
-    if legacy.move(data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)):
+    if sqlite_files.move_stores(
+        data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)
+    ):
         log.info("moved a store of mnemon's", to=str(data_dir / "data" / "default"))
 
 

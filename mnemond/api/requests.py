@@ -5,25 +5,20 @@ from __future__ import annotations
 import hashlib
 import sys
 from datetime import date, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 import trio
-from msgspec import UNSET
 
 from mnemond.api.store_access import OpenStore, R
-from mnemond.api.types_changes import MergeParams
-from mnemond.api.types_extract import ExtractParams
-from mnemond.api.types_memories import RememberParams
 from mnemond.clock import Clock
 from mnemond.config.hosts import Host, described
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import lacks_vector
-from mnemond.memory.draft import USUAL_IMPORTANCE, WriteContext, op_id_problems
+from mnemond.memory.draft import WriteContext, op_id_problems
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
 from mnemond.model.query import Span
@@ -32,7 +27,7 @@ from mnemond.store.store import Store
 from mnemond.text.dates import only_date
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call
-from mnemond.wire.params import Params, ScopedWriteParams, plural
+from mnemond.wire.params import Params, plural
 
 _json = msgspec.json.Encoder(order="deterministic")
 
@@ -146,39 +141,12 @@ def _conversation(params: Params) -> str | None:
 
 
 def digest(params: Params) -> str:
-    """Hash the parameters except the op_id, to distinguish a repeat from another request. Empty without an op_id, as
-    such a request cannot be repeated."""
+    """Hash the parameters except op_id and store, to distinguish a repeat from another request. Empty without an
+    op_id, as such a request cannot be repeated."""
     if getattr(params, "op_id", None) is None:
         return ""
-    newer = tuple(name for name in NEWER if getattr(params, name, None) is not None)
-    form = _digest_form(type(params), newer)
-    fields = (None if name in ("op_id", "store") else _digested(params, name) for name in form.__struct_fields__)
-    return hashlib.blake2b(_json.encode(form(*fields)), digest_size=16).hexdigest()
-
-
-NEWER: Final = ("project", "directory")
-"""Fields of writes that earlier versions did not have: without them a request has the digest that it had there."""
-
-
-def _digested(params: Params, name: str) -> object:
-    """The value of a field; an importance that was not given counts as the usual one, which earlier versions had in its
-    place."""
-    value = getattr(params, name)
-    return USUAL_IMPORTANCE if name == "importance" and value is UNSET and isinstance(params, RememberParams) else value
-
-
-@cache
-def _digest_form(kind: type[Params], newer: tuple[str, ...]) -> type[msgspec.Struct]:
-    """Fields of a request in the order of the digests that stores keep, which differs from the declarations: with
-    another order a repeat would look like another request."""
-    scope: tuple[str, ...] = ("user_id", "session_id", "agent_id") if issubclass(kind, ScopedWriteParams) else ()
-    names = [name for name in kind.__struct_fields__ if name not in (*scope, *NEWER, "op_id", "store")]
-    if kind is MergeParams:
-        names.remove("dry_run")  # a dry run is not recorded
-    place = len(names)
-    if kind in (RememberParams, ExtractParams):
-        place, scope = names.index("conversation_id") + 1, ("session_id", "user_id", "agent_id")
-    return msgspec.defstruct("Digest", [*names[:place], *scope, *names[place:], *newer, "op_id", "store"])
+    request = msgspec.structs.replace(params, op_id=None, store=None)
+    return hashlib.blake2b(_json.encode(request), digest_size=16).hexdigest()
 
 
 def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:

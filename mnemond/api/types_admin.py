@@ -647,8 +647,7 @@ class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of `mnemonctl doctor --salvage`: the new store, the one it was made of, and each table that differs.
     `recovered`: memories that were taken from their history, as their rows were lost. `mended`: rows with a column that
     could not be used (at most 20). `left_out`: the file with rows that were read and not kept. `problems`: what a full
-    verification of the new store found. `whole`: nothing was lost, and the new store is sound. `version`: that of the
-    schema of the damaged store, if an earlier mnemond wrote it; the new store is of the current one."""
+    verification of the new store found. `whole`: nothing was lost, and the new store is sound."""
 
     store: str
     of: str
@@ -661,7 +660,6 @@ class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
     mended: list[str] = []
     left_out: str | None = None
     problems: list[str] = []
-    version: int | None = None
 
 
 # gc, which has one result for each thing it does.

@@ -230,7 +230,6 @@ def render_salvage(result: SalvageResult, style: Style) -> str:
     return lines(
         f"{style.strong(result.store)}: {memories}, read from {result.of}, which is unchanged",
         f"  {result.path}",
-        None if result.version is None else f"  it had schema version {result.version}, and the new store was migrated",
         *(f"  {each.table}: {', '.join(_losses(each))}" for each in result.tables),
         "  nothing was lost" if result.whole else "  tables that are not listed were read whole",
         f"  {plural(result.recovered, 'memory')} taken from the history" if result.recovered else None,

@@ -391,8 +391,6 @@ def _decide_reading(
         return identity.change_set("jobs", (), Maintained(op_id=identity.op_id), operation="")
     facts, refresh = [(relations.READ_KEY, str(part[1]))], part[0] is None
     changes: list[KnowledgeChange] = []
-    for at in relations.migrated_times(connection) if refresh else ():
-        changes += [KnownSince(at), RefreshAll(known_then=True)]
     asked = relations.last_asked(connection)
     withdrawn = sync_state.withdrawn(connection)
     names: dict[str | None, Names] = {}

@@ -122,19 +122,9 @@ def key_of(edge: Edge) -> Key:
 
 def is_as_left(now: Insight, left: Insight) -> bool:
     """Return True if a memory was not revised since the operation. That it learned cues is no revision."""
-    left = _in_project(left, now)
     return _given(now) == _given(left) and all(
         getattr(now, field) == getattr(left, field) for field in Insight.__struct_fields__ if field not in ELSEWHERE
     )
-
-
-def _in_project(then: Insight, now: Insight) -> Insight:
-    """Return a former value as migration 8 would have left it, which made a project of a tag."""
-    project = now.scope.project
-    if project is None or then.scope.project is not None or project not in then.tags:
-        return then
-    tags = tuple(tag for tag in then.tags if tag != project)
-    return msgspec.structs.replace(then, scope=then.scope.in_project(project), tags=tags)
 
 
 def _given(it: Insight) -> list[Cue]:
@@ -159,7 +149,7 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
     boosted = _chosen(BOOST, before, after, current)
     partner = _chosen(("paired_with",), before, after, current)
     return msgspec.structs.replace(
-        _in_project(before, current),
+        before,
         access_count=max(0, current.access_count - gained),
         useful=max(0, current.useful - (after.useful - before.useful)),
         misled=max(0, current.misled - (after.misled - before.misled)),

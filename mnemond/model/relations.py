@@ -379,9 +379,7 @@ class ExpireLink(msgspec.Struct, frozen=True, tag=True):
 
 
 class RefreshAll(msgspec.Struct, frozen=True, tag=True):
-    """Derive every interval again; with `known_then` from what was noted by the time of `KnownSince` alone."""
-
-    known_then: bool = False
+    """Derive every interval again."""
 
 
 class KnownSince(msgspec.Struct, frozen=True, tag=True):

@@ -1,4 +1,4 @@
-"""Opening a store's file: version check, connection, durability, migrations, index."""
+"""Opening a store's file: version check, connection, durability, schema, index."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mnemond.config.reading import VectorSettings
 from mnemond.errors import STORAGE, rejected
 from mnemond.index.passages import PassageIndex
 from mnemond.index.writer import MemoryIndex
-from mnemond.store import edges, files, insights, legacy, operations, passages
+from mnemond.store import edges, files, insights, operations, passages
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
 from mnemond.store.files import StoreFiles
 from mnemond.store.gc_tuning import freeze_built_index, gc_paused
 from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
-from mnemond.store.schema import migrate, refuse_newer
+from mnemond.store.schema import create, refuse_other_file
 
 ChooseEmbedder = Callable[[], EmbedderRecord | None]
 """Chooses the embedder of a store that has none; may take seconds."""
@@ -47,8 +47,8 @@ def open_database(
     """Open or create the store at `path` and load its index.
 
     A store without memories and without an embedder gets the one of `choose_embedder`; every other keeps its own.
-    Raises MnemonError(UNSUPPORTED) for a file of a newer mnemond, MnemonError(STORAGE) when the file system has no
-    durable write-ahead logging, SqliteError for everything the database refuses.
+    Raises MnemonError: UNSUPPORTED for a file of another version or program, STORAGE when the file system has no
+    durable write-ahead logging; SqliteError for everything the database refuses.
     """
     reason = wrong = None
     for suffix in ("", "-wal", "-shm"):
@@ -58,16 +58,14 @@ def open_database(
         connection, reason = files.connect_read_only(path)
     else:
         if path.exists():
-            if legacy.is_legacy(path):
-                legacy.adopt(path, now_us)
-            refuse_newer(path)
+            refuse_other_file(path)
         connection = Connection(path, vfs=vfs)
     try:
         if reason is not None:
             embedder = read_embedder(connection)
         else:
             _verify_durability(connection, path)
-            migrate(connection, path)
+            create(connection)
             embedder = _embedder_of(connection, choose_embedder)
             wrong = _expire_outcomes(connection, now_us)
         unreadable: list[Unreadable] = []

@@ -351,6 +351,16 @@ def read_metrics(connection: Connection, after: str, limit: int) -> list[Metric]
     return [Metric(*row) for row in rows]
 
 
+def add_reverses(connection: Connection) -> None:
+    """Lead every edge back that leads both ways by its type, as all but causal ones do. Reads the whole table: for rows
+    that were copied from elsewhere."""
+    columns = f"kind, {', '.join(_REST)}, created_at"
+    connection.run(
+        f"INSERT OR IGNORE INTO edge_rows(source, target, {columns})"  # noqa: S608 - names only
+        f" SELECT target, source, {columns} FROM edge_rows WHERE kind <> 2"
+    )
+
+
 def put_metrics(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
     """Write rows of memories that are still active."""
     connection.run_many(

@@ -15,7 +15,7 @@ import msgspec
 from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store import checksums
 from mnemond.store.connection import Connection
-from mnemond.store.schema import APPLICATION_ID, current_version
+from mnemond.store.schema import APPLICATION_ID, VERSION, refuse_other
 
 
 def make_directory(path: Path) -> None:
@@ -148,7 +148,7 @@ def _status(path: Path | str) -> os.stat_result | None:
 
 
 # Stores that can only be read: on a read-only file system, or in a directory of another user. Nothing is written for
-# them: no log, no lock file, no migration, no use count.
+# them: no log, no lock file, no use count.
 
 
 def is_writable(path: Path) -> bool:
@@ -159,7 +159,8 @@ def connect_read_only(path: Path) -> tuple[Connection, str]:
     """Return a connection that writes nothing, and the reason why there is no other.
 
     If SQLite would have to create its lock file, the database is read as if nothing could change it, without the
-    content of its log. Raises MnemonError(STORAGE) for a database of another version, SqliteError.
+    content of its log. Raises MnemonError: UNSUPPORTED for a database of another version or program, STORAGE for an
+    empty one; SqliteError.
     """
     frozen = not path.with_name(f"{path.name}-shm").exists()
     connection = Connection(path, read_only=True, frozen=frozen)
@@ -173,12 +174,11 @@ def connect_read_only(path: Path) -> tuple[Connection, str]:
 
 
 def _refuse_other_version(connection: Connection, path: Path) -> None:
-    version, application = connection.pragma("user_version"), connection.pragma("application_id")
-    if (version, application) != (current_version(), APPLICATION_ID):
+    refuse_other(connection, path)
+    if (connection.pragma("user_version"), connection.pragma("application_id")) != (VERSION, APPLICATION_ID):
         raise rejected(
             STORAGE,
-            f"{path} has schema version {version} and this mnemond {current_version()}; a file that cannot be written"
-            " cannot be migrated",
+            f"{path} is empty, and its tables cannot be made in a file that cannot be written",
             "make its directory writable, then repeat",
         )
 

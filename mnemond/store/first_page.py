@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from mnemond.store import checksums, stored_rows
 from mnemond.store.connection import Connection, SqliteError, apply_log
 from mnemond.store.insights import content_hash
-from mnemond.store.schema import APPLICATION_ID, current_version, migrate
+from mnemond.store.schema import APPLICATION_ID, VERSION, create
 
 PAGE_SIZE: Final = 4096
 """Bytes in a page of every store."""
@@ -147,7 +147,7 @@ class _Tables:
     def __init__(self, work: Path) -> None:
         model = Connection(work / "model.db")
         try:
-            migrate(model, work / "model.db")
+            create(model)
             described = 'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?)'
             self.columns = {
                 table: [_Column(*row) for row in model.rows(described, (table,))] for table in stored_rows.TABLES
@@ -218,7 +218,7 @@ class _FirstPage:
         page[20] = self._reserved
         page[28:32] = last.to_bytes(4, "big")
         page[32:40] = bytes(8)  # no free pages
-        page[60:64] = current_version().to_bytes(4, "big")
+        page[60:64] = VERSION.to_bytes(4, "big")
         page[68:72] = APPLICATION_ID.to_bytes(4, "big")
         page[92:96] = page[24:28]
         with open(self._copy, "r+b") as file:

@@ -32,7 +32,6 @@ from mnemond.model.outcomes import (
     merge_message,
 )
 from mnemond.store.connection import Connection, Insertion
-from mnemond.store.earlier_outcomes import EARLIER
 from mnemond.store.files import damaged
 
 
@@ -194,12 +193,7 @@ def decode_outcome(text: str) -> Outcome:
     begin = _NAME.match(text)
     if begin is None:
         raise KeyError("type")
-    name = begin[1]
-    if name in EARLIER:
-        kind, upgraded = EARLIER[name]
-        outcome: Outcome = msgspec.convert(upgraded(msgspec.json.decode(text)), kind)
-    else:
-        outcome = msgspec.json.decode(text, type=_KINDS[name])
+    outcome: Outcome = msgspec.json.decode(text, type=_KINDS[begin[1]])
     return outcome
 
 

@@ -613,21 +613,6 @@ def last_asked(connection: Connection) -> str:
     return str(connection.value(sql) or "")
 
 
-MAX_MIGRATED: Final = 100
-"""Times of statements of an earlier version that are kept apart: of more, the earlier ones count as one."""
-
-
-def migrated_times(connection: Connection) -> list[str]:
-    """Return the times at which statements were written that another program left in an earlier version of the table,
-    in order: no interval was derived from them then."""
-    rows = connection.column(
-        "SELECT DISTINCT created_at FROM relationship_evidence WHERE op_id = 'migration-14' ORDER BY created_at DESC"
-        " LIMIT ?",
-        (MAX_MIGRATED,),
-    )
-    return rows[::-1]
-
-
 class Undoing(NamedTuple):
     """The changes that take an operation back, to knowledge and to passages, and how much of it was changed since."""
 
@@ -700,7 +685,6 @@ class _Knowledge:
         self._connection = connection
         self._op_id = op_id
         self._now = now
-        self._known_then = False
         self._touched: set[_Group] = set()
         self.new: list[Relationship] = []
 
@@ -709,7 +693,7 @@ class _Knowledge:
             match change:
                 case KnownSince():
                     self._refresh()
-                    self._now, self._known_then = change.at, False
+                    self._now = change.at
                 case AddEvidence():
                     self._add(change)
                 case ExpireEvidence():
@@ -727,7 +711,6 @@ class _Knowledge:
                 case PutCore() | ExpireCore():
                     core_summaries.apply(self._connection, change, self._op_id, self._now)
                 case RefreshAll():
-                    self._known_then = change.known_then
                     rows = self._connection.column(
                         "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
                     )
@@ -818,8 +801,6 @@ class _Knowledge:
         """Derive the intervals of a source, and replace the rows that are no longer believed."""
         members = found.members(group.source_id)
         stated = stated_of(self._connection, group.source_id, found, group.type, group.slot)
-        if self._known_then:
-            stated = [it for it in stated if it.created_at <= self._now]
         believed = [
             it for it in relationships_from(self._connection, members, group.type, group.slot) if it.expired_at is None
         ]

@@ -6,8 +6,7 @@ If the pages that name the tables are damaged, the tables are found without them
 Every row is decoded as a reader would: a column that cannot be used gets its default, and its row is named; a row that
 cannot be kept goes to `left-out.jsonl` beside the new store; a memory whose row is lost is taken from its history. What
 can be made again (metrics, staged vectors, vectors of damaged pages) is left out. The result is verified as
-`doctor --full` would, and opened. A store of an earlier version of the schema is copied into one of that version, which
-is migrated then. Blocking; for a process that has no store open.
+`doctor --full` would, and opened. Blocking; for a process that has no store open.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import msgspec
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import format_us
-from mnemond.store import checksums, first_page, history, insights, stored_rows, verified_copy
+from mnemond.store import checksums, edges, first_page, history, insights, stored_rows, verified_copy
 from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.database import load_index
@@ -32,7 +31,7 @@ from mnemond.store.files import flush_directory
 from mnemond.store.first_page import PAGE_SIZE
 from mnemond.store.insights import UNKNOWN_TIME, content_hash
 from mnemond.store.meta import read_embedder
-from mnemond.store.schema import APPLICATION_ID, current_version, migrate
+from mnemond.store.schema import APPLICATION_ID, VERSION, create, refuse_development, refuse_other
 from mnemond.store.stored_rows import BY_KEY, BY_NUMBER, Undecoded
 from mnemond.store.verified_copy import Facts
 from mnemond.store.verify import verify_closed
@@ -68,8 +67,7 @@ class Salvaged(msgspec.Struct, frozen=True):
 
     `recovered`: memories whose rows were lost and that were taken from their history. `mended`: the rows with a column
     that could not be used, in words, at most `MAX_NAMED`. `left_out`: the file with the rows that were left out.
-    `problems`: what a full verification of the new store found, in words. `version`: that of the schema of the damaged
-    store, where it was an earlier one; the new store was migrated.
+    `problems`: what a full verification of the new store found, in words.
     """
 
     path: Path
@@ -79,7 +77,6 @@ class Salvaged(msgspec.Struct, frozen=True):
     mended: list[str] = []
     left_out: Path | None = None
     problems: list[str] = []
-    version: int | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -92,7 +89,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
     """Copy the store at `source`, which must not be open, to `target`, in a directory made for it.
 
     `target` appears whole and verified, or not at all. Raises MnemonError: STORAGE for a file of which nothing can be
-    read, or of a newer schema version than this release writes; SqliteError and OSError when the copy cannot be made.
+    read, UNSUPPORTED for one of another version or program; SqliteError and OSError when the copy cannot be made.
     """
     work = target.with_name(f".{target.name}.work")
     os.mkdir(work, 0o700)
@@ -101,11 +98,11 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
         for part in ("", "-wal"):
             if (file := source.with_name(source.name + part)).exists():
                 shutil.copyfile(file, copy.with_name(copy.name + part))
-        _mend_header(copy)
-        unnamed = _find_tables(copy, work)
+        _mend_header(source, copy)
+        unnamed = _find_tables(source, copy, work)
         aside = _Aside(work / LEFT_OUT_FILE)
         try:
-            tables, recovered, mended, version = _salvage_tables(copy, draft, aside, now_us)
+            tables, recovered, mended = _salvage_tables(copy, draft, aside, now_us)
         finally:
             aside.close()
         facts = verified_copy.make(draft, target)
@@ -118,7 +115,7 @@ def salvage(source: Path, target: Path, now_us: int) -> Salvaged:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     tables = [msgspec.structs.replace(each, gaps=each.gaps + (each.table in unnamed)) for each in tables]
-    return Salvaged(target, facts, tables, recovered, mended, left_out, problems, version)
+    return Salvaged(target, facts, tables, recovered, mended, left_out, problems)
 
 
 def _verify(target: Path, now_us: int) -> list[str]:
@@ -174,23 +171,16 @@ def _shown(value: Any) -> object:  # noqa: ANN401 - of any column
     return str(value) if isinstance(value, str) else value
 
 
-def _salvage_tables(
-    copy: Path, draft: Path, aside: _Aside, now_us: int
-) -> tuple[list[TableReport], int, list[str], int | None]:
+def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tuple[list[TableReport], int, list[str]]:
     sound, any_ = _reader(copy, verify=True), _reader(copy, verify=False)
-    version = int(sound.pragma("user_version") or 0)
     new = Connection(draft)
     try:
-        migrate(new, draft, version)
+        create(new)
         new.set_pragma("foreign_keys", 0)
         new.run("BEGIN IMMEDIATE")
         of = {name: _Table(name, key, sound, any_, new, aside, now_us) for name, key in _keys(new).items()}
         tables = [each.salvaged() for each in of.values()]
         dangling = _drop_dangling(new)
-        if version != current_version():
-            new.run("COMMIT")
-            _migrate_draft(new, draft)
-            new.run("BEGIN IMMEDIATE")
         latest = format_us(now_us + AHEAD_US)
         recovered = _recover(new, of["insights"], of["memory_operations"], latest, aside)
         _mend_links(new)
@@ -209,7 +199,6 @@ def _salvage_tables(
         ],
         recovered,
         mended[:MAX_NAMED],
-        None if version == current_version() else version,
     )
 
 
@@ -218,7 +207,7 @@ Key = str | tuple[str, ...]
 
 
 def _keys(new: Connection) -> dict[str, Key]:
-    """Return the tables with what cannot be made again, of the version of this store, and how each is ordered."""
+    """Return the tables with what cannot be made again, and how each is ordered."""
     tables = {
         str(name): not without_rowid
         for _, name, kind, _, without_rowid, _ in new.rows("PRAGMA main.table_list")
@@ -242,23 +231,14 @@ _MADE_ANEW: Final = frozenset({"metrics", "node_metrics", "staged_vectors"})
 """Tables that the daemon fills again."""
 
 
-def _migrate_draft(new: Connection, draft: Path) -> None:
-    """Bring a copy of an earlier version to the current one. Raises MnemonError(STORAGE) if its rows do not fit."""
-    try:
-        migrate(new, draft)
-    except SqliteError as error:
-        raise _unsalvageable(f"what was read cannot be migrated: {error}") from error
-    finally:
-        new.set_pragma("foreign_keys", 0)
-
-
 # The first page, without which nothing can be read.
 
 _HEADER: Final = 100
+_APPLICATION_ID: Final = 68
 _FIXED: Final = {
     0: b"SQLite format 3\0", 16: PAGE_SIZE.to_bytes(2, "big"), 18: bytes((2, 2)), 21: bytes((64, 32, 32)),
     44: (4).to_bytes(4, "big"), 52: bytes(4), 56: (1).to_bytes(4, "big"), 64: bytes(4),
-    68: APPLICATION_ID.to_bytes(4, "big"), 72: bytes(20),
+    _APPLICATION_ID: APPLICATION_ID.to_bytes(4, "big"), 72: bytes(20),
 }  # fmt: skip
 """Parts of the header that are the same in every store (SQLite file format, 1.3)."""
 
@@ -266,14 +246,16 @@ MAX_MISSING: Final = 8
 """How many times longer than the file a header may say that the file is."""
 
 
-def _mend_header(copy: Path) -> None:
+def _mend_header(source: Path, copy: Path) -> None:
     """Give a damaged first page the header that every store has, and a file that was cut short its length: the missing
-    pages are empty then. Of a sound file nothing is changed."""
+    pages are empty then. Of a sound file nothing is changed. Raises MnemonError(UNSUPPORTED) for a store of a
+    development version."""
     size = copy.stat().st_size
     if size < _HEADER:
         return
     with open(copy, "r+b", buffering=0) as file:
         header = file.read(_HEADER)
+        refuse_development(int.from_bytes(header[_APPLICATION_ID : _APPLICATION_ID + 4], "big"), source)
         usual = bytearray(header)
         for at, value in _FIXED.items():
             usual[at : at + len(value)] = value
@@ -285,7 +267,7 @@ def _mend_header(copy: Path) -> None:
                 usual[20] = 0
             if usual[20] or usual != header:
                 usual[28:32] = max(1, size // PAGE_SIZE).to_bytes(4, "big")
-                usual[60:64] = current_version().to_bytes(4, "big")
+                usual[60:64] = VERSION.to_bytes(4, "big")
                 usual[92:96] = usual[24:28]
             file.seek(0)
             file.write(usual)
@@ -311,15 +293,15 @@ def _has_checksums(copy: Path) -> bool:
     )
 
 
-def _find_tables(copy: Path, work: Path) -> list[str]:
+def _find_tables(source: Path, copy: Path, work: Path) -> list[str]:
     """Rebuild the first page if the tables cannot be read from it; return the tables that no page names then, of which
     some or all rows may be lost. Raises MnemonError if there are no memories."""
     why = "its first page does not name the tables of a store"
     try:
         connection = Connection(copy, read_only=True)
         try:
-            version = connection.pragma("user_version")
-            if version != current_version() or _tables(connection) >= set(stored_rows.TABLES):
+            refuse_other(connection, source)
+            if _tables(connection) >= set(stored_rows.TABLES):
                 return []
         finally:
             connection.close()
@@ -337,9 +319,6 @@ def _tables(connection: Connection) -> set[str]:
 
 def _reader(copy: Path, *, verify: bool) -> Connection:
     connection = Connection(copy, read_only=True)
-    version = int(connection.pragma("user_version") or 0)
-    if not 0 < version <= current_version():
-        raise _unsalvageable(f"it has schema version {version}, and this mnemond writes {current_version()}")
     if not verify:
         connection.set_pragma("checksum_verification", 0)
     return connection
@@ -664,11 +643,7 @@ def _mend_links(new: Connection) -> None:
     """Delete edges of memories that left recall, lead every other back, and break circles of successors."""
     dead = "(SELECT number FROM insights WHERE deleted_at IS NOT NULL)"
     new.run(f"DELETE FROM edge_rows WHERE source IN {dead} OR target IN {dead}")  # noqa: S608 - constants
-    columns = ", ".join(each for each in stored_rows.columns_of(new, "edge_rows") if each not in ("source", "target"))
-    new.run(
-        f"INSERT OR IGNORE INTO edge_rows(source, target, {columns})"  # noqa: S608 - constants
-        f" SELECT target, source, {columns} FROM edge_rows WHERE kind <> 2"
-    )
+    edges.add_reverses(new)
     for each in superseded_in_circles(new):
         new.run("UPDATE insights SET superseded_by = NULL WHERE id = ?", (each,))
 

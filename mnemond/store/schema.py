@@ -1,105 +1,35 @@
-"""Migrations of a store's file to the current schema, and the refusal of newer files without changing a byte."""
+"""The schema of a store's file, and the refusal of other files without changing a byte."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 
-from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
+from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store.checksums import RESERVED
 from mnemond.store.connection import HAS_CHECKSUMS, Connection
 
-APPLICATION_ID = 0x6D6E656D
-"""`mnem` in ASCII; PRAGMA application_id of every store."""
+APPLICATION_ID: Final = 0x6D6E6D64
+"""`mnmd` in ASCII; PRAGMA application_id of every store."""
+
+VERSION: Final = 1
+"""PRAGMA user_version of every store with the tables of schema.sql."""
+
+_DEVELOPMENT_ID: Final = 0x6D6E656D
+"""`mnem` in ASCII: the application_id of stores that checkouts before version 1 of the schema wrote."""
 
 
-@cache
-def _migrations() -> Sequence[tuple[int, Traversable]]:
-    found = [entry for entry in files("mnemond.store").joinpath("migrations").iterdir() if entry.name.endswith(".sql")]
-    return sorted((int(entry.name.split("_")[0]), entry) for entry in found)
-
-
-@cache
-def _whole_schema() -> tuple[int, str]:
-    """Return schema.sql, and the version that its line `PRAGMA user_version` gives a store."""
-    sql = files("mnemond.store").joinpath("schema.sql").read_text("utf-8")
-    return int(sql.partition("PRAGMA user_version = ")[2].partition(";")[0]), sql
-
-
-def current_version() -> int:
-    return _migrations()[-1][0]
-
-
-def refuse_newer(path: Path) -> None:
-    """Raise MnemonError(UNSUPPORTED) for a file that this release must not write to.
-
-    The connection is read-only: a read-write open could already checkpoint the file's write-ahead log.
-    """
-    connection = Connection(path, read_only=True)
-    try:
-        version = int(connection.pragma("user_version") or 0)
-        application = int(connection.pragma("application_id") or 0)
-        holds_tables = connection.row("SELECT 1 FROM sqlite_schema LIMIT 1") is not None
-        reserved = connection.reserved
-    finally:
-        connection.close()
-    if version > current_version():
-        raise MnemonError(
-            UNSUPPORTED,
-            f"{path} has schema version {version}; this mnemond knows versions up to {current_version()}",
-            hint="a newer mnemond wrote it: upgrade this one; the file was not touched",
-        )
-    if reserved == RESERVED and not HAS_CHECKSUMS:
-        raise MnemonError(
-            UNSUPPORTED,
-            f"the pages of {path} have checksums, which the installed apsw cannot write",
-            hint="install apsw from a wheel: pip install --force-reinstall --only-binary apsw apsw",
-        )
-    if application != APPLICATION_ID and holds_tables:
-        raise MnemonError(
-            UNSUPPORTED,
-            f"{path} is a SQLite database, but not one of mnemond's (application_id {application:#x})",
-            hint="move the file away, or name another store; the file was not touched",
-        )
-
-
-def migrate(connection: Connection, path: Path, upto: int | None = None) -> list[int]:
-    """Apply every migration the file lacks, or those up to a version, one transaction each; return the versions
-    applied.
-
-    An empty file gets schema.sql instead, in one transaction: the same tables, without the steps that led to them. A
-    copy `<file>.bak-<version>` precedes the first change of a file that already has a schema. Raises SqliteError, and
-    MnemonError(STORAGE) for a file with dangling references, which is not changed.
-    """
-    version = int(connection.pragma("user_version") or 0)
-    missing = [(number, entry) for number, entry in _migrations() if version < number <= (upto or number)]
-    if missing and version > 0:
-        connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
-    connection.set_pragma("foreign_keys", 0)  # a referenced table may be rebuilt; checked before COMMIT
-    try:
-        at_once, schema = _whole_schema()
-        if version == 0 and at_once in dict(missing) and not connection.count("SELECT count(*) FROM sqlite_schema"):
-            _apply(connection, at_once, schema)
-            version = at_once
-        for number, entry in missing:
-            if number > version:
-                _apply(connection, number, entry.read_text("utf-8"))
-    finally:
-        connection.set_pragma("foreign_keys", 1)
-    return [number for number, _ in missing]
-
-
-def _apply(connection: Connection, number: int, sql: str) -> None:
+def create(connection: Connection) -> None:
+    """Give an empty file the tables of schema.sql, in one transaction; leave any other as it is. Raises SqliteError."""
+    if connection.count("SELECT count(*) FROM sqlite_schema"):
+        return
     connection.run("BEGIN IMMEDIATE")
     try:
-        _refuse_dangling(connection)
-        connection.script(sql)
-        _refuse_dangling(connection)
+        connection.script(files("mnemond.store").joinpath("schema.sql").read_text("utf-8"))
         connection.set_pragma("application_id", APPLICATION_ID)
-        connection.set_pragma("user_version", number)
+        connection.set_pragma("user_version", VERSION)
         connection.run("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -107,12 +37,53 @@ def _apply(connection: Connection, number: int, sql: str) -> None:
         raise
 
 
-def _refuse_dangling(connection: Connection) -> None:
-    if dangling := connection.rows("PRAGMA foreign_key_check"):
-        raise rejected(
-            STORAGE,
-            f"the store is damaged: {len(dangling)} rows refer to rows that do not exist, one in {dangling[0][0]}",
-            "the file is as it was: keep a copy of it, then restore a backup",
+def refuse_other_file(path: Path) -> None:
+    """Raise MnemonError(UNSUPPORTED) for a file that this release must not write to.
+
+    The connection is read-only: a read-write open could already checkpoint the file's write-ahead log.
+    """
+    connection = Connection(path, read_only=True)
+    try:
+        refuse_other(connection, path)
+        reserved = connection.reserved
+    finally:
+        connection.close()
+    if reserved == RESERVED and not HAS_CHECKSUMS:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"the pages of {path} have checksums, which the installed apsw cannot write",
+            hint="install apsw from a wheel: pip install --force-reinstall --only-binary apsw apsw",
+        )
+
+
+def refuse_other(connection: Connection, path: Path) -> None:
+    """Raise MnemonError(UNSUPPORTED) for a database of a newer mnemond, of a checkout before version 1 of the schema,
+    or of another program."""
+    version, application = connection.pragma("user_version"), connection.pragma("application_id")
+    refuse_development(int(application or 0), path)
+    if application != APPLICATION_ID and connection.row("SELECT 1 FROM sqlite_schema LIMIT 1") is not None:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} is a SQLite database, but not one of mnemond's (application_id {application:#x})",
+            hint="move the file away, or name another store; a store of mnemon is converted when the daemon starts; the"
+            " file was not touched",
+        )
+    if int(version or 0) > VERSION:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} has schema version {version}; this mnemond knows versions up to {VERSION}",
+            hint="a newer mnemond wrote it: upgrade this one; the file was not touched",
+        )
+
+
+def refuse_development(application: int, path: Path) -> None:
+    """Raise MnemonError(UNSUPPORTED) for the application_id of a checkout before version 1 of the schema."""
+    if application == _DEVELOPMENT_ID:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} is a store of a development version of mnemond, which this one cannot read",
+            hint="export it with the old code (mnemonctl export), then import that file with the new; the store was not"
+            " touched",
         )
 
 

@@ -1,5 +1,4 @@
--- The schema every store has after its last migration, and a new one from the start. Kept in step with migrations/ by a test.
-PRAGMA user_version = 24;
+-- The schema of every store.
 CREATE TABLE "insights"(
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,

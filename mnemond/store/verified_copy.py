@@ -16,26 +16,25 @@ from typing import IO
 import msgspec
 
 from mnemond import encryption
-from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
+from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store import checksums, stored_rows
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import flush_directory
 from mnemond.store.insights import SHOWN_ROWS
-from mnemond.store.schema import APPLICATION_ID, check_violations, current_version
+from mnemond.store.schema import check_violations, refuse_other
 
 Pause = Callable[[], None]
 """Called between two steps; raises to end the work there."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A copy: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file. `unreadable`:
+    """A copy: bytes, memories in recall and out of it, and the SHA-256 of the file. `unreadable`:
     rows that no reader can use, and the first of them in words; they are copied as they are. If the file is encrypted,
     all this is of its plaintext, and `encrypted_sha256` is that of the file."""
 
     bytes: int
     memories: int
     retired: int
-    schema_version: int
     sha256: str
     unreadable: int = 0
     unreadable_rows: tuple[str, ...] = ()
@@ -101,10 +100,10 @@ def _make_encrypted(
     try:
         memories, retired = _count(connection)  # the first read fixes the state
         with connection.unnamed_copy(draft, pause) as (copy, descriptor):
-            version, found, unreadable = _examined(copy, target, pause)
+            found, unreadable = _examined(copy, target, pause)
             plain, sealed = _encrypt_file(descriptor, draft, pause, recipients)
             facts = Facts(
-                os.fstat(descriptor).st_size, *found, version, plain, len(unreadable),
+                os.fstat(descriptor).st_size, *found, plain, len(unreadable),
                 tuple(unreadable[:SHOWN_ROWS]), sealed,
             )  # fmt: skip
     finally:
@@ -157,10 +156,10 @@ def take(content: IO[bytes], target: Path, pause: Pause = no_pause, expected: st
         return verify(draft, pause, expected)
 
 
-def _examined(connection: Connection, path: Path, pause: Pause) -> tuple[int, tuple[int, int], list[str]]:
-    """Read every page and row of a copy; return the schema's version, the memories in recall and out of it, and the
-    rows that cannot be read. Raises MnemonError, SqliteError."""
-    version = _version(connection, path)
+def _examined(connection: Connection, path: Path, pause: Pause) -> tuple[tuple[int, int], list[str]]:
+    """Read every page and row of a copy; return the memories in recall and out of it, and the rows that cannot be
+    read. Raises MnemonError, SqliteError."""
+    refuse_other(connection, path)
     pause()
     if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
         raise _bad(path, "; ".join(str(row[0]) for row in found))
@@ -170,15 +169,14 @@ def _examined(connection: Connection, path: Path, pause: Pause) -> tuple[int, tu
     pause()
     if dangling := connection.rows("PRAGMA foreign_key_check"):
         raise _bad(path, f"{len(dangling)} rows refer to rows that do not exist")
-    counted = _count(connection)
-    return version, counted, _unreadable(connection, pause) if version == current_version() else []
+    return _count(connection), _unreadable(connection, pause)
 
 
 def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> Facts:
     """Return the facts of a copy that no connection writes to. Every page is read.
 
     Raises MnemonError: STORAGE when it is damaged, or its SHA-256 is not the `expected` one; UNSUPPORTED for a file of
-    a newer mnemond, or of another program.
+    another version, or of another program.
     """
     sha256 = hashlib.sha256()
     with open(path, "rb") as file:  # closing it drops SQLite's locks on it, which a copy does not need
@@ -191,13 +189,13 @@ def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> 
     try:
         connection = Connection(path, read_only=True)
         try:
-            version, counted, unreadable = _examined(connection, path, pause)
+            counted, unreadable = _examined(connection, path, pause)
         finally:
             connection.close()
     except SqliteError as error:
         raise _bad(path, checksums.reason(error)) from error
     shown = tuple(unreadable[:SHOWN_ROWS])
-    return Facts(path.stat().st_size, *counted, version, digest, len(unreadable), shown)
+    return Facts(path.stat().st_size, *counted, digest, len(unreadable), shown)
 
 
 def _unreadable(connection: Connection, pause: Pause) -> list[str]:
@@ -218,19 +216,6 @@ def _count(connection: Connection) -> tuple[int, int]:
     row = connection.row("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(deleted_at) FROM insights")
     assert row is not None, "an aggregate has a row"  # noqa: S101
     return int(row[0]), int(row[1])
-
-
-def _version(connection: Connection, path: Path) -> int:
-    version = int(connection.pragma("user_version") or 0)
-    if connection.pragma("application_id") != APPLICATION_ID:
-        raise MnemonError(UNSUPPORTED, f"{path} is not a store of mnemond's", hint="choose another file")
-    if version > current_version():
-        raise MnemonError(
-            UNSUPPORTED,
-            f"{path} has schema version {version}; this mnemond knows versions up to {current_version()}",
-            hint="a newer mnemond wrote it: upgrade this one",
-        )
-    return version
 
 
 def _discard(draft: Path) -> None:

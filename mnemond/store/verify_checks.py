@@ -28,7 +28,7 @@ from mnemond.store.connection import FULL, NORMAL, Connection, Value, check_sqli
 from mnemond.store.health import HighWater, last_line
 from mnemond.store.insights import VECTOR_FITS, content_hash
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.schema import APPLICATION_ID, current_version, migrate
+from mnemond.store.schema import APPLICATION_ID, VERSION, create
 from mnemond.store.shared_log import read_cursor
 
 Tier = Literal["tick", "fast", "full"]
@@ -269,9 +269,9 @@ def _schema(evidence: Evidence) -> Steps:
     except MnemonError as error:
         yield Problem(error.message, where, error.hint or "")
     found = connection.pragma("application_id"), connection.pragma("user_version")
-    if found != (APPLICATION_ID, current_version()):
-        what = f"application and schema are {found}; this release writes {(APPLICATION_ID, current_version())}"
-        yield Problem(what, where, "mnemonctl daemon restart brings an older file up to date")
+    if found != (APPLICATION_ID, VERSION):
+        what = f"application and schema are {found}; this release writes {(APPLICATION_ID, VERSION)}"
+        yield Problem(what, where, "export it with the mnemond that wrote it, then import that file")
         return
     odd = set(connection.rows(_ENTRIES)) ^ _expected_entries()
     if odd:
@@ -287,10 +287,10 @@ def _schema(evidence: Evidence) -> Steps:
 
 @cache
 def _expected_entries() -> frozenset[tuple[str, str, str]]:
-    """The schema of a new database, made in memory by the migrations of this release."""
+    """The schema of a new database, made in memory."""
     connection = Connection(Path(":memory:"))
     try:
-        migrate(connection, Path(":memory:"))
+        create(connection)
         return frozenset(connection.rows(_ENTRIES))
     finally:
         connection.close()

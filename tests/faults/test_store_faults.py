@@ -15,7 +15,6 @@ from mnemond.errors import BUSY, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.changes import SetImportance
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import connection as connections
-from mnemond.store import schema as migrating
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, Value
 from mnemond.store.database import Opened, open_database
@@ -264,28 +263,6 @@ def test_a_connection_that_cannot_be_configured_is_closed_again(tmp_path: Path) 
     with pytest.raises(apsw.IOError):
         Connection(tmp_path / "a.db", vfs=NAME)
     assert open_files_of(tmp_path) == []
-
-
-def test_a_full_disk_while_migrating_leaves_the_old_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.db"
-    open_at(path).connection.close()
-    version = migrating.current_version()
-    extra = tmp_path / f"{version + 1:04}_large.sql"
-    extra.write_text(
-        "CREATE TABLE large(x) ; INSERT INTO large"
-        " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT zeroblob(1000) FROM n;"
-    )
-    known = migrating._migrations()
-    monkeypatch.setattr(migrating, "_migrations", lambda: [*known, (version + 1, extra)])
-    connection = Connection(path, vfs=NAME)
-    PLAN.arm(1, "full", persistent=True)
-    with pytest.raises(apsw.FullError):
-        migrating.migrate(connection, path)
-    PLAN.disarm()
-    assert not connection.in_transaction
-    assert connection.pragma("user_version") == version
-    assert migrating.migrate(connection, path) == [version + 1]
-    connection.close()
 
 
 def test_a_file_that_cannot_be_durable_is_refused_and_closed() -> None:

@@ -20,7 +20,7 @@ from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, PendingExchange
 from mnemond.store.passages import load
-from mnemond.store.schema import migrate
+from mnemond.store.schema import create
 from tests.api.factories import NOW_US, Bench, bench
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -204,7 +204,7 @@ def traces(directory: Path) -> list[Path]:
 
 def empty() -> Connection:
     connection = Connection(Path(":memory:"))
-    migrate(connection, Path(":memory:"))
+    create(connection)
     return connection
 
 

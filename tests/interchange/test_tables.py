@@ -9,13 +9,13 @@ import pytest
 from mnemond.interchange.tables import EDGES, NOT_EXPORTED, PARTS, TABLES
 from mnemond.store import stored_rows
 from mnemond.store.connection import Connection
-from mnemond.store.schema import migrate
+from mnemond.store.schema import create
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Connection:
     connection = Connection(tmp_path / "a.db")
-    migrate(connection, tmp_path / "a.db")
+    create(connection)
     return connection
 
 

@@ -15,9 +15,7 @@ from mnemond.cli.admin import DoctorOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store.connection import Connection, SqliteError
-from mnemond.store.schema import current_version
 from mnemond.wire.listener import lock, open_data_dir
-from tests.store.earlier import before
 from tests.store.factories import contents, engine_at, remember
 from tests.store.test_checksums import flip
 
@@ -146,15 +144,3 @@ def test_a_store_that_is_not_there(directory: Path) -> None:
     with pytest.raises(MnemonError) as refused:
         run(directory, store="other")
     assert refused.value.kind is NOT_FOUND
-
-
-def test_a_store_of_an_earlier_version_is_said_to_be_migrated(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    earlier, db = before(current_version(), 5, tmp_path, monkeypatch)
-    db.run("DETACH DATABASE new")
-    db.close()
-    earlier.rename(directory / "data" / "default" / "mnemon.db")
-    done = doctor.run(directory, DoctorOptions(salvage=True), Output("text"), {})
-    assert f"it had schema version {current_version() - 1}, and the new store was migrated" in done.stdout
-    assert (done.exit_code, "nothing was lost" in done.stdout) == (0, True)

@@ -154,7 +154,7 @@ def test_a_file_of_somebody_else_or_of_the_future_is_no_backup(world: World) -> 
     connection = Connection(made.path)
     connection.set_pragma("application_id", 7)
     connection.close()
-    with pytest.raises(MnemonError, match="not a store of mnemond's"):
+    with pytest.raises(MnemonError, match="not one of mnemond's"):
         verify(made.path)
 
 

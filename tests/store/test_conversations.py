@@ -10,10 +10,10 @@ import pytest
 
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight
-from mnemond.store import conversations, insights, schema
+from mnemond.store import conversations, insights
 from mnemond.store.connection import Connection
 from mnemond.store.conversations import EVERY, Conversation, RollingSummary, Spoken
-from mnemond.store.schema import migrate
+from mnemond.store.schema import create
 from tests.store.factories import insight_id
 
 NOW = "2026-02-01T00:00:00.000000Z"
@@ -24,7 +24,7 @@ LINES = "(user) The billing service listens on port 8443 now.\n(assistant) Order
 @pytest.fixture
 def on() -> Iterator[Connection]:
     connection = Connection(Path(":memory:"))
-    migrate(connection, Path(":memory:"))
+    create(connection)
     yield connection
     connection.close()
 
@@ -136,19 +136,6 @@ def test_a_forgotten_memory_leaves_the_summaries_of_all_readers(on: Connection) 
     forget(on, memory())
     found = [conversations.rolling_summary(on, each) for each in of]
     assert [each and each.text for each in found] == [LINES.splitlines()[1]] * 2
-
-
-def test_a_summary_from_before_is_for_readers_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = schema._migrations()
-    monkeypatch.setattr(schema, "_migrations", lambda: [each for each in known if each[0] < 19])
-    connection = Connection(tmp_path / "a.db")
-    migrate(connection, tmp_path / "a.db")
-    connection.run("INSERT INTO rolling_summaries VALUES('c', 'text', 7, ?, 'p', 'tiny', 'why')", (NOW,))
-    monkeypatch.setattr(schema, "_migrations", lambda: known)
-    assert 19 in migrate(connection, tmp_path / "a.db")
-    expected = RollingSummary(Conversation("c"), "text", 7, NOW, "p", "tiny", "why")
-    assert conversations.newest(connection, "") == [expected]
-    connection.close()
 
 
 def test_tables_are_bounded(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from mnemond.model.changes import FIRST_PAUSE_S, MAX_TRIES, QueuedExchange, Queu
 from mnemond.store import exchanges, verified_copy
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.exchanges import Backlog
-from mnemond.store.schema import migrate
+from mnemond.store.schema import create
 from tests.memory.revision_world import RevisionWorld
 from tests.store.factories import START_US, contents, engine_at, remember
 from tests.store.test_purge import traces
@@ -26,7 +26,7 @@ NOW = "2026-02-01T00:00:00.000000Z"
 @pytest.fixture
 def on() -> Iterator[Connection]:
     connection = Connection(Path(":memory:"))
-    migrate(connection, Path(":memory:"))
+    create(connection)
     yield connection
     connection.close()
 

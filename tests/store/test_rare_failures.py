@@ -11,8 +11,8 @@ import pytest
 from mnemond.encryption import recipients_of
 from mnemond.errors import MnemonError
 from mnemond.model.memory import Scope
-from mnemond.store import backups, relations, salvage, verified_copy
-from mnemond.store.connection import Connection, Insertion, SqliteError
+from mnemond.store import backups, relations, verified_copy
+from mnemond.store.connection import Connection, Insertion
 from tests.store.factories import engine_at, insight_id, remember
 
 RECIPIENTS = recipients_of([str(pyrage.x25519.Identity.generate().to_public())])
@@ -68,17 +68,6 @@ def test_rows_that_wait_are_inserted_by_a_flush(tmp_path: Path) -> None:
         return connection.count("SELECT count(*) FROM oplog WHERE operation = 'note'")
 
     assert engine.rewrite(work) == 1
-    engine.close()
-
-
-def test_a_draft_that_cannot_be_migrated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
-        raise SqliteError("UNIQUE constraint failed")
-
-    engine = engine_at(tmp_path / "a.db")
-    monkeypatch.setattr(salvage, "migrate", refused)
-    with pytest.raises(MnemonError, match="what was read cannot be migrated: UNIQUE constraint failed"):
-        engine.read(lambda it: salvage._migrate_draft(it, tmp_path / "a.db"))
     engine.close()
 
 

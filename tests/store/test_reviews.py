@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mnemond.model.changes import ChangeSet, PurgeInsight, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.memory import format_us
 from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, CloseReview, HeldText, OpenReview, Review
-from mnemond.store import held_texts, reviews, schema, stored_rows
+from mnemond.store import held_texts, reviews, stored_rows
 from mnemond.store.connection import Connection, SqliteError
 from tests.outcomes import remembered
 from tests.store.bench import DAY_US, LATER, Bench
@@ -155,28 +154,6 @@ def test_refused_merges_are_not_kept_without_end(bench: Bench, monkeypatch: pyte
     bench.run(reviews=(OpenReview("merge", ONE, THREE, "MERGE", 0.9, "alike"),))
     [waits] = waiting(bench)
     assert bench.engine.read(reviews.asked_pairs) == {(ONE, TWO): None, (ONE, THREE): waits.id}
-
-
-def test_reviews_from_before_keep_their_numbers_and_none_is_given_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = schema._migrations()
-    monkeypatch.setattr(schema, "_migrations", lambda: [each for each in known if each[0] < 18])
-    connection = Connection(tmp_path / "a.db")
-    schema.migrate(connection, tmp_path / "a.db")
-    for _ in range(3):
-        connection.run(
-            "INSERT INTO pending_reviews(kind, payload, created_at) VALUES('conflict', ?, ?)",
-            (msgspec.json.encode(ASKED).decode(), LATER),
-        )
-    connection.run("DELETE FROM pending_reviews WHERE id IN (1, 3)")
-    monkeypatch.setattr(schema, "_migrations", lambda: known)
-    schema.migrate(connection, tmp_path / "a.db")
-    assert reviews.read(connection, 2) == Review(2, ASKED, LATER)
-    assert held_texts.hold(connection, [HeldText("Save to memory: it", LATER)], LATER) == 1
-    [held] = held_texts.listed(connection, 5)
-    assert held.id == 4
-    connection.close()
 
 
 def test_texts_are_no_pairs(bench: Bench) -> None:

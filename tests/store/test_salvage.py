@@ -22,9 +22,8 @@ from mnemond.store import verify
 from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.first_page import _Pages
 from mnemond.store.salvage import PAGE, Salvaged, TableReport, salvage
-from mnemond.store.schema import current_version
+from mnemond.store.schema import VERSION
 from tests.faults.every_change import all_batches
-from tests.store.earlier import before
 from tests.store.factories import START_US, contents, engine_at, insight_id, open_at, remember, vector_of
 from tests.store.invariants.seeded import change, make
 from tests.store.plain import make_plain
@@ -273,7 +272,7 @@ def test_a_file_of_a_few_bytes(path: Path) -> None:
 def test_a_database_with_other_tables(path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute("CREATE TABLE notes(x)")
-    db.pragma("user_version", current_version())
+    db.pragma("user_version", VERSION)
     db.close()
     refused(path, "does not name the tables of a store")
 
@@ -447,53 +446,19 @@ def test_a_table_of_memories_of_which_no_row_can_be_read_is_nothing(path: Path) 
     refused(path, "its first page cannot be read")
 
 
-def older(version: int, path: Path, tmp_path: Path, patch: pytest.MonkeyPatch, many: int = 60) -> Path:
-    """A store of an earlier version of the schema."""
-    made_at, db = before(version + 1, many, tmp_path, patch)
-    db.run("DETACH DATABASE new")
-    db.checkpoint(truncate=True)
-    db.close()
-    return made_at.rename(path)
-
-
-@pytest.mark.parametrize("version", range(1, current_version()))
-def test_a_store_of_an_earlier_version_is_migrated(
-    version: int, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    older(version, path, tmp_path, monkeypatch)
-    done = salvaged(path)
-    assert (done.version, done.facts.memories, done.is_whole) == (version, 60, True)
-    other = tmp_path / "migrated"
-    other.mkdir()
-    migrated = Path(shutil.copyfile(path, other / "mnemon.db"))
-    open_at(migrated).connection.close()
-    derived = {"node_metrics", "staged_vectors", "metrics", "sqlite_sequence"}
-    old, new = rows_of(migrated), rows_of(done.path)
-    assert {name: new[name] for name in new if name not in derived} == {
-        name: old[name] for name in old if name not in derived
-    }
-
-
-@pytest.mark.parametrize("version", [1, 4, 5, 13, current_version() - 1])
-def test_a_damaged_store_of_an_earlier_version(
-    version: int, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    older(version, path, tmp_path, monkeypatch, many=300)
-    leaves = list(_Pages(path)._led_to(root_of(path, "insights")))
-    flip(path, (leaves[1] - 1) * SIZE + 300)
-    done = salvaged(path)
-    assert (done.version, done.is_whole) == (version, False)
-    memories = fate(done, "insights")
-    assert memories.doubtful or memories.left_out
-    assert 290 < memories.kept <= 300
-
-
-def test_a_newer_schema_is_refused(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pragma", "value", "sentence"),
+    [
+        ("user_version", VERSION + 1, f"schema version {VERSION + 1}"),
+        ("application_id", 0x6D6E656D, "development version"),
+    ],
+)
+def test_another_version_is_refused(path: Path, pragma: str, value: int, sentence: str) -> None:
     made(path, 10)
     db = apsw.Connection(str(path))
-    db.pragma("user_version", current_version() + 1)
+    db.pragma(pragma, value)
     db.close()
-    with pytest.raises(MnemonError, match=f"schema version {current_version() + 1}"):
+    with pytest.raises(MnemonError, match=sentence):
         salvage(path, path.with_name("new.db"), NOW_US)
 
 

@@ -15,7 +15,6 @@ from mnemond.text.similarity import LongTextCache
 from tests.text.cache_walk import unregistered
 
 WITHOUT_TEXT = {
-    "mnemond.api.requests._digest_form": "of types of parameters, and names of fields",
     "mnemond.config.hosts.described": "of agent programs",
     "mnemond.config.prompt_texts.shipped": "of texts of the release",
     "mnemond.memory.draft.write_rules": "of settings and embedders",

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.store import files, legacy
+from mnemond.interchange import sqlite_files
+from mnemond.interchange.sqlite_files import is_mnemons, move_stores
+from mnemond.store import files
 from mnemond.store.connection import Connection
-from mnemond.store.legacy import is_legacy, move
-from mnemond.store.schema import current_version
+from mnemond.store.schema import VERSION
+from mnemond.store.verify import verify_closed
 from tests.store.factories import START_US, contents, engine_at, open_at, remember, stored
 from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
 
@@ -28,7 +30,7 @@ LIVE = [f"memory {number} of mnemon" for number in range(4)]
 def moved(path: Path) -> list[str]:
     """Move what is there; the warnings."""
     said: list[str] = []
-    move(path, START_US, said.append)
+    move_stores(path, START_US, said.append)
     return said
 
 
@@ -61,7 +63,7 @@ def test_everything_is_there_afterwards_and_the_old_file_is_kept(tmp_path: Path,
     engine.commit([remember(1)])
     engine.close()
     kept = new(tmp_path).with_name("mnemon.db.bak-0")
-    assert is_legacy(kept)
+    assert is_mnemons(kept)
     assert rows(kept, "SELECT count(*) FROM insights") == [(5,)]
     for path in (new(tmp_path), kept):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -76,14 +78,14 @@ def test_rows_have_our_form(tmp_path: Path, old: Path) -> None:
         " FROM insights ORDER BY number",
     )
     made = "2025-03-01T10:20:30.000000Z"
-    assert found[0] == (uuid(0), "fact", 1, '["a","b"]', made, "active", None, DIMENSION, None)
+    assert found[0] == (uuid(0), "fact", 1, '["a","b"]', made, "active", None, DIMENSION, "mnemon")
     assert found[4][5:7] == ("forgotten", "2025-04-01T08:00:00.000000Z")
     assert rows(new(tmp_path), "SELECT source_id, target_id, edge_type, weight, created_at FROM edges") == [
-        (uuid(source), uuid(target), "semantic", 0.7, made) for source, target in ((0, 1), (1, 0), (1, 2))
+        (uuid(source), uuid(target), "semantic", 0.7, made) for source, target in ((0, 1), (1, 0), (1, 2), (2, 1))
     ]
     assert rows(new(tmp_path), "SELECT operation, insight_id, detail FROM oplog")[:1] == [("remember", uuid(0), "")]
     assert SECRET.encode() not in new(tmp_path).read_bytes()
-    assert rows(new(tmp_path), "PRAGMA user_version") == [(current_version(),)]
+    assert rows(new(tmp_path), "PRAGMA user_version") == [(VERSION,)]
     assert rows(new(tmp_path), "PRAGMA foreign_key_check") == []
 
 
@@ -115,7 +117,7 @@ def test_vectors_become_unit_vectors_of_float32(tmp_path: Path, version: int) ->
     ],
 )
 def test_which_bytes_are_a_vector(blob: object, version: int, length: int | None) -> None:
-    found = legacy._vector(blob, version)
+    found = sqlite_files._vector(blob, version)
     assert (None if found is None else len(found)) == length
     if found is not None:
         assert abs(float(np.linalg.norm(found)) - 1) < 1e-6
@@ -197,7 +199,7 @@ def test_a_store_in_use_or_damaged_is_refused_and_stays(
 
 def test_nobody_writes_to_it_while_it_is_moved(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
-    copy_rows = legacy.copy_rows
+    copy_rows = sqlite_files.copy_rows
 
     def meanwhile(*arguments: Any) -> tuple[int, int]:
         other = apsw.Connection(str(old))
@@ -208,28 +210,58 @@ def test_nobody_writes_to_it_while_it_is_moved(tmp_path: Path, old: Path, monkey
         other.close()
         return copy_rows(*arguments)
 
-    monkeypatch.setattr(legacy, "copy_rows", meanwhile)
+    monkeypatch.setattr(sqlite_files, "copy_rows", meanwhile)
     moved(tmp_path)
     assert len(tried) == 2
     assert stored(new(tmp_path)) == LIVE
 
 
 def test_what_an_earlier_attempt_left_does_not_come_along(tmp_path: Path, old: Path) -> None:
-    (tmp_path / legacy.MOVING / "default").mkdir(parents=True)
+    (tmp_path / sqlite_files.MOVING / "default").mkdir(parents=True)
     for name in ("mnemon.db", "mnemon.db.bak-7", "mnemon.db-wal"):
-        (tmp_path / legacy.MOVING / "default" / name).write_bytes(b"half")
+        (tmp_path / sqlite_files.MOVING / "default" / name).write_bytes(b"half")
     moved(tmp_path)
     assert sorted(path.name for path in new(tmp_path).parent.iterdir()) == ["mnemon.db", "mnemon.db.bak-0"]
 
 
-def test_a_store_of_mnemons_in_our_place_is_converted_when_it_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "mnemon.db"
+def test_a_store_of_mnemons_in_our_place_is_converted(tmp_path: Path) -> None:
+    path = new(tmp_path)
     legacy_at(path, version=1)
-    opened = open_at(path)
-    assert len(opened.connection.rows("SELECT id FROM insights")) == 5
-    opened.connection.close()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["mnemon.db", "mnemon.db.bak-1"]
+    with pytest.raises(MnemonError, match="not one of mnemond's") as caught:
+        open_at(path)
+    assert "converted when the daemon starts" in (caught.value.hint or "")
+    assert moved(tmp_path) == []
+    assert sorted(each.name for each in path.parent.iterdir()) == ["mnemon.db", "mnemon.db.bak-1"]
+    assert rows(path, "SELECT count(*) FROM insights") == [(5,)]
     assert stored(path) == LIVE
+    before = path.read_bytes()
+    assert moved(tmp_path) == []
+    assert path.read_bytes() == before
+
+
+def test_a_store_in_our_place_that_cannot_be_converted_is_named_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemond.store.connection.BUSY_TIMEOUT_MS", 1)
+    path = new(tmp_path)
+    legacy_at(path)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN; SELECT * FROM insights").fetchall()
+    (said,) = moved(tmp_path)
+    assert "is in use by another program" in said
+    other.close()
+    assert is_mnemons(path)
+
+
+def test_doctor_finds_nothing_in_a_store_that_was_moved(tmp_path: Path, old: Path) -> None:
+    moved(tmp_path)
+    engine = engine_at(new(tmp_path))
+    engine.close()
+    found = verify_closed(new(tmp_path), "full", START_US)
+    assert [problem for each in found for problem in each.problems] == []
+    assert rows(
+        new(tmp_path), "SELECT count(*) FROM insights WHERE deleted_at IS NOT NULL AND embedding IS NOT NULL"
+    ) == [(1,)]
 
 
 # ------------------------------------------------------------ a process that ends at any step
@@ -237,7 +269,7 @@ def test_a_store_of_mnemons_in_our_place_is_converted_when_it_is_opened(tmp_path
 STEPS: tuple[tuple[Any, str], ...] = (
     (os, "link"), (os, "rename"), (os, "replace"), (os, "fsync"), (os, "mkdir"), (os, "open"), (Path, "unlink"),
     (Connection, "run"), (Connection, "checkpoint"), (Connection, "close"), (Connection, "run_many"),
-    (legacy, "_insight"),
+    (sqlite_files, "_insight"),
 )  # fmt: skip
 """After each call of these the process may end."""
 
@@ -286,7 +318,7 @@ def test_wherever_the_process_ends_the_old_store_is_whole_or_the_new_one(tmp_pat
         assert moved(data_dir) == [], "the next start finishes it, without a word"
         assert sorted(path.name for path in data_dir.iterdir()) == ["data"], at
         assert stored(new(data_dir)) == LIVE[:2], at
-        assert is_legacy(new(data_dir).with_name("mnemon.db.bak-0"))
+        assert is_mnemons(new(data_dir).with_name("mnemon.db.bak-0"))
         if not ended:
             break
         at += 1
@@ -297,13 +329,14 @@ def test_wherever_the_process_ends_the_old_store_is_whole_or_the_new_one(tmp_pat
 def test_wherever_the_process_ends_a_converted_store_is_the_old_one_or_the_new(tmp_path: Path) -> None:
     at = 1
     while True:
-        path = tmp_path / str(at) / "mnemon.db"
+        path = new(tmp_path / str(at))
         legacy_at(path, memories=3)
-        ended = ends_in_child(partial(legacy.adopt, path, START_US), at)
-        if is_legacy(path):
+        ended = ends_in_child(partial(moved, path.parent.parent.parent), at)
+        if is_mnemons(path):
             assert len(rows(path, "SELECT id FROM insights")) == 3
+        assert moved(tmp_path / str(at)) == [], "the next start finishes it"
         assert stored(path) == LIVE[:2], at
-        assert is_legacy(path.with_name("mnemon.db.bak-0"))
+        assert is_mnemons(path.with_name("mnemon.db.bak-0"))
         if not ended:
             break
         at += 1
@@ -313,7 +346,7 @@ def test_wherever_the_process_ends_a_converted_store_is_the_old_one_or_the_new(t
 def test_a_new_store_that_lacks_something_does_not_take_the_place_of_the_old(
     tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(legacy, "copy_rows", lambda *_: (4, 1))
+    monkeypatch.setattr(sqlite_files, "copy_rows", lambda *_: (4, 1))
     with pytest.raises(MnemonError, match="does not hold what was put into it"):
         moved(tmp_path)
     assert not (tmp_path / "data").exists()
