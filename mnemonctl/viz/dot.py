@@ -11,9 +11,6 @@ from mnemond.model.graph import MADE_BY, Graph, GraphEdge, GraphNode
 LABEL: Final = 60
 """Characters of a memory on its node."""
 
-POINTS: Final = 72
-"""Points of an ideal distance: `neato -n` takes the places as they are."""
-
 
 def render_dot(graph: Graph) -> str:
     """Return the file."""
@@ -34,10 +31,9 @@ def _lines(graph: Graph) -> Iterator[str]:
 def _node(it: GraphNode) -> str:
     words = " ".join(it.content.split())
     label = words if len(words) <= LABEL else f"{words[: LABEL - 1]}…"
-    place = f"{it.x * POINTS:.0f},{-it.y * POINTS:.0f}"
     community = "" if it.community is None else f", community={quoted(str(it.community))}"
     return (
-        f"{quoted(it.id)} [label={quoted(label)}, pos={quoted(place)}, category={quoted(it.category)},"
+        f"{quoted(it.id)} [label={quoted(label)}, category={quoted(it.category)},"
         f" importance={quoted(str(it.importance))}{community}]"
     )
 

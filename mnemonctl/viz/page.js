@@ -8,6 +8,13 @@
   const SETTLE_MS = 140; // after this long without a movement everything is drawn
   const LABELS = 60;
   const LABEL_SCALE = 26; // pixels of an ideal distance from which on memories are labelled
+  const ROUNDS = 200; // of forces at most; fewer for few memories
+  const FRAME_MS = 12; // of forces between two pictures
+  const BACKBONE = 4; // strongest links of a memory that pull: with all of them every picture is one ball
+  const REACH = 2; // ideal distances within which memories push each other away
+  const GRAVITY = 1.5; // pull to the middle, divided by the square root of the memories
+  const HEAT = 0.12; // longest step of the first round, in radii of the start
+  const GOLDEN = Math.PI * (3 - Math.sqrt(5)); // angle between two leaves of a sunflower
   const HOPS = 2, PULLED = 250; // links from a dragged memory to the farthest that follows, and how many do
 
   const $ = (id) => document.getElementById(id);
@@ -18,11 +25,11 @@
 
   const rank = new Map(data.communities.map((each, at) => [each[0], at]));
   const nodes = data.nodes.map((it, at) => {
-    const [id, text, category, importance, community, tags, entities, project, created, start, end, pinned, degree, x, y] = it;
+    const [id, text, category, importance, community, tags, entities, project, created, start, end, pinned, degree] = it;
     const names = entities.map((each) => data.entities[each]);
     return {
-      at, id, text, category, importance, community, tags, names, project, created, start, end, pinned, degree, x, y,
-      time: Date.parse(created), r: Math.min(0.5, 0.16 + 0.035 * Math.sqrt(degree)), links: [], on: true, hit: true,
+      at, id, text, category, importance, community, tags, names, project, created, start, end, pinned, degree, x: 0, y: 0,
+      dx: 0, dy: 0, time: Date.parse(created), r: Math.min(0.5, 0.16 + 0.035 * Math.sqrt(degree)), links: [], on: true, hit: true,
       colour: community && rank.has(community) ? rank.get(community) % COLOURS : -1,
       low: [text, id, project || "", ...tags, ...names].join("\n").toLowerCase(),
     };
@@ -33,6 +40,8 @@
     each.b.links.push(each);
   }
   for (const [at, source, type, target] of data.relations) (nodes[at].relations ||= []).push([source, type, target]);
+  const heads = new Map(); // of each community its most linked memory, by which it is called
+  for (const it of nodes) if (it.community && !(heads.get(it.community)?.degree >= it.degree)) heads.set(it.community, it);
   const CAUSAL = 1 << data.types.indexOf("causal");
 
   const filter = { query: "", categories: new Set(data.categories), types: (1 << data.types.length) - 1,
@@ -79,7 +88,7 @@
   // ---------------------------------------------------------------- the picture
 
   const view = { scale: 1, x: 0, y: 0, width: 1, height: 1 };
-  let palette = {}, queued = false, busyUntil = 0, settle = 0;
+  let palette = {}, queued = false, busyUntil = 0, settle = 0, touched = false;
 
   function readColours() {
     const style = getComputedStyle(document.documentElement);
@@ -128,6 +137,7 @@
   }
 
   function moved() {
+    touched = true;
     busyUntil = performance.now() + SETTLE_MS;
     clearTimeout(settle);
     settle = setTimeout(repaint, SETTLE_MS + 20);
@@ -278,12 +288,92 @@
       sums.set(it.community, [sum[0] + it.x, sum[1] + it.y, sum[2] + 1]);
     }
     ctx.font = '600 13px system-ui, "DejaVu Sans", sans-serif';
-    for (const [number, text] of data.communities.slice(0, LABELS)) {
+    for (const [number] of data.communities.slice(0, LABELS)) {
       const sum = sums.get(number);
-      if (!sum || !text) continue;
+      if (!sum) continue;
       const px = sum[0] / sum[2] * view.scale + view.x, py = sum[1] / sum[2] * view.scale + view.y;
-      if (px > 0 && px < view.width && py > 0 && py < view.height) label(words(text, 26), px, py, taken, true);
+      if (px > 0 && px < view.width && py > 0 && py < view.height) label(words(heads.get(number).text, 26), px, py, taken, true);
     }
+  }
+
+  // ---------------------------------------------------------------- places
+
+  // The forces of Fruchterman and Reingold (1991), in their variant with a grid: memories push each other away within
+  // REACH, links pull, and so does the middle. The start is a sunflower of communities, each a sunflower of its memories,
+  // so no random number is drawn: the same store has the same picture.
+  function begin() {
+    const groups = new Map();
+    for (const it of nodes) groups.set(it.community, [...(groups.get(it.community) || []), it]);
+    let before = 0, turn = 0;
+    for (const members of [...groups.values()].sort((a, b) => b.length - a.length)) {
+      const far = Math.sqrt(before && before + members.length / 2), way = GOLDEN * turn++;
+      members.forEach((it, at) => {
+        const near = 0.6 * Math.sqrt(members.length > 1 ? at + 0.5 : 0);
+        it.x = far * Math.cos(way) + near * Math.cos(GOLDEN * at);
+        it.y = far * Math.sin(way) + near * Math.sin(GOLDEN * at);
+      });
+      before += members.length;
+    }
+    const pulls = nodes.map(() => 0), found = [];
+    for (const each of edges) { // those of which a memory has none yet come first, and so on
+      if (each.a === each.b || Math.min(pulls[each.a.at], pulls[each.b.at]) >= BACKBONE) continue;
+      pulls[each.a.at]++;
+      pulls[each.b.at]++;
+      found.push(each);
+    }
+    return found.map(({ a, b, weight }) => [a, b, Math.max(weight, 0.05) / Math.sqrt(pulls[a.at] * pulls[b.at])]);
+  }
+
+  function push(a, b) {
+    const dx = a.x - b.x || 1e-4 * (b.at - a.at), dy = a.y - b.y, square = dx * dx + dy * dy;
+    if (square > REACH * REACH) return;
+    a.dx += dx / square;
+    a.dy += dy / square;
+    b.dx -= dx / square;
+    b.dy -= dy / square;
+  }
+
+  function arrange(links, heat) {
+    const cells = new Map(), key = (column, line) => column * 65536 + line, cell = (value) => Math.floor(value / REACH);
+    for (const it of nodes) {
+      const middle = GRAVITY / Math.sqrt(nodes.length) / (Math.hypot(it.x, it.y) + 1);
+      [it.dx, it.dy] = [-it.x * middle, -it.y * middle];
+      const column = cell(it.x), line = cell(it.y);
+      for (let x = column - 1; x <= column + 1; x++) for (let y = line - 1; y <= line + 1; y++) {
+        for (const each of cells.get(key(x, y)) || []) push(it, each);
+      }
+      const members = cells.get(key(column, line));
+      if (members) members.push(it); else cells.set(key(column, line), [it]);
+    }
+    for (const [a, b, share] of links) {
+      const dx = a.x - b.x, dy = a.y - b.y, force = share * Math.hypot(dx, dy);
+      a.dx -= dx * force;
+      a.dy -= dy * force;
+      b.dx += dx * force;
+      b.dy += dy * force;
+    }
+    for (const it of nodes) {
+      if (it === dragged) continue;
+      const length = Math.hypot(it.dx, it.dy), step = Math.min(length, heat) / (length || 1);
+      it.x += it.dx * step;
+      it.y += it.dy * step;
+    }
+  }
+
+  function arrangeAll() {
+    const links = begin(), rounds = nodes.length > 1 ? Math.min(ROUNDS, 50 + nodes.length) : 0;
+    let round = 0;
+    const go = () => {
+      const ends = performance.now() + FRAME_MS;
+      while (round < rounds && performance.now() < ends) {
+        arrange(links, HEAT * Math.sqrt(nodes.length) * (1 - round / rounds));
+        round++;
+      }
+      busyUntil = round < rounds ? Infinity : 0;
+      if (touched) repaint(); else fit();
+      if (round < rounds) requestAnimationFrame(go);
+    };
+    go();
   }
 
   // ---------------------------------------------------------------- pointer and keys
@@ -485,7 +575,7 @@
       ["importance", `${it.importance} of 5${it.pinned ? ", pinned" : ""}`], ["id", it.id]];
     if (it.start) pairs.push(["speaks of", it.end && day(it.end) !== day(it.start) ? `${day(it.start)} to ${day(it.end)}` : day(it.start)]);
     if (it.project) pairs.push(["project", it.project]);
-    if (group) pairs.push(["community", `${group[0]}${group[1] ? `: ${group[1]}` : ""}`]);
+    if (group) pairs.push(["community", `${group[0]}, with ${words(heads.get(group[0]).text, 40)}`]);
     for (const [name, value] of pairs) facts.append(element("dt", name), element("dd", plain(value)));
     box.replaceChildren(button("Close", () => select(null, true), "close"), text, facts);
     if (it.tags.length) {
@@ -544,10 +634,10 @@
   data.types.forEach((each, at) => {
     check("types", `${each} (${count(edges.filter((it) => it.mask >> at & 1).length)})`, (on) => { filter.types ^= 1 << at; return on; });
   });
-  for (const [number, text, memories] of data.communities.slice(0, 40)) {
+  for (const [number, memories] of data.communities.slice(0, 40)) {
     const each = button(undefined, () => { filter.community = filter.community === number ? 0 : number; refilter(); });
     each.number = number;
-    each.append(dot(rank.get(number) % COLOURS), `${words(text, 40) || `community ${number}`} (${memories})`);
+    each.append(dot(rank.get(number) % COLOURS), `${words(heads.get(number)?.text || "", 40) || `community ${number}`} (${memories})`);
     $("groups").append(each);
   }
   const times = nodes.map((it) => it.time);
@@ -583,6 +673,7 @@
   readColours();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
   new ResizeObserver(resize).observe($("stage"));
-  resize();
   refilter();
+  resize();
+  arrangeAll();
 })();

@@ -1,4 +1,4 @@
-"""The page of a picture: one HTML file that asks for nothing, opens laid out and shows texts as texts.
+"""The page of a picture: one HTML file that asks for nothing, places its nodes itself and shows texts as texts.
 
 What a memory says reaches the page as JSON in an element that is not run, and the screen through textContent and
 fillText alone. A policy in the head admits the one script and the one style sheet by their hashes and nothing else.
@@ -9,26 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import math
-from collections.abc import Iterable, Sequence
 from importlib import resources
 from string import Template
 from typing import Final
 
 import msgspec
 
-from mnemond.cli.output import escape_json, one_line
-from mnemond.model.graph import MADE_BY, Graph, GraphNode
+from mnemond.cli.output import escape_json
+from mnemond.model.graph import MADE_BY, Graph
 from mnemond.model.memory import CATEGORIES, EDGE_TYPES
-
-COLOURS: Final = 12
-"""Colours of communities, the largest first; those of the style sheet and of the script."""
-
-TITLE: Final = 80
-"""Characters of a memory that the static picture shows on hovering."""
-
-MANY: Final = 4_000
-"""Links from which on the lines of the static picture are fainter."""
 
 ESCAPED: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 """Characters of JSON that could end the element that it is in, or a line of it."""
@@ -54,7 +43,6 @@ def render_page(graph: Graph) -> str:
         title=html.escape(f"Memories of store “{graph.store}”"),
         description=html.escape(described(graph)),
         style=texts["css"],
-        picture=picture(graph),
         data=as_json(graph),
         script=texts["js"],
     )
@@ -90,7 +78,7 @@ def as_json(graph: Graph) -> str:
             [
                 it.id, it.content, it.category, it.importance, it.community or 0, it.tags,
                 [number[each] for each in it.entities], it.project, it.created_at, it.event_start, it.event_end,
-                it.pinned, it.degree, it.x, it.y,
+                it.pinned, it.degree,
             ]
             for it in graph.nodes
         ],
@@ -98,42 +86,9 @@ def as_json(graph: Graph) -> str:
             [place[it.source], place[it.target], sum(bit[each] for each in it.types), round(it.weight, 3)]
             for it in graph.edges
         ],
-        "communities": [[it.number, it.label, it.memories] for it in graph.communities],
+        "communities": [[it.number, it.memories] for it in graph.communities],
         "relations": [
             [place[it.memory_id], it.source, it.type, it.target] for it in graph.relations if it.memory_id in place
         ],
     }  # fmt: skip
     return escape_json(msgspec.json.encode(document).decode()).translate(ESCAPED)
-
-
-# ------------------------------------------------------------------ the picture without scripts
-
-
-def picture(graph: Graph) -> str:
-    """Return the picture as SVG."""
-    if not graph.nodes:
-        return "<p>There is no memory in this picture.</p>"
-    low_x, high_x = min(it.x for it in graph.nodes), max(it.x for it in graph.nodes)
-    low_y, high_y = min(it.y for it in graph.nodes), max(it.y for it in graph.nodes)
-    box = f"{low_x - 1:.1f} {low_y - 1:.1f} {high_x - low_x + 2:.1f} {high_y - low_y + 2:.1f}"
-    at = {it.id: it for it in graph.nodes}
-    usual = [(at[it.source], at[it.target]) for it in graph.edges if "causal" not in it.types]
-    causal = [(at[it.source], at[it.target]) for it in graph.edges if "causal" in it.types]
-    colour = {it.number: rank % COLOURS for rank, it in enumerate(graph.communities)}
-    circles = "".join(_circle(it, colour.get(it.community or 0)) for it in graph.nodes)
-    many = ' class="many"' if len(graph.edges) > MANY else ""
-    return (
-        f'<svg{many} viewBox="{box}" role="img" aria-label="Graph of memories">'
-        f'<path d="{_lines(usual)}"/><path class="cause" d="{_lines(causal)}"/>{circles}</svg>'
-    )
-
-
-def _lines(pairs: Iterable[Sequence[GraphNode]]) -> str:
-    return "".join(f"M{one.x:g} {one.y:g}L{other.x:g} {other.y:g}" for one, other in pairs)
-
-
-def _circle(it: GraphNode, colour: int | None) -> str:
-    radius = min(0.5, 0.16 + 0.035 * math.sqrt(it.degree))
-    title = html.escape(one_line(" ".join(it.content.split())[:TITLE]))
-    kind = "" if colour is None else f' class="c{colour}"'
-    return f'<circle cx="{it.x:g}" cy="{it.y:g}" r="{radius:.2f}"{kind}><title>{title}</title></circle>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import trio
 
@@ -28,9 +28,9 @@ from mnemond.jobs.retention import metrics_of
 from mnemond.memory.consolidation import Cluster, Pairs, Plan, pair_of, preview, proposals
 from mnemond.memory.retention import visible_rows
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
-from mnemond.memory.topics import EXAMPLES, Topic, topics
-from mnemond.model.memory import TextWithCues
+from mnemond.model.memory import Insight, TextWithCues
 from mnemond.model.outcomes import SummarizeResult
+from mnemond.recall.graph_view import members
 from mnemond.store import reviews
 from mnemond.store.edges import Metric
 from mnemond.store.store import Store
@@ -102,7 +102,7 @@ class KnowledgeHandlers:
 
     @handles("communities", in_task=True)
     async def communities(self, call: Call, params: CommunitiesParams) -> CommunitiesResult:
-        """Return the stored communities with their labels, found anew on request, or if there are none. Raises
+        """Return the stored communities, found anew on request, or if there are none. Raises
         MnemonError."""
         warm = await self._open_stores.use(params.store)
         metrics = [] if params.refresh else await metrics_of(warm.store)
@@ -127,25 +127,23 @@ def _described(store: Store, metrics: list[Metric], params: CommunitiesParams) -
     """Takes some microseconds for each memory: for a thread."""
     snapshot = store.snapshot
     rows = frozenset(visible_rows(snapshot, scope_of(params)))
-    found = topics(snapshot, metrics, rows)
+    found = members(snapshot, metrics, rows)
     live = sum(1 for row in rows if snapshot.row_of(snapshot.insight(row).id) == row)
     return CommunitiesResult(
         store=store.name,
-        communities=[_community(each) for each in found[: params.limit]],
+        communities=[_community(*each) for each in found[: params.limit]],
         total=len(found),
-        outside=live - sum(len(each.members) for each in found),
+        outside=live - sum(len(group) for _, group in found),
     )
 
 
-def _community(it: Topic) -> Community:
-    return Community(
-        number=it.number,
-        label=it.label,
-        memories=len(it.members),
-        names=list(it.names),
-        terms=list(it.terms),
-        examples=[CommunityMemory(each.id, each.content) for each in it.members[:EXAMPLES]],
-    )
+EXAMPLES: Final = 3
+"""Memories shown of a community: the most central ones."""
+
+
+def _community(number: int, group: Sequence[Insight]) -> Community:
+    examples = [CommunityMemory(each.id, each.content) for each in group[:EXAMPLES]]
+    return Community(number=number, memories=len(group), examples=examples)
 
 
 def _shown(plan: Plan, known: Pairs, limit: int) -> list[MemoryCluster]:

@@ -110,14 +110,10 @@ class CommunityMemory(msgspec.Struct, frozen=True):
 
 
 class Community(msgspec.Struct, frozen=True):
-    """`number` stays as long as most of the memories do. `label`: the heaviest of its `names`, and of its `terms` where
-    there are not enough. `examples`: its most central memories."""
+    """`number` stays as long as most of the memories do. `examples`: its most central memories."""
 
     number: int
-    label: str
     memories: int
-    names: list[str]
-    terms: list[str]
     examples: list[CommunityMemory]
 
 

@@ -32,4 +32,4 @@ class VizParams(FilterParams, frozen=True, kw_only=True):
     limit: Annotated[Annotated[int, Meta(ge=1, le=MAX_NODES)], about("at most so many memories", "-n")] = MAX_NODES
 
 
-VIZ = method("viz", VizParams, Graph, Access.READ, "Draw memories and their links, with a place for each.")
+VIZ = method("viz", VizParams, Graph, Access.READ, "Draw memories and their links.")

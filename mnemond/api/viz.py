@@ -1,4 +1,4 @@
-"""viz: memories and their links with a place for each, computed in a thread."""
+"""viz: memories and their links, chosen in a thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mnemond.store.edges import Metric, members_of
 from mnemond.wire.dispatch import Call, handles
 
 THREADS = 1
-"""Pictures at once: one takes up to 2 s of a processor."""
+"""Pictures at once: one takes some tenths of a second of a processor."""
 
 
 class VizHandlers:

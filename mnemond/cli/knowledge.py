@@ -107,8 +107,7 @@ def _communities(result: CommunitiesResult, style: Style) -> str:
 
 
 def _community(it: Community, style: Style) -> Iterator[str]:
-    label = one_line(it.label) or "no name or word in common"
-    yield f"{style.strong(str(it.number))}  {label}  ({plural(it.memories, 'memory')})"
+    yield f"{style.strong(str(it.number))}  {plural(it.memories, 'memory')}"
     for each in it.examples:
         yield body(one_line(f"{short_id(each.id)}  {shorten(each.content, MAX_SAID)}"), style, "  ")
 

@@ -73,7 +73,7 @@ VIZ = Command(
     (
         "mnemonctl viz -o graph.html",
         "mnemonctl viz --around 1a2b3c4d --depth 2 -o near.html",
-        "mnemonctl viz --entity Redis --format dot | neato -n -Tsvg > graph.svg",
+        "mnemonctl viz --entity Redis --format dot | sfdp -Tsvg > graph.svg",
         "mnemonctl viz --redact -o shape.html",
     ),
     method=types_viz.VIZ,

@@ -347,14 +347,14 @@ def _at(as_of: str | None, known_at: str | None) -> str:
 
 
 def grouped(result: CommunitiesResult, nonce: str) -> str:
-    """Communities with what they name most, and their most central memories."""
+    """Communities with their most central memories."""
     if not result.communities:
         return f"{_degraded(result)}No memories belong together yet."
     lines = [
         line
         for each in result.communities
         for line in (
-            f"<community {each.number}, {plural(each.memories, 'memory')}> {inert(each.label)}",
+            f"<community {each.number}, {plural(each.memories, 'memory')}>",
             *(f"<ref:{inert(it.id[:REF])}> {_shown(it.content)}" for it in each.examples),
         )
     ]

@@ -1,4 +1,4 @@
-"""A store as a picture: memories with their places, the links between them, and what they are grouped by."""
+"""A store as a picture: memories, the links between them, and what they are grouped by."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MADE_BY: Final = "mnemonctl viz"
 
 
 class GraphNode(msgspec.Struct, frozen=True):
-    """A memory. `x` and `y` are its place, in units of the ideal distance of two memories; `degree` is the number of
-    memories in the picture that it is linked to, `community` the number of its group, null if it is in none."""
+    """A memory. `degree` is the number of memories in the picture that it is linked to, `community` the number of its
+    group, null if it is in none."""
 
     id: str
     content: str
@@ -31,8 +31,6 @@ class GraphNode(msgspec.Struct, frozen=True):
     event_end: str | None
     pinned: bool
     degree: int
-    x: float
-    y: float
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
@@ -49,7 +47,6 @@ class GraphCommunity(msgspec.Struct, frozen=True):
     """A group of memories that are linked among each other more than to others; `memories` of it are in the picture."""
 
     number: int
-    label: str
     memories: int
 
 

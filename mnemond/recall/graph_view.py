@@ -1,4 +1,4 @@
-"""Builds the picture of a store: which memories and links are in it, and where each memory is."""
+"""Builds the picture of a store: which memories and links are in it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy as np
 from mnemond.index.arrays import Mask, Rows, Scores
 from mnemond.index.communities import FACTORS, communities
 from mnemond.index.edges import CAUSAL
-from mnemond.index.layout import layout
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.topics import topics
 from mnemond.model.answers import six
 from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode, GraphRelation
 from mnemond.model.memory import EDGE_TYPES, Insight, project_parts
@@ -25,10 +23,6 @@ from mnemond.store.edges import Metric
 MAX_EDGES: Final = 20_000
 """Pairs of linked memories in a picture: with more, lines cover each other, and a reply has more than 10 MB."""
 
-BACKBONE: Final = 4
-"""Strongest links of a memory that pull in the layout. With all of them, a score and more in most stores, every picture
-is one ball."""
-
 MAX_TEXT: Final = 4_000_000
 """Characters of all texts of a picture. A store of 5,000 notes of usual length has a quarter of it."""
 
@@ -37,9 +31,6 @@ MAX_RELATIONS: Final = 10_000
 
 LEAST_PULL: Final = 0.05
 """Pull of the weakest link: one of weight 0 keeps two memories near each other, too."""
-
-NO_COMMUNITY: Final = 0
-"""Group of the memories that are in no community; communities are numbered from 1."""
 
 
 class Wish(NamedTuple):
@@ -96,6 +87,20 @@ def communities_of(snapshot: Snapshot, metrics: Sequence[Metric]) -> list[Metric
             return [Metric(each, 0.0, 0, number) for each, number in sorted(done.value.items())]
 
 
+def members(
+    snapshot: Snapshot, metrics: Sequence[Metric], rows: frozenset[int]
+) -> list[tuple[int, tuple[Insight, ...]]]:
+    """Return the communities of the memories in `rows`, the largest first: their numbers and memories, the most central
+    ones first. Takes some microseconds a memory: not for the event loop."""
+    found: dict[int, list[tuple[float, str, Insight]]] = {}
+    for it in metrics:
+        row = snapshot.row_of(it.insight_id)
+        if it.community is not None and row in rows:
+            found.setdefault(it.community, []).append((-it.pagerank, it.insight_id, snapshot.insight(row)))
+    ordered = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+    return [(number, tuple(it for _, _, it in sorted(group))) for number, group in ordered]
+
+
 def build(
     snapshot: Snapshot,
     mask: Mask,
@@ -104,8 +109,8 @@ def build(
     store: str,
     now: str,
 ) -> Graph:
-    """Return the picture of the rows in `mask`, shape (rows,), without relations (see `stated`). Takes 2 s
-    for 5,000 memories: for a thread."""
+    """Return the picture of the rows in `mask`, shape (rows,), without relations (see `stated`). Takes some
+    tenths of a second for 5,000 memories: for a thread."""
     pairs = _pairs(snapshot, mask)
     rows, total = _chosen(snapshot, mask, pairs, wish)
     place = np.full(snapshot.rows, -1, dtype=np.int64)
@@ -115,26 +120,17 @@ def build(
     degree = np.bincount(np.concatenate([pairs.source, pairs.target]), minlength=len(rows))
     total_edges = len(pairs.source)
     ranks = _ranks(pairs, len(rows))
-    order = np.lexsort((-pairs.pull, ranks))[:MAX_EDGES]  # first one link of each memory, and so on
-    pairs, backbone = pairs.among(order), ranks[order] < BACKBONE
+    pairs = pairs.among(np.lexsort((-pairs.pull, ranks))[:MAX_EDGES])  # first one link of each memory, and so on
     memories = [snapshot.insight(row) for row in rows.tolist()]
     known = communities_of(snapshot, metrics)
     number = {it.insight_id: it.community for it in known if it.community is not None}
-    groups = np.array([number.get(it.id, NO_COMMUNITY) for it in memories], dtype=np.int64)
-    places = layout(groups, pairs.source[backbone], pairs.target[backbone], pairs.pull[backbone])
     cut_at = _cut(memories)
-    nodes = [
-        _node(it, cut_at, number.get(it.id), *figures)
-        for it, *figures in zip(
-            memories, degree.tolist(), places[:, 0].tolist(), places[:, 1].tolist(), strict=True
-        )
-    ]  # fmt: skip
+    nodes = [_node(it, cut_at, number.get(it.id), links) for it, links in zip(memories, degree.tolist(), strict=True)]
     graph = Graph(
         store=store, generated_at=now, redacted=False, total=total, limit=wish.limit, total_edges=total_edges,
         cut_at=cut_at, nodes=nodes, edges=_edges(pairs, memories),
         communities=[
-            GraphCommunity(it.number, it.label, len(it.members))
-            for it in topics(snapshot, known, frozenset(rows.tolist()))
+            GraphCommunity(number, len(found)) for number, found in members(snapshot, known, frozenset(rows.tolist()))
         ],
         relations=[],
     )  # fmt: skip
@@ -200,15 +196,14 @@ def _edges(pairs: Pairs, memories: Sequence[Insight]) -> list[GraphEdge]:
     ]
 
 
-def _node(it: Insight, cut_at: int | None, community: int | None, degree: int, x: float, y: float) -> GraphNode:
+def _node(it: Insight, cut_at: int | None, community: int | None, degree: int) -> GraphNode:
     project = it.scope.project
     return GraphNode(
         id=it.id,
         content=it.content if cut_at is None or len(it.content) <= cut_at else f"{it.content[: cut_at - 1]}…",
         category=it.category, importance=it.importance, community=community, tags=it.tags, entities=it.entities,
         project=None if project is None else project_parts(project)[0], created_at=it.created_at,
-        event_start=it.event_start, event_end=it.event_end, pinned=it.pinned, degree=degree, x=round(x, 2),
-        y=round(y, 2),
+        event_start=it.event_start, event_end=it.event_end, pinned=it.pinned, degree=degree,
     )  # fmt: skip
 
 
@@ -239,10 +234,7 @@ def redacted(graph: Graph) -> Graph:
         )
         for it in graph.nodes
     ]
-    groups = [msgspec.structs.replace(it, label=f"community {it.number}") for it in graph.communities]
-    return msgspec.structs.replace(
-        graph, redacted=True, cut_at=None, nodes=nodes, communities=groups, relations=[]
-    )  # fmt: skip
+    return msgspec.structs.replace(graph, redacted=True, cut_at=None, nodes=nodes, relations=[])
 
 
 def _numbered(known: dict[str, str], what: str, text: str) -> str:

@@ -33,8 +33,8 @@ CONSOLIDATED = ConsolidateResult(
 GROUPED = CommunitiesResult(
     store="default", total=3, outside=1,
     communities=[
-        Community(2, "Redis, shop", 12, ["Redis"], ["shop"], [CommunityMemory(ID, "Redis holds the sessions")]),
-        Community(1, "", 2, [], [], []),
+        Community(2, 12, [CommunityMemory(ID, "Redis holds the sessions")]),
+        Community(1, 2, []),
     ],
 )  # fmt: skip
 
@@ -54,9 +54,9 @@ Summary 7c7c7c7c of 1a2b3c4d, 9f8e7d6c
 """,
     "communities": """\
 3 communities in store "default"; 1 memory in none
-2  Redis, shop  (12 memories)
+2  12 memories
   1a2b3c4d  Redis holds the sessions
-1  no name or word in common  (2 memories)
+1  2 memories
 and 1 more, see --limit
 their memories: mnemonctl list --community N
 """,

@@ -13,15 +13,15 @@ DRAWN_GRAPH = Graph(
     nodes=[
         GraphNode(
             ID, "Ana moved the sessions to Redis", "decision", 4, 1, ("shop",), ("Ana", "Redis"), "shop", AT, None,
-            None, pinned=True, degree=1, x=-0.5, y=0.25,
+            None, pinned=True, degree=1,
         ),
         GraphNode(
             OTHER, "Redis forgot all sessions", "fact", 3, None, (), ("Redis",), None, AT, AT, AT, pinned=False,
-            degree=1, x=0.5, y=-0.25,
+            degree=1,
         ),
     ],
     edges=[GraphEdge(ID, OTHER, ["causal", "entity"], 0.8)],
-    communities=[GraphCommunity(1, "Redis, shop", 1)],
+    communities=[GraphCommunity(1, 1)],
     relations=[GraphRelation(ID, "Ana", "owns", "Redis")],
 )  # fmt: skip
 

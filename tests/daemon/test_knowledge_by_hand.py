@@ -54,7 +54,7 @@ def test_memories_are_consolidated_by_hand(directory: Path) -> None:
 def test_communities_words_and_summaries_by_hand(directory: Path) -> None:
     with DaemonProcess(directory) as daemon, daemon.connect() as wire:
         one, two, three = filled(wire)
-        assert "(3 memories)" in said(wire, "communities")
+        assert "  3 memories\n" in said(wire, "communities")
         assert said(wire, "list", "--community", "1", "-q").split() == [three, two, one]
         made = said(wire, "summarize", one, two, three, "-q").strip()
         assert "derived_from" in said(wire, "get", made)

@@ -167,7 +167,7 @@ def test_communities_and_what_says_nearly_the_same() -> None:
     none = CommunitiesResult(store="default", communities=[], total=0, outside=3)
     assert render.grouped(none, NONCE) == "No memories belong together yet."
     groups = render.grouped(GROUPED, NONCE)
-    assert "<community 2, 12 memories> Redis, shop\n<ref:1a2b3c4d> Redis holds the sessions\n" in groups
+    assert "<community 2, 12 memories>\n<ref:1a2b3c4d> Redis holds the sessions\n" in groups
     same = render.consolidated(CONSOLIDATED, NONCE)
     assert same.startswith("Asked the user about 1 pair of 3. ")
     assert "<ref:9f8e7d6c DUPLICATE? review 3> The index is rebuilt each night" in same

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import Any
 
@@ -49,8 +48,7 @@ HOSTILE = (
 
 
 def hostile() -> Graph:
-    """A picture with each of them as the text, the tag, the names and the project of a memory, as a label and in a
-    relation."""
+    """A picture with each of them as the text, the tag, the names and the project of a memory, and in a relation."""
     ids = [f"{at:08x}-0000-4000-8000-00000000000b" for at in range(len(HOSTILE))]
     return graph(
         [
@@ -61,19 +59,18 @@ def hostile() -> Graph:
             for at, (each, text) in enumerate(zip(ids, HOSTILE, strict=True))
         ],
         edges=[GraphEdge(one, other, ["causal", "entity"], 0.5) for one, other in pairwise(ids)],
-        communities=[GraphCommunity(1 + at, HOSTILE[at], 3) for at in range(13)],
+        communities=[GraphCommunity(1 + at, 3) for at in range(13)],
         relations=[GraphRelation(ids[0], text[:200], text[:100], text[:200]) for text in HOSTILE],
     )  # fmt: skip
 
 
 def node(insight_id: str, content: str, *, at: int = 0, community: int | None = None, **more: Any) -> GraphNode:
-    """A memory on a spiral."""
+    """A memory."""
     fields: dict[str, Any] = {"tags": (), "entities": (), "project": None, **more}
     return GraphNode(
         id=insight_id, content=content, category=("fact", "decision", "general")[at % 3], importance=1 + at % 5,
         community=community, created_at=f"2026-02-{1 + at % 28:02d}T10:00:00.000000Z", event_start=None, event_end=None,
-        pinned=False, degree=2, x=round(math.sqrt(at) * math.cos(2.4 * at), 2),
-        y=round(math.sqrt(at) * math.sin(2.4 * at), 2), **fields,
+        pinned=False, degree=2, **fields,
     )  # fmt: skip
 
 
@@ -105,5 +102,5 @@ def town(memories: int) -> Graph:
     ]
     edges = [GraphEdge(ids[at], ids[at + 1], ["temporal"], 1.0) for at in range(memories - 1)]
     edges += [GraphEdge(ids[at], ids[at // 2], ["causal"], 0.5) for at in range(3, memories)]
-    groups = [GraphCommunity(number, f"Group {number}", memories // 3) for number in (1, 2, 3)]
+    groups = [GraphCommunity(number, memories // 3) for number in (1, 2, 3)]
     return graph(nodes, edges=edges, communities=groups, relations=[GraphRelation(ids[0], "Ana", "owns", "mast")])

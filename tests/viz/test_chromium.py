@@ -114,13 +114,45 @@ def test_the_policy_stops_what_gets_into_the_page(page: Page, tmp_path: Path) ->
     assert len([each for each in page.problems if "Content Security Policy" in each]) >= 2
 
 
-def test_it_is_a_picture_without_scripts(page: Page, tmp_path: Path) -> None:
+def test_without_scripts_it_says_what_it_needs(page: Page, tmp_path: Path) -> None:
     file = opened(page, hostile(), tmp_path, scripts=False)
     document = page.call("DOM.getDocument", depth=0)["root"]["nodeId"]
-    circles = page.call("DOM.querySelectorAll", nodeId=document, selector="svg circle")["nodeIds"]
-    assert len(circles) == len(HOSTILE)
+    assert len(page.call("DOM.querySelectorAll", nodeId=document, selector="noscript p")["nodeIds"]) == 1
     assert page.call("DOM.querySelectorAll", nodeId=document, selector="main:not([hidden])")["nodeIds"] == []
     assert (page.problems, asked(page, file)) == ([], [])
+
+
+def spots(page: Page) -> list[tuple[int, int]]:
+    """Return where the pointer is over a memory, of a grid over the graph, once nothing moves any more."""
+    found: list[tuple[int, int]] = [tuple(each) for each in page.evaluate(SPOTS)]
+    return found
+
+
+SPOTS = """
+(async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const data = () => graph.toDataURL();
+  for (let before = ""; before !== data();) { before = data(); for (let at = 0; at < 12; at++) await frame(); }
+  const box = graph.getBoundingClientRect(), found = [];
+  for (let x = 4; x < box.width; x += 8) for (let y = 4; y < box.height; y += 8) {
+    graph.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, clientX: box.left + x, clientY: box.top + y }));
+    if (graph.classList.contains("over")) found.push([x, y]);
+  }
+  return found;
+})()
+"""
+
+
+def test_memories_lie_apart_and_fill_the_stage_and_do_so_each_time(page: Page, tmp_path: Path) -> None:
+    opened(page, town(90), tmp_path)
+    first = spots(page)
+    width, height = page.evaluate("[graph.clientWidth, graph.clientHeight]")
+    columns, lines = {x for x, _ in first}, {y for _, y in first}
+    assert max(max(columns) - min(columns) - 0.6 * width, max(lines) - min(lines) - 0.6 * height) > 0
+    assert len(first) > 90  # 90 memories of 7 pixels and more, of which hardly one lies on another
+    opened(page, town(90), tmp_path)
+    assert spots(page) == first
+    assert page.problems == []
 
 
 def count(page: Page) -> str:
