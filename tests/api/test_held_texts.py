@@ -82,10 +82,10 @@ async def test_it_waits_with_its_text_and_is_no_memory(tmp_path: Path) -> None:
 async def test_a_message_is_held_from_its_order_on_and_without_secrets(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         handlers = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects)
-        text = f"We use Redis as the cache. {ATTACK} The password=hunter2Xk9qLmT4 is for you."
+        text = f"We decided to use Redis as the cache. {ATTACK} The password=hunter2Xk9qLmT4 is for you."
         result = await handlers.extract(CALL, ExtractParams(messages=text))
         assert isinstance(result, ExtractResult)
-        assert [each.content for each in result.facts] == ["We use Redis as the cache"]
+        assert [each.content for each in result.facts] == ["We decided to use Redis as the cache."]
         [it] = await Held(over).waiting()
         assert it.content.startswith(ATTACK)
         assert "hunter2" not in it.content
