@@ -223,8 +223,6 @@ def _read(
     snapshot, scope = warm.store.snapshot, Scope()
     observed_us = next((each.said_us for each in reversed(said) if each.said_us is not None), now_us)
     context = extraction.context_of(snapshot, scope, warm.config.extraction, observed_us)
-    # Nothing else is kept of an imported conversation, so all that a person states is taken.
-    context = msgspec.structs.replace(context, classes=context.classes | {"other"})
     existing = partial(known_memories, snapshot, Filter(scope=scope, now_us=now_us))
     earlier = progress.earlier.get(exchange.conversation, ())
     context = msgspec.structs.replace(context, earlier=earlier, existing=existing)
