@@ -590,7 +590,7 @@ def _states(sentence: str) -> bool:
     rules, masked = _rules_of(sentence), _masked(sentence)
     is_other = _asks(masked) or rules.order.match(masked) or rules.symptom.search(masked) or needs_before(sentence)
     vetoed = any(pattern.search(masked) for pattern in (*rules.vetoes.values(), *rules.before.values()))
-    return not is_other and not vetoed and len(_WORD.findall(sentence)) > MIN_WORDS + 1
+    return not is_other and not vetoed and len(_WORD.findall(sentence)) > 2 * MIN_WORDS
 
 
 def user_name(messages: Sequence[Message], context: Context) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, GrowableArray, Interner, Mask, Rows, grown
-from mnemond.index.bm25 import Bm25, Postings, term_number
+from mnemond.index.bm25 import MAX_QUERY_TERMS, Bm25, Postings, term_number
+from mnemond.index.columns import PREFIX_LENGTH
 from mnemond.model.changes import Vector
 from mnemond.model.memory import is_same_project, parse_rfc3339
 from mnemond.model.passages import Passage
@@ -28,12 +29,6 @@ from mnemond.text.tokens import index_terms
 PieceVectors = npt.NDArray[np.float32]
 """Embeddings of the pieces of one passage, shape (pieces, dimension); a row of zeros for a piece without words that the
 embedder knows."""
-
-MAX_TERMS: Final = 64
-"""Different terms of a question that count, the rarest first, as for memories."""
-
-MIN_PREFIX: Final = 6
-"""Characters of an id from which on its beginning finds it, as for memories."""
 
 
 class Words(NamedTuple):
@@ -105,8 +100,8 @@ class PassageSnapshot:
         return row if row is not None and row < self.rows and self._alive[row] else None
 
     def find(self, prefix: str) -> list[str]:
-        """Return the ids that begin with `prefix`, sorted; of a prefix shorter than `MIN_PREFIX` only the id itself."""
-        if len(prefix) < MIN_PREFIX:
+        """Return the ids that begin with `prefix`, sorted; of one shorter than `PREFIX_LENGTH` only the id itself."""
+        if len(prefix) < PREFIX_LENGTH:
             return [prefix] if self.row_of(prefix) is not None else []
         known = list(self._by_id)
         return sorted(each for each in known if each.startswith(prefix) and self.row_of(each) is not None)
@@ -202,7 +197,7 @@ class PassageSnapshot:
             1.0 / max(1.0, self._piece_lengths.mean() if self.rows else 0.0)
         )
         bound = 0.0
-        for rows, times in lists[:MAX_TERMS]:
+        for rows, times in lists[:MAX_QUERY_TERMS]:
             owners = self.owners[rows]
             first = np.flatnonzero(np.diff(owners, prepend=-1))
             rarity = math.log1p((self.rows - len(first) + 0.5) / (len(first) + 0.5))

@@ -208,7 +208,7 @@ async def test_a_setting_offers_the_rest_of_the_tools(tmp_path: Path) -> None:
         assert len((await over.ask("tools/list"))["tools"]) == 21
         turns = [{"content": "I prefer tabs over spaces in every file."}, {"role": "assistant", "content": "Noted."}]
         told = await over.use("memory_extract", messages=turns, user_id="ada", auto_resolve_conflicts=True)
-        assert re.search(r"<ref:\w{8} CREATE[^>]*> .*prefer tabs over spaces", told)
+        assert re.search(r"<ref:\w{8} CREATE> \(User\) I prefer tabs over spaces in every file\.", told)
         assert await over.use("memory_extract", messages=[{"content": "Hm."}]) == "Nothing in it is worth keeping."
         assert "prefer tabs" in await over.use("search", query="tabs")
         assert await over.use("search", query="zebra") == "No memory has any of these words."
