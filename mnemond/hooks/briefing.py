@@ -10,7 +10,7 @@ import trio
 
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.clock import Clock
-from mnemond.hooks.prompt_text import Block, Part, PromptText
+from mnemond.hooks.prompt_text import Block, Part, PromptText, references
 from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.core_summary import entity_of
@@ -21,6 +21,7 @@ from mnemond.model.query import Filter
 from mnemond.recall.brief import Selection, select
 from mnemond.recall.core_text import shown
 from mnemond.recall.session_outline import Outline, last_outline, outline
+from mnemond.recall.standing import standing_instructions
 from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import regex
 from mnemond.wire.deferred import in_thread
@@ -145,6 +146,20 @@ def _outlined(found: Outline, heading: str) -> list[Block]:
         ),
     ]
     return [block for block in blocks if block.lines]
+
+
+STANDING_SHARE: Final = 0.35
+"""Part of a brief for what sounds like a standing instruction: eight sentences in the usual 2,400 characters."""
+
+
+def standing(passages: PassageSnapshot, project: str, told: Sequence[Insight]) -> list[Block]:
+    """Return what the user said in sessions of a project (its id; "" for none) that sounds like a standing instruction,
+    in their words, without what the memories `told` say."""
+    found = standing_instructions(passages, passages.of_project(project), [it.content for it in told])
+    name = f" of {inert(project_parts(project)[0])}" if project else ""
+    refs = references([it.passage_id for it in found])
+    lines = [f"<ref:{ref} {it.said_at[:10]}> {it.text}" for ref, it in zip(refs, found, strict=True)]
+    return [Block(f"Said by the user in sessions{name}, word for word:", lines, STANDING_SHARE)] if lines else []
 
 
 CORE_SHARE: Final = 0.2

@@ -253,6 +253,10 @@ class AgentMemory:
             before = briefing.conversation_so_far if goes_on else briefing.last_session
             blocks = await in_thread(before, warm.store.passages, project, name, limiter=self._threads)
             blocks += self._briefs.known(warm, place.project)
+        if warm is not None:
+            blocks += await in_thread(
+                briefing.standing, warm.store.passages, project, selected.instructions, limiter=self._threads
+            )
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )

@@ -124,3 +124,17 @@ async def test_a_subagent_begins_with_the_rules_and_what_its_task_needs(tmp_path
         assert "Never deploy on Friday" in said
         assert PORT in said
         assert OPEN not in said
+
+
+RULE = "and please never touch the generated clients by hand, they come from the schema"
+
+
+async def test_it_quotes_what_sounds_like_a_standing_instruction(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await worked(over, "first", "Done.", f"rename the field {RULE}")
+        await worked(over)
+        said = await begun(over)
+        assert said.count("never touch the generated clients") == 1
+        assert said.index("Last session of apollo") < said.index("never touch the generated clients")
+        assert "never touch" not in await begun(over, cwd="/home/ada/zeus", session="elsewhere")
