@@ -41,7 +41,7 @@ KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back"
 CORES = ("make_core", "set_core")
 PURGE = "purge"
 MERGES = ("propose", "decide", "decide")
-OTHERS = ("read", "undo", "undo")
+OTHERS = ("read", "read", "read", "undo", "undo")
 
 CHOICE = st.integers(0, 839)
 KINDS = (*WRITES, *KNOWLEDGE, *CORES, *MERGES, *OTHERS)
