@@ -78,7 +78,6 @@ from mnemond.jobs.received import NAME as LINK_RECEIVED
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
-from mnemond.jobs.summaries import SummaryDeps
 from mnemond.llm.budget import FILE as USAGE_FILE
 from mnemond.llm.budget import MAX_USAGE, Budget
 from mnemond.llm.client import ModelReader, ThreadReader, target_of
@@ -226,7 +225,6 @@ class Daemon:
         contexts = extraction_contexts(lambda: self.open_stores)
         extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
         answering = ResolveDeps(contexts, identities.own, one_active)
-        summing_up = SummaryDeps(self.settings.config)
         if self.reader is not None and self._model is not None:
             answering = msgspec.structs.replace(
                 answering, asks=self.reader.ask,
@@ -234,12 +232,9 @@ class Daemon:
                 merge_prompt=partial(self._model.prompt, "merge_facts"),
                 links_prompt=partial(self._model.prompt, "find_links"),
             )  # fmt: skip
-            summing_up = SummaryDeps(
-                self.settings.config, self.reader.ask, partial(self._model.prompt, "rolling_summary")
-            )
         enriching = GateDeps(contexts, identities.own, self._asking())
         jobs = jobs_of(
-            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, summing_up, enriching,
+            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, enriching,
             self._core,
         )  # fmt: skip
         return Scheduler(
@@ -259,7 +254,6 @@ class Daemon:
 
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")
-        self.scheduler.hurry(store, "rolling_summary")
 
     def _asking(self) -> Asking | None:
         """Return how the model is asked about memories: with half of what it may be asked a day."""

@@ -44,9 +44,9 @@ from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued, RememberResult
 from mnemond.model.query import Filter
-from mnemond.recall.context import exchange_context, known_memories
-from mnemond.store import held_texts
-from mnemond.store.conversations import conversation_of, rolling_summary
+from mnemond.recall.context import conversation_summary, exchange_context, known_memories
+from mnemond.recall.session_outline import MAX_READ
+from mnemond.store import held_texts, passages
 from mnemond.wire.dispatch import Call, handles
 
 MODEL_THREADS: Final = 4
@@ -278,9 +278,8 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 
 async def _summary(warm: OpenStore, params: ExtractParams, scope: Scope) -> str:
     """Return the summary of the conversation so far, as it is for these readers."""
-    of = conversation_of(params.conversation_id, scope)
-    found = await warm.store.read(lambda connection: rolling_summary(connection, of))
-    return "" if found is None else found.text
+    said = await warm.store.read(lambda it: passages.of_conversation(it, params.conversation_id or "", scope, MAX_READ))
+    return await trio.to_thread.run_sync(conversation_summary, said, limiter=warm.threads) if said else ""
 
 
 def _resolves(warm: OpenStore, params: ExtractParams) -> bool:

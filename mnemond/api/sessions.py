@@ -14,7 +14,6 @@ from msgspec import UNSET
 from mnemond.api.requests import Identities, moment_of, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_sessions import (
-    ConversationSummary,
     FeedbackParams,
     Figures,
     KeptMemory,
@@ -34,9 +33,8 @@ from mnemond.model.changes import Showing
 from mnemond.model.memory import DAY_US, format_us, parse_rfc3339
 from mnemond.model.outcomes import FeedbackResult
 from mnemond.model.passages import Passage
-from mnemond.store import conversations, insights, operations, passages, showings
+from mnemond.store import insights, operations, passages, showings
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.wire.dispatch import Call, handles
 
 MAX_EXCHANGES: Final = 200
@@ -90,22 +88,16 @@ def _sessions(connection: Connection, session: str, since: str, limit: int) -> l
         if row.at >= since:
             rows.setdefault(row.session, []).append(row)
     recorded = {each.conversation_id: each for each in passages.sessions(connection, session, since)}
-    summaries = {
-        it.conversation.id: it for it in conversations.newest(connection, session)
-        if it.updated_at >= since and it.conversation == Conversation(it.conversation.id)
-    }  # fmt: skip
     ended = {name: each[0].at for name, each in rows.items()}
     for name, each in recorded.items():
         ended[name] = max(ended.get(name, ""), each.ended)
-    for name, summary in summaries.items():
-        ended.setdefault(name, summary.updated_at)
     chosen = sorted(ended, key=lambda name: (ended[name], name), reverse=True)[:limit]
     memories = _memories(connection, {row.insight_id for name in chosen for row in rows.get(name, ())})
     kept = insights.of_conversations(connection, chosen)
     found: list[SessionView] = []
     for name in chosen:
         view = _view(name, list(reversed(rows.get(name, ()))), memories)
-        record, about = recorded.get(name), summaries.get(name)
+        record = recorded.get(name)
         found.append(
             msgspec.structs.replace(
                 view,
@@ -115,7 +107,6 @@ def _sessions(connection: Connection, session: str, since: str, limit: int) -> l
                 ended=ended[name],
                 exchanges=0 if record is None else record.exchanges,
                 kept=[KeptMemory(it[1], it[2], first_words(it[3])) for it in kept if it[0] == name and it[4] >= since],
-                summary=None if about is None else _summary(about),
             )
         )
     return found
@@ -156,10 +147,6 @@ def _figures(found: Sequence[SessionView], judged: dict[str, int]) -> Figures:
         useful=judged.get("useful", 0),
         misled=judged.get("misled", 0),
     )
-
-
-def _summary(it: RollingSummary) -> ConversationSummary:
-    return ConversationSummary(it.text, it.updated_at, it.generator, it.reason)
 
 
 def _view(name: str, rows: list[Showing], memories: dict[str, ShownMemory]) -> SessionView:

@@ -60,16 +60,6 @@ class Shown(msgspec.Struct, frozen=True):
     memories: list[ShownMemory]
 
 
-class ConversationSummary(msgspec.Struct, frozen=True):
-    """What a conversation was about until then, one sentence a line. `generator`: "rules", whose sentences are its own,
-    or a model's name; `reason`: why the rules made it although a model is configured."""
-
-    text: str
-    updated_at: str
-    generator: str
-    reason: str = ""
-
-
 class KeptMemory(msgspec.Struct, frozen=True):
     """A memory that was read out of a session, or stored in it."""
 
@@ -89,8 +79,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 class SessionView(msgspec.Struct, frozen=True):
     """One session, by the id of its host, or the name of a host that sends none, with the id of its project. `began`
     and `ended`: the first and the last that is known of it, RFC 3339. `shown`: the oldest first; `exchanges`: how many
-    are kept as they were said; `kept`: memories from it; `left_out`: the first of `left_out_count` parts. `host` is
-    empty where only a summary is left."""
+    are kept as they were said; `kept`: memories from it; `left_out`: the first of `left_out_count` parts."""
 
     id: str
     host: str
@@ -103,7 +92,6 @@ class SessionView(msgspec.Struct, frozen=True):
     kept: list[KeptMemory] = []
     left_out: list[LeftOut] = []
     left_out_count: int = 0
-    summary: ConversationSummary | None = None
 
 
 class Figures(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ import msgspec
 
 from mnemond.api import types_sessions
 from mnemond.api.types_sessions import (
-    ConversationSummary,
     Figures,
     HookPreviewResult,
     LeftOut,
@@ -84,19 +83,11 @@ def _session(session: SessionView, style: Style, *, all_of_it: bool) -> list[str
         *(["  left out, and why:"] if left else []),
         *(line for it in left for line in _left_out(it, style)),
         *([f"    and {session.left_out_count - len(left):,} more"] if session.left_out_count > len(left) else []),
-        *(_summary(session.summary, style) if session.summary is not None else ()),
     ]
 
 
 def _left_out(it: LeftOut, style: Style) -> list[str]:
     return [row(f"    {short_id(it.passage)}  ", it.text, style), style.faint(f"              {one_line(it.reason)}")]
-
-
-def _summary(summary: ConversationSummary, style: Style) -> list[str]:
-    by = "its own sentences" if summary.generator == "rules" else f"by {one_line(summary.generator)}"
-    why = [style.faint(f"    {one_line(summary.reason)}")] if summary.reason else []
-    said = [row("    ", line, style) for line in summary.text.split("\n")]
-    return [f"  {second(summary.updated_at)}  summary ({by})", *said, *why]
 
 
 def _shown(shown: Shown, style: Style) -> list[str]:
@@ -123,7 +114,6 @@ TODAY = Command(
         "A session is named by its host: Claude Code shows the id in /status, Codex in the name of its file.",
         "The newest 2,000 memories that were shown are listed, a second after they were.",
         "What was left out was read again by the rules as they are now. An exchange is shown by `mnemonctl get ID`.",
-        "A session of ten messages and more has a summary (extraction.rolling_summary).",
     ),
     render=_today,
 )

@@ -400,14 +400,6 @@ class ExtractionSettings(Section, frozen=True):
             " nothing is replaced."
         ),
     ] = "rules"
-    rolling_summary: Annotated[
-        bool,
-        Meta(
-            description="Keep a summary of each agent's conversation, renewed after every ten messages: context of what"
-            " is read later, and shown to the session after a compaction. With `engine` `auto` or `llm` the model of"
-            " `[llm]` makes it, else it has the weightiest sentences."
-        ),
-    ] = True
 
     @property
     def asks_model(self) -> bool:

@@ -14,7 +14,6 @@ import msgspec
 from mnemond.interchange import tables
 from mnemond.interchange.tables import (
     ALIASES,
-    CONVERSATIONS,
     EDGES,
     ENTITIES,
     EVIDENCE,
@@ -142,8 +141,7 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
     yield from _ranked(connection, KNOWLEDGE, "behind", OPERATIONS)
     yield from _tombstones(connection)
     yield from _rows(connection, tables.SUMMARIES)
-    yield from _ranked(connection, CONVERSATIONS, "upto_message_id", tables.MESSAGES)
-    for each in (tables.MESSAGES, tables.EXCHANGES, tables.PASSAGES, tables.REVIEWS, tables.REPLIES):
+    for each in (tables.EXCHANGES, tables.PASSAGES, tables.REVIEWS, tables.REPLIES):
         yield from _rows(connection, each)
 
 
@@ -241,7 +239,7 @@ def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]
             for row in rows:
                 yield row[:-1]
             last = rows[-1][-1]
-    elif table in (ALIASES, CONVERSATIONS):  # without row ids, by their keys
+    elif table is ALIASES:  # without row ids, by its key
         key = table.order.split(", ")
         ordered = f"ORDER BY {table.order} LIMIT ?"
         marks = ", ".join("?" * len(key))

@@ -15,7 +15,6 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange.export import field_of
 from mnemond.interchange.tables import (
     ALIASES,
-    CONVERSATIONS,
     EDGES,
     ENTITIES,
     EVIDENCE,
@@ -23,7 +22,6 @@ from mnemond.interchange.tables import (
     FORMAT,
     KNOWLEDGE,
     MEMORIES,
-    MESSAGES,
     META,
     NAMES,
     OPERATIONS,
@@ -164,14 +162,12 @@ class _Restoring:
         self._entities: dict[str, str] = {}
         """Entities of the file that are another row here."""
         self._statements: dict[tuple[str, tuple[str, ...]], str] = {}
-        self._rows: dict[str, list[int]] = {OPERATIONS.table: [], MESSAGES.table: []}
+        self._rows: dict[str, list[int]] = {OPERATIONS.table: []}
         """Of the lines so far, the last id that one had here."""
         self._first = {table: self._last_id(table) for table in self._rows}
         self._meta_line = _Meta()
         self._read = last_read(connection)
         self._last_number = connection.count("SELECT max(number) FROM insights")
-        self._conversations: list[tuple[int, Row]] = []
-        self._conversed: dict[tuple[str, ...], bool] = {}
         self._handlers: dict[str, tuple[Exported, Callable[[Row], bool]]] = {
             ENTITIES.kind: (ENTITIES, self._entity),
             ALIASES.kind: (ALIASES, self._alias),
@@ -182,7 +178,6 @@ class _Restoring:
             OPERATIONS.kind: (OPERATIONS, self._operation),
             KNOWLEDGE.kind: (KNOWLEDGE, self._knowledge),
             SUMMARIES.kind: (SUMMARIES, self._summary),
-            MESSAGES.kind: (MESSAGES, self._message),
             EXCHANGES.kind: (EXCHANGES, self._exchange),
             PASSAGES.kind: (PASSAGES, self._passage),
             REVIEWS.kind: (REVIEWS, self._review),
@@ -205,8 +200,6 @@ class _Restoring:
                 self._meta(number, fields)
             elif kind == MEMORIES.kind:
                 self._memory(number, fields)
-            elif kind == CONVERSATIONS.kind:
-                self._conversations.append((number, self._row(number, CONVERSATIONS, fields)))
             elif kind == TOMBSTONE:
                 self._tombstone(self._text(number, fields, "id"))
             elif kind in self._handlers:
@@ -222,11 +215,6 @@ class _Restoring:
             raise
 
     def finish(self) -> Report:
-        for number, row in self._conversations:
-            try:
-                self._count(CONVERSATIONS.kind, added=self._conversation(row))
-            except ConstraintError as error:
-                raise _bad(number, f"does not fit into a store: {error}") from error
         self._note_read()
         record = self._record
         imports.begin(self._connection, record.op_id, imports.OWN, record.digest, record.now)
@@ -519,29 +507,6 @@ class _Restoring:
 
     # ------------------------------------------------------------ conversations
 
-    def _is_conversed(self, conversation: tuple[str, ...]) -> bool:
-        """Return True if this store has a part of a conversation from before the import."""
-        if conversation not in self._conversed:
-            same = " AND ".join(f"coalesce({each}, '') = ?" for each in _CONVERSATION)
-            self._conversed[conversation] = any(
-                self._connection.row(f"SELECT 1 FROM {table.table} WHERE {same}", conversation)  # noqa: S608
-                for table in (MESSAGES, CONVERSATIONS)
-            )
-        return self._conversed[conversation]
-
-    def _message(self, row: Row) -> bool:
-        known = self._is_conversed(_conversation_in(row))
-        return self._numbered(MESSAGES.table, None if known else row)
-
-    def _conversation(self, row: Row) -> bool:
-        conversation = _conversation_in(row)
-        row |= dict(zip(_CONVERSATION, conversation, strict=True))
-        if self._exists(CONVERSATIONS.table, row, *_CONVERSATION) or self._conversed.get(conversation, False):
-            return False
-        row["upto_message_id"] = self._counted(MESSAGES.table, row.get("upto_message_id"))
-        self._insert(CONVERSATIONS.table, row)
-        return True
-
     def _exchange(self, row: Row) -> bool:
         if self._exists(EXCHANGES.table, row, "id"):
             return False
@@ -555,14 +520,6 @@ class _Restoring:
 
     def _review(self, row: Row) -> bool:
         return self._unless_known(REVIEWS, row, "kind", "payload", "content")
-
-
-_CONVERSATION: Final = ("conversation_id", "user_id", "session_id", "agent_id")
-
-
-def _conversation_in(row: Row) -> tuple[str, ...]:
-    """Return the conversation of a message or a summary: its id and its readers, "" for everybody."""
-    return tuple(str(row.get(each) or "") for each in _CONVERSATION)
 
 
 def _source(insight_id: str) -> str:

@@ -170,24 +170,6 @@ SUMMARIES: Final = Exported(
     frozenset({"node_ids", "scores", "lines"}),
     {"id": ROW_NUMBER, "upto": "the number of a memory; a store that reads the lines has considered all of them"},
 )  # fmt: skip
-CONVERSATIONS: Final = Exported(
-    "rolling_summaries",
-    "conversation",
-    (
-        "conversation_id", "user_id", "session_id", "agent_id", "summary", "upto_message_id", "updated_at", "project",
-        "generator", "reason",
-    ),
-    "conversation_id, user_id, session_id, agent_id",
-)  # fmt: skip
-"""`upto_message_id` is the number of `message` lines that the summary covers."""
-
-MESSAGES: Final = Exported(
-    "messages",
-    "message",
-    ("conversation_id", "user_id", "session_id", "agent_id", "role", "name", "content", "created_at", "project"),
-    "id",
-    left_out={"id": ROW_NUMBER},
-)
 EXCHANGES: Final = Exported(
     "exchanges",
     "exchange",
@@ -228,7 +210,7 @@ REPLIES: Final = Exported(
 
 TABLES: Final = (
     ENTITIES, ALIASES, MEMORIES, EDGES, RELATIONSHIPS, EVIDENCE, NAMES, OPERATIONS, KNOWLEDGE, SUMMARIES,
-    CONVERSATIONS, MESSAGES, EXCHANGES, PASSAGES, REVIEWS, REPLIES,
+    EXCHANGES, PASSAGES, REVIEWS, REPLIES,
 )  # fmt: skip
 """In the order of their lines: each table after those that it refers to."""
 

@@ -23,9 +23,8 @@ from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs.job import Done, Work
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import (
-    Page,
-    RecentExchanges,
     decoded,
+    earlier_messages,
     encoded,
     facts_of,
     propose_exchange_reading,
@@ -36,13 +35,14 @@ from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
 from mnemond.model.answers import Dropped
 from mnemond.model.changes import MAX_TRIES, SettleFact
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.model.reviews import HeldText
-from mnemond.recall.context import known_memories
-from mnemond.store import exchanges, held_texts, imports
+from mnemond.recall.context import conversation_summary, known_memories
+from mnemond.recall.session_outline import MAX_READ
+from mnemond.store import exchanges, held_texts, imports, passages
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import conversation_of, rolling_summary
 from mnemond.store.exchanges import PendingExchange
 
 NAME: Final = "extract"
@@ -110,12 +110,10 @@ class Extract:
     def __init__(self, interval_s: float, means: ExtractDeps) -> None:
         self.interval_s = interval_s
         self._means = means
-        self._recent = RecentExchanges()
         self._model_thread = trio.CapacityLimiter(1)
 
     async def run(self, work: Work) -> Done:
         """Read queued exchanges, the oldest first; on request all, and with `sure` failed ones as well."""
-        self._recent.expire(work.now_us)
         desk = await self._means.desk(work.store.name)
         if not desk.rules.config.extraction.enabled:
             return Done("nothing", detail="extraction.enabled is false")
@@ -128,22 +126,22 @@ class Extract:
             await work.store.rewrite(exchanges.revive)
         read = remembered = 0
         desk = msgspec.structs.replace(desk, allowance=Allowance(work.store.snapshot.live))
-        page, found = self._recent.page(), await _portion(work, 0)
+        found = await _portion(work, 0)
         while found:
             for waiting in found:
-                remembered += await self._one(work, desk, waiting, page)
+                remembered += await self._one(work, desk, waiting)
             read += len(found)
-            page, found = self._recent.page(), await _portion(work, found[-1].number)
+            found = await _portion(work, found[-1].number)
             if found and not work.asked:
                 return msgspec.structs.replace(work.done(remembered, _summary(read)), again=True)
         await _expire(work)
         return work.done(remembered, _summary(read))
 
-    async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange, page: Page) -> int:
+    async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> int:
         """Process one exchange; return the number of memories. Raises MnemonError where nothing can be written."""
         if not await work.store.rewrite(lambda it: exchanges.begin(it, waiting.number)):
             return 0
-        planned = waiting if waiting.facts is not None else await self._planned(work, desk, waiting, page)
+        planned = waiting if waiting.facts is not None else await self._planned(work, desk, waiting)
         if planned is None:
             return 0
         made: list[list[FactWrite]] = []
@@ -154,41 +152,36 @@ class Extract:
             return 0
         return await self._written(work, desk, planned, made[0])
 
-    async def _planned(
-        self, work: Work, desk: ExtractionContext, waiting: PendingExchange, page: Page
-    ) -> PendingExchange | None:
-        """Return the exchange with its facts; None without facts or after a failure. Its texts become context of the
-        next one, on `page`. A model that may answer later is asked again after a pause; the last attempt takes what the
-        rules found."""
+    async def _planned(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> PendingExchange | None:
+        """Return the exchange with its facts; None without facts or after a failure. A model that may
+        answer later is asked again after a pause; the last attempt takes what the rules found."""
         store, config = work.store, desk.rules.config
-        window = config.extraction.message_window
-        earlier = self._recent.before(store.name, waiting, window)
         found: list[list[Fact]] = []
         engine = _Noting(self._means.engine(config))
         with self._means.guard():
-            found.append(await self._facts(work, waiting, config, engine, earlier))
+            found.append(await self._facts(work, waiting, config, engine))
         if not found or (engine.unread and waiting.tries + 1 < MAX_TRIES):
             await _fail(work, waiting, engine.unread if found else DEFECT)
             return None
-        page.add(store.name, waiting, window)
         said = waiting.exchange
         held = ordering(engine.dropped, said.at_us, said.conversation_id, said.scope)
         text = encoded(found[0]) if found[0] else None
         is_planned = await store.rewrite(lambda it: _plan(it, waiting, text, held, work.identity.now))
         return waiting._replace(facts=text) if is_planned else None
 
-    async def _facts(
-        self, work: Work, waiting: PendingExchange, config: Config, engine: _Noting, earlier: Sequence[Message]
-    ) -> list[Fact]:
+    async def _facts(self, work: Work, waiting: PendingExchange, config: Config, engine: _Noting) -> list[Fact]:
         """Extract facts in a thread: that of all jobs, or one that may wait for a model."""
-        snapshot = work.store.snapshot
+        snapshot, exchange = work.store.snapshot, waiting.exchange
+        before = (format_us(exchange.at_us), waiting.id)
+        said = await work.store.read(
+            lambda it: passages.of_conversation(it, exchange.conversation_id, exchange.scope, MAX_READ, before)
+        )
+        earlier = earlier_messages(said, exchange.at_us, config.extraction.message_window)
         if isinstance(engine.engine, RuleEngine):
             return await work.think(facts_of, waiting, snapshot, config, engine, earlier)
-        wanted = Filter(scope=waiting.exchange.scope, now_us=work.now_us)
+        wanted = Filter(scope=exchange.scope, now_us=work.now_us)
         existing = partial(known_memories, snapshot, wanted)
-        of = conversation_of(waiting.exchange.conversation_id, waiting.exchange.scope)
-        so_far = await work.store.read(lambda it: rolling_summary(it, of))
-        summary = "" if so_far is None else so_far.text
+        summary = await work.think(conversation_summary, said)
         return await trio.to_thread.run_sync(
             facts_of, waiting, snapshot, config, engine, earlier, existing, summary, limiter=self._model_thread
         )

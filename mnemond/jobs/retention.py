@@ -24,7 +24,6 @@ from mnemond.jobs.relations import ReadRelations
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.slow_path import SlowPath
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
-from mnemond.jobs.summaries import RollingSummaries, SummaryDeps
 from mnemond.memory.retention import (
     IMPORTANCE_TOLERANCE,
     candidates,
@@ -286,18 +285,15 @@ def jobs_of(
     copy: Copy,
     reading: ExtractDeps,
     answering: ResolveDeps,
-    summing_up: SummaryDeps,
     enriching: GateDeps,
     of_users: CoreDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
     its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews and for what
-    memories have in common, `summing_up` for summaries of conversations, `enriching` for what a model adds, `of_users`
-    for core summaries."""
+    memories have in common, `enriching` for what a model adds, `of_users` for core summaries."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
-        RollingSummaries(_interval(lifecycle.extract_interval), summing_up),
         ResolveReviews(answering),
         SlowPath(config_of, answering),
         LinkReceived(answering),

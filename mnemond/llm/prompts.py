@@ -38,7 +38,6 @@ ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "classify_conflict": ("older", "newer"),
     "merge_facts": ("older", "newer"),
     "find_links": ("new", "near"),
-    "rolling_summary": ("summary", "messages", "characters"),
 }
 """By key, what {{1}}, {{2}} … stand for."""
 

@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -40,14 +40,13 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, format_us
+from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued
 from mnemond.model.passages import KeepPassage, Passage
 from mnemond.model.query import Filter
 from mnemond.store import passages
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
-from mnemond.text import caches
 from mnemond.text.secrets import kind_in_name, redact
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import with_pasted_marked, without_echoes, without_long_code
@@ -182,85 +181,26 @@ def _is_summary_of(conversation: str, it: Insight) -> bool:
     return msgspec.json.decode(it.metadata, type=dict[str, object]).get("kind") == SUMMARY
 
 
-# The context of an exchange: those of its conversation that were read before it.
+# The context of an exchange: what was said before it in its conversation, from the record of sessions.
 
-
-MAX_CONVERSATIONS: Final = 16
-"""Conversations whose last exchanges are kept, those that were read last."""
 
 MAX_EARLIER: Final = 2_000
-"""Characters of an earlier message that are kept: context, not a source of facts."""
+"""Characters of an earlier message: context, not a source of facts."""
 
 EARLIER_US: Final = DAY_US
 """How long an exchange is context of the next ones."""
 
 
-_Conversation = tuple[str, str, str, Scope]
-"""A store, a host, its id of a conversation, and for whom that is."""
-
-
-class RecentExchanges:
-    """The exchanges that were read last, as the context of the next ones of their conversations.
-
-    They are kept in memory alone: the queue holds no text that was read. A purge drops all of them (`text.caches`),
-    since a text may have the words of a memory in any form; so do a day and MAX_CONVERSATIONS newer conversations.
-    One thread reads and adds; `clear` may be called from any.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[_Conversation, list[tuple[int, QueuedExchange]]] = {}
-        caches.register(self.clear)
-
-    def clear(self) -> None:
-        self._kept = {}
-
-    def before(self, store: str, waiting: PendingExchange, window: int) -> list[Message]:
-        """Return the last `window` messages before an exchange, of its conversation and the day before it."""
-        said = waiting.exchange
-        messages = [
-            message
-            for number, each in self._kept.get(_conversation(store, said), ())
-            if number < waiting.number and said.at_us - each.at_us <= EARLIER_US
-            for message in _messages_of(each)
-        ]
-        return messages[max(0, len(messages) - window) :]
-
-    def page(self) -> Page:
-        """Return where exchanges that are fetched from now on are added to."""
-        return Page(self._kept)
-
-    def expire(self, now_us: int) -> None:
-        """Drop the exchanges that are older than a day."""
-        for key, found in list(self._kept.items()):
-            if not (left := [each for each in found if now_us - each[1].at_us <= EARLIER_US]):
-                self._kept.pop(key, None)
-            else:
-                found[:] = left
-
-
-class Page(NamedTuple):
-    """A place for exchanges that were read, which a purge makes useless: of an exchange that was fetched before the
-    purge, nothing is kept after it."""
-
-    kept: dict[_Conversation, list[tuple[int, QueuedExchange]]]
-
-    def add(self, store: str, waiting: PendingExchange, window: int) -> None:
-        """Keep an exchange that was read, of its conversation as many as have `window` messages."""
-        said = waiting.exchange
-        if not said.conversation_id or said.kind == "summary" or waiting.purged or not window:
-            return
-        short = msgspec.structs.replace(
-            said, prompt=shortened(said.prompt, MAX_EARLIER), reply=shortened(said.reply, MAX_EARLIER)
-        )
-        key = _conversation(store, said)
-        others = [each for each in self.kept.pop(key, []) if each[0] != waiting.number]
-        self.kept[key] = [*others, (waiting.number, short)][-window:]
-        while len(self.kept) > MAX_CONVERSATIONS:
-            self.kept.pop(next(iter(self.kept)))
-
-
-def _conversation(store: str, said: QueuedExchange) -> _Conversation:
-    return store, said.host, said.conversation_id, said.scope.in_project(None)
+def earlier_messages(said: Sequence[Passage], at_us: int, window: int) -> list[Message]:
+    """Return the last `window` messages of exchanges of the day before `at_us`, shortened."""
+    found = [
+        Message(role, shortened(text, MAX_EARLIER), said_us=said_us)
+        for each in said
+        if at_us - (said_us := parse_rfc3339(each.said_at)) <= EARLIER_US
+        for role, text in (("user", each.prompt), ("assistant", each.answer))
+        if text
+    ]
+    return found[max(0, len(found) - window) :]
 
 
 # Queueing an exchange: shortened, redacted, deduplicated.
@@ -356,9 +296,8 @@ def _decide_queueing(
     known = is_known(view.connection, key) or passages.is_known(view.connection, key)
     kept = not known and bool(said.prompt.strip() or said.reply.strip())
     outcome = Queued(kept=kept, redacted=list(tidy.redacted), op_id=identity.op_id)
-    messages = _to_sum_up(said) if settings.rolling_summary else ()
     requested = said.host == REQUEST
-    queue = (QueueExchange(identity.id, said, messages),) if kept and (settings.enabled or requested) else ()
+    queue = (QueueExchange(identity.id, said),) if kept and (settings.enabled or requested) else ()
     record = (KeepPassage(_passage(identity.id, said), key),) if kept and recorded and not requested else ()
     change_set = identity.change_set(METHOD, (), outcome, operation="")
     return msgspec.structs.replace(change_set, queue=queue, passages=record)
@@ -371,10 +310,3 @@ def _passage(passage_id: str, said: QueuedExchange) -> Passage:
         answer=without_long_code(said.reply).strip(), kind=said.kind, user_id=said.user_id,
         session_id=said.session_id, agent_id=said.agent_id,
     )  # fmt: skip
-
-
-def _to_sum_up(said: QueuedExchange) -> tuple[tuple[str, str], ...]:
-    """Return the messages of an exchange, shortened, for the summary of its conversation."""
-    if not said.conversation_id or said.kind == "summary":
-        return ()
-    return tuple((each.role, shortened(each.content, MAX_EARLIER)) for each in _messages_of(said))

@@ -77,9 +77,8 @@ def propose_session_exchange(
     exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, *, recorded: bool
 ) -> Proposal:
     """Propose to keep an exchange of a transcript, and to queue it; its key is noted with it, so that what is read out
-    of it belongs to the operation of the import, and its conversation gets no summary: it is over."""
-    unsummed = msgspec.structs.replace(settings, rolling_summary=False)
-    queueing = propose_queueing(exchange, identity, unsummed, recorded=recorded)
+    of it belongs to the operation of the import."""
+    queueing = propose_queueing(exchange, identity, settings, recorded=recorded)
 
     def decided(view: View) -> ChangeSet:
         reached = queueing.decide(view)

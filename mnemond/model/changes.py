@@ -231,14 +231,10 @@ Change = (
 
 
 class QueueExchange(msgspec.Struct, frozen=True, tag=True):
-    """Append an exchange, with its secrets redacted, to the queue of extraction. Ignored if its key is known.
-
-    `messages`, (role, text): what of it the summary of its conversation will cover.
-    """
+    """Append an exchange, with its secrets redacted, to the queue of extraction. Ignored if its key is known."""
 
     id: str
     exchange: QueuedExchange
-    messages: tuple[tuple[str, str], ...] = ()
 
 
 class SettleFact(msgspec.Struct, frozen=True, tag=True):

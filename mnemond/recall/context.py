@@ -20,9 +20,11 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.extraction import cleaned
 from mnemond.model.contradictions import among
 from mnemond.model.memory import Insight, format_us, is_same_project, project_parts
+from mnemond.model.passages import Passage
 from mnemond.model.query import Filter, Hit
 from mnemond.recall.causal_order import causal_pairs
 from mnemond.recall.recall import search
+from mnemond.recall.session_outline import outline
 from mnemond.text.prompt_escape import ELLIPSIS, QUARTERS, cut, inert, quarters, surely_kept, token_count
 
 BUDGET = 1_200
@@ -336,6 +338,17 @@ class ExchangeContext(NamedTuple):
     earlier: tuple[Message, ...]
     latest: tuple[Message, ...]
     known: tuple[Insight, ...]
+
+
+MAX_SUMMARY: Final = 1_200
+"""Characters of the summary of a conversation that a model gets (the published number)."""
+
+
+def conversation_summary(said: Sequence[Passage]) -> str:
+    """Return what came of a conversation and what is open in it, in its own sentences, one a line, for a model that
+    reads what was said next. `said`: its exchanges, the earliest first."""
+    found = outline(said, MAX_SUMMARY)
+    return "\n".join((*found.outcome, *found.open))
 
 
 def exchange_context(

@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 
 from mnemond.config.writing import CoreSummarySettings
-from mnemond.extract.orders import is_attack
+from mnemond.extract.orders import is_attack, is_order
+from mnemond.extract.prose import sentences as split
 from mnemond.index.arrays import Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema
 from mnemond.memory import core_subset
 from mnemond.memory.core_summary import Draft, holds, source_of
-from mnemond.memory.rolling_summary import checked
 from mnemond.model.contradictions import among
 from mnemond.model.core import (
     SECTIONS,
@@ -37,8 +37,12 @@ from mnemond.recall.corrections import correcting_pairs
 from mnemond.recall.result_order import distinct
 from mnemond.text.entity_shapes import kind_of
 from mnemond.text.prompt_escape import inert
+from mnemond.text.resources import regex
+from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised, overlap, token_set
 from mnemond.text.tokens import index_terms, word_count
+
+_NUMBER: Final = regex(r"\d+(?:[.,:]\d+){0,4}")
 
 CANDIDATES: Final = 400
 """Memories whose words are counted, the best by the order without them; the best of each cluster come beside them."""
@@ -301,7 +305,7 @@ def inert_lines(text: str) -> str:
 
 def answered(value: Any, asked: Question, most: int) -> tuple[str, str]:  # noqa: ANN401 - JSON
     """Return a model's summary, one sentence a line, of at most `most` words, and ""; or "" and why it is not taken."""
-    return checked(value, asked.said, most, word_count)
+    return _checked(value, asked.said, most)
 
 
 # A text that was given.
@@ -378,3 +382,25 @@ def beside(core: CoreSummary | None, snapshot: Snapshot, project: str | None, to
         if not any(source.id in told for source in line.sources):
             sections.setdefault(line.section, []).append(line.text)
     return " ".join(f"{name}: {'; '.join(each)}." if name else "; ".join(each) for name, each in sections.items())
+
+
+def _checked(value: Any, said: str, room: int) -> tuple[str, str]:  # noqa: ANN401 - JSON
+    """Return the first sentences of a model's summary that have room in `room` words, one a line, and ""; or "" and why
+    it is not taken: it is no text, gives orders to its reader, or has numbers that are not in what was `said`."""
+    text = value.get("summary") if isinstance(value, dict) else value
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        return "", "the model's answer has no summary"
+    if is_order(text) or is_attack(text):
+        return "", "the model's summary gives orders to its reader"
+    lines = [inert(each) for line in redact(text).text.splitlines() for each in split(line.strip())]
+    kept = []
+    for line in filter(None, lines):
+        if word_count(line) > room:
+            break
+        kept.append(line)
+        room -= word_count(line)
+    if not kept:
+        return "", "the first sentence of the model's summary is too long"
+    if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(said)):
+        return "", f"the model's summary has numbers that are in nothing it was given: {len(made_up)}"
+    return "\n".join(kept), ""

@@ -27,7 +27,7 @@ from mnemond.model.changes import (
     QueueExchange,
 )
 from mnemond.model.memory import format_us, parse_rfc3339
-from mnemond.store import conversations, meta
+from mnemond.store import meta
 from mnemond.store.connection import Connection, Value
 from mnemond.store.files import damaged
 from mnemond.text.resources import regex
@@ -95,11 +95,7 @@ def apply_queue(connection: Connection, change_set: ChangeSet) -> None:
     for a fact that does not wait any more."""
     for change in change_set.queue:
         if isinstance(change, QueueExchange):
-            said = change.exchange
-            if enqueue(connection, change.id, said, change_set.now) and change.messages:
-                at = format_us(said.at_us)
-                of = conversations.conversation_of(said.conversation_id, said.scope)
-                conversations.add(connection, of, said.project, change.messages, at)
+            enqueue(connection, change.id, change.exchange, change_set.now)
         elif not advance(connection, change.number, change.facts, change.left):
             raise rejected(NOT_FOUND, "this fact of an exchange does not wait any more; nothing was written")
 

@@ -87,8 +87,6 @@ TABLES: Final = (
     LoggedTable("memory_operations", "operation", ("id",)),
     LoggedTable("knowledge_operations", "knowledge", ("id",)),
     LoggedTable("core_summaries", "summary", ("id",)),
-    LoggedTable("messages", "message", ("id",)),
-    LoggedTable("rolling_summaries", "conversation", ("conversation_id", "user_id", "session_id", "agent_id")),
     LoggedTable("exchanges", "exchange", ("number",)),
     LoggedTable("passages", "passage", ("id",), _PIECES, _PIECES),
     LoggedTable("pending_reviews", "review", ("id",)),

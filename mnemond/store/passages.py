@@ -16,7 +16,7 @@ import numpy as np
 from mnemond.errors import NOT_FOUND, MnemonError, rejected
 from mnemond.index.passages import PieceVectors
 from mnemond.model.changes import ChangeSet
-from mnemond.model.memory import DAY_US, format_us
+from mnemond.model.memory import DAY_US, Scope, format_us
 from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange, RestorePassage
 from mnemond.store.connection import Connection, Value
 from mnemond.store.exchanges import withdraw, without_texts
@@ -136,6 +136,26 @@ def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: i
         " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
         (since, msgspec.json.encode(ids).decode(), limit),
     )
+    which = f"rowid IN ({', '.join('?' * len(numbers))})"
+    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
+
+
+def of_conversation(
+    connection: Connection, conversation_id: str, scope: Scope, limit: int, before: tuple[str, str] | None = None
+) -> list[Passage]:
+    """Return the newest exchanges of a conversation with one audience, the earliest first; a project makes no
+    difference. `before`: the time and the id of an exchange; only earlier ones are returned."""
+    if not conversation_id:
+        return []
+    numbers = connection.column(
+        "SELECT rowid FROM passages WHERE gone_op IS NULL AND kind = 'exchange' AND conversation_id = ?"
+        " AND (user_id, session_id, agent_id) = (?, ?, ?) AND (?5 IS NULL OR (said_at, id) < (?5, ?6))"
+        " ORDER BY said_at DESC, id DESC LIMIT ?7",
+        (
+            conversation_id, scope.user_id or "", scope.session_id or "", scope.agent_id or "",
+            *(before or (None, None)), limit,
+        ),
+    )  # fmt: skip
     which = f"rowid IN ({', '.join('?' * len(numbers))})"
     return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
 

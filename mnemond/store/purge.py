@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from mnemond.model.memory import Edge
 from mnemond.store import (
-    conversations,
     core_summaries,
     edges,
     exchanges,
@@ -80,7 +79,6 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     relations.purge(connection, insight_id)
     passages.purge_texts(connection, contents, conversation)
     exchanges.purge(connection, contents)
-    conversations.purge(connection)
     insights.purge(connection, insight_id)
     decisions = relations.purge_names(connection, named, contents)
     sync_state.purge_names(connection, named, contents)

@@ -555,8 +555,6 @@ _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "relationship_evidence": {"created_at": UNKNOWN_TIME},
     "entity_links": {"created_at": UNKNOWN_TIME},
     "knowledge_operations": {"created_at": UNKNOWN_TIME},
-    "messages": {"created_at": UNKNOWN_TIME},
-    "rolling_summaries": {"updated_at": UNKNOWN_TIME},
     "passages": {"said_at": UNKNOWN_TIME, "embedding": None, "embedded_by": None},
     "exchanges": {"queued_at": UNKNOWN_TIME, "said_at": UNKNOWN_TIME, "not_before": None},
 }  # fmt: skip

@@ -255,33 +255,6 @@ CREATE TABLE hypothetical_queries(
   UNIQUE(insight_id, ord)
 ) STRICT;
 
-CREATE TABLE messages(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  conversation_id TEXT NOT NULL,
-  user_id TEXT,
-  session_id TEXT,
-  agent_id TEXT,
-  role TEXT NOT NULL,
-  name TEXT,
-  content TEXT NOT NULL,
-  created_at TEXT NOT NULL
-, project TEXT) STRICT;
-CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
-
-CREATE TABLE "rolling_summaries"(
-  conversation_id TEXT NOT NULL,
-  user_id TEXT NOT NULL DEFAULT '',
-  session_id TEXT NOT NULL DEFAULT '',
-  agent_id TEXT NOT NULL DEFAULT '',
-  summary TEXT NOT NULL,
-  upto_message_id INTEGER NOT NULL,
-  updated_at TEXT NOT NULL,
-  project TEXT,
-  generator TEXT NOT NULL DEFAULT 'rules',
-  reason TEXT,
-  PRIMARY KEY(conversation_id, user_id, session_id, agent_id)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE core_summaries(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   entity_id TEXT NOT NULL REFERENCES entities(id),

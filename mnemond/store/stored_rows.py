@@ -21,7 +21,7 @@ from mnemond.store.insights import optional, read_time
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "knowledge_operations": "id",
-    "hypothetical_queries": "id", "messages": "id", "core_summaries": "id", "passages": "rowid",
+    "hypothetical_queries": "id", "core_summaries": "id", "passages": "rowid",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
     "showings": "id", "imports": "rowid",
 }  # fmt: skip
@@ -30,7 +30,7 @@ BY_NUMBER: Final = {
 BY_KEY: Final = {
     "cues": ("memory", "ord"), "triggers": ("memory", "ord"), "trigger_counts": ("memory", "pattern"),
     "entity_aliases": ("alias",), "memory_entities": ("memory_id", "entity_id"),
-    "rolling_summaries": ("conversation_id", "user_id", "session_id", "agent_id"), "meta": ("key",),
+    "meta": ("key",),
     "imported": ("source",), "sync_rows": ("kind", "key"), "sync_files": ("target", "device", "name"),
     "sync_targets": ("target",),
 }  # fmt: skip
@@ -68,8 +68,6 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     "relationship_evidence": {"at": read_time, "created_at": read_time, "expired_at": optional(read_time)},
     "entity_links": {"created_at": read_time, "expired_at": optional(read_time)},
     "knowledge_operations": {"created_at": read_time},
-    "messages": {"created_at": read_time},
-    "rolling_summaries": {"updated_at": read_time},
     "core_summaries": {
         "node_ids": _list.decode, "lines": core_summaries.read_lines, "scores": optional(core_summaries.read_scores),
         "created_at": read_time, "expired_at": optional(read_time),

@@ -55,7 +55,6 @@ from mnemond.model.outcomes import (
 from mnemond.model.passages import DropPassage, PassageChange
 from mnemond.model.relations import Relationship
 from mnemond.store import (
-    conversations,
     edges,
     exchanges,
     history,
@@ -332,7 +331,6 @@ class _Application:
         connection, change_set = self._connection, self._change_set
         self._applied.passages = passages.apply(connection, change_set, self._embedder)
         if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
-            conversations.purge(connection)
             purge.note_unwiped(connection)
             self._applied.purged = True
         elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):
@@ -417,7 +415,6 @@ class _Application:
         if change.successor is not None and change.moves:
             self._active(change.successor)
         insights.retire(self._connection, change, self._now)
-        conversations.leave_out(self._connection, before, change)
         links = edges.touching(self._connection, change.id)
         edges.remove_all(self._connection, links)
         self._effect(change, change.id)

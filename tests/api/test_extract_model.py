@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,11 @@ from mnemond.extract.facts import Context, Engine
 from mnemond.extract.host_facts import HostFact, completed
 from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
-from mnemond.memory.exchanges import write_of
+from mnemond.memory.exchanges import propose_queueing, write_of
 from mnemond.memory.model_reading import Model, engine_of
-from mnemond.model.changes import MAX_TRIES
+from mnemond.model.changes import MAX_TRIES, QueuedExchange
 from mnemond.model.memory import Scope
-from mnemond.store import conversations, exchanges
-from mnemond.store.conversations import Conversation, RollingSummary
+from mnemond.store import exchanges
 from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session
 from tests.llm.scripted import BAD, NEVER, Reply, says, scripted
@@ -150,9 +148,12 @@ async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) ->
     async with scripted([ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
         store = (await over.warm()).store
         for user in ("ana", "bo", ""):
-            of = Conversation("chat-1", user)
-            summary = RollingSummary(of, f"(user) Said by {user or 'anyone'}.", 0, "2026-02-01T00:00:00.000000Z")
-            assert await store.rewrite(partial(conversations.put, before=None, covered=[], summary=summary))
+            answer = f"The cause was a stale lease of {user or 'anyone'}."
+            said = QueuedExchange(
+                host="codex", conversation_id="chat-1", at_us=over.clock.us, prompt="Why?", reply=answer,
+                user_id=user, key=answer,
+            )  # fmt: skip
+            await store.write(propose_queueing(said, over.identities.own("default", "test"), AUTO.extraction))
         engine = engine_at(server.url, tmp_path)
         for readers, said in (
             ({"user_id": "ana"}, "ana"), ({"user_id": "bo"}, "bo"), ({}, "anyone"),
@@ -162,34 +163,12 @@ async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) ->
             given = {"messages": SAID, "conversation_id": "chat-1", **readers}
             shown = await handlers.extract(CALL, msgspec.convert({**given, "show_context": True}, ExtractParams))
             assert isinstance(shown, ExtractContext)
-            assert shown.summary == (None if said is None else f"(user) Said by {said}.")
+            assert shown.summary == (None if said is None else f"The cause was a stale lease of {said}.")
             await handlers.extract(CALL, msgspec.convert({**given, "dry_run": True}, ExtractParams))
             prompt = server.requests[-1]["messages"][0]["content"]
-            assert [user for user in ("ana", "bo", "anyone") if f"Said by {user}." in prompt] == (
+            assert [user for user in ("ana", "bo", "anyone") if f"lease of {user}." in prompt] == (
                 [said] if said else []
             )
-
-
-async def test_what_waits_for_a_summary_is_kept_by_its_readers(tmp_path: Path) -> None:
-    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=AUTO) as over:
-        engine = engine_at(server.url, tmp_path)
-        for user in ("ana", "bo"):
-            await extract(over, engine, f"{SAID} I am {user}.", conversation_id="chat-1", user_id=user)
-        store = (await over.warm()).store
-        for user, other in (("ana", "bo"), ("bo", "ana")):
-            (said,) = await store.read(partial(conversations.waiting, conversation=Conversation("chat-1", user)))
-            assert user in said.content
-            assert f"I am {other}" not in said.content
-        assert await store.read(partial(conversations.waiting, conversation=Conversation("chat-1"))) == []
-
-
-async def test_nothing_waits_for_a_summary_that_is_switched_off(tmp_path: Path) -> None:
-    config = Config(extraction=ExtractionSettings(engine="auto", rolling_summary=False))
-    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=config) as over:
-        result = await extract(over, engine_at(server.url, tmp_path), SAID, conversation_id="chat-1")
-        assert result.job_id is not None
-        store = (await over.warm()).store
-        assert await store.read(partial(conversations.waiting, conversation=Conversation("chat-1"))) == []
 
 
 async def test_a_job_remembers_for_the_readers_of_the_exchange(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -32,7 +32,6 @@ from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ResolveDeps
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
 from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
-from mnemond.jobs.summaries import SummaryDeps
 from mnemond.model.memory import format_us
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
@@ -40,7 +39,7 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "rolling_summary", "resolve", "slow_path", "link_received", "relations", "entity_backfill",
+    "extract", "resolve", "slow_path", "link_received", "relations", "entity_backfill",
     "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary",
     "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip
@@ -63,7 +62,6 @@ class Office:
             self._copy,
             reading,
             answering,
-            SummaryDeps(lambda _: self.config),
             GateDeps(reading.desk, reading.identity),
             CoreDeps(lambda _: self.config, over.identities.own),
         )
@@ -166,7 +164,7 @@ async def test_a_job_that_there_is_not_is_named_with_its_neighbour(tmp_path: Pat
         assert (await at.run("decay-refresh")).name == "decay_refresh"
         for name, hint in (
             ("prun", 'did you mean "prune"?'),
-            ("juggle", "jobs are: extract, rolling_summary"),
+            ("juggle", "jobs are: extract, resolve"),
         ):
             with pytest.raises(MnemonError) as caught:
                 await at.run(name)
@@ -222,7 +220,6 @@ def test_intervals_are_those_of_the_configuration() -> None:
                 copy,
                 unread,
                 ResolveDeps(unread, unread, unread),
-                unread,
                 GateDeps(unread, unread),
                 unread,
             ),

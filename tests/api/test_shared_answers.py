@@ -20,9 +20,7 @@ from mnemond.clock import SystemClock
 from mnemond.config.hosts import Moment
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs import scheduler
-from mnemond.store import conversations
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import Conversation, RollingSummary
 from mnemond.store.imports import Waiting
 from mnemond.store.operation_log import FACTS, TABLES, columns_of
 from mnemond.store.store import Store
@@ -38,7 +36,6 @@ from tests.api.shared_desks import (
     comparable,
     daemon_of,
 )
-from tests.hooks.test_conversation_summary import NOW
 from tests.hooks.test_exchange_queue import turn
 from tests.hooks.test_rules import PUSH, before
 from tests.store.pg_server import running
@@ -110,11 +107,9 @@ def in_memory(store: Store, name: str) -> object:
 
 
 async def spoken(over: SharedDesk) -> None:
-    """An exchange waits to be read, and the conversation before it is summed up."""
+    """An exchange waits to be read."""
     said = turn(prompt="The gateway was moved to Frankfurt last week", at_us=SystemClock().now_us())
     assert (await over.daemon.exchanges.keep(await over.daemon.open_stores.open(TEAM), said)).kept
-    found = RollingSummary(Conversation("c0"), "We spoke of the gateway.", 10, NOW, "api")
-    assert await over.store.rewrite(lambda it: conversations.put(it, None, [], found))
 
 
 async def rows_of(over: SharedDesk) -> dict[str, list[Any]]:

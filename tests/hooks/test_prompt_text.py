@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.hooks.prompt_text import MAX_IN_BRIEF, MAX_IN_PROMPT, Part, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import MAX_IN_BRIEF, MAX_IN_PROMPT, Block, Part, brief, render_prompt_memories
 from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
@@ -128,3 +128,12 @@ def test_what_may_contradict_another_result_says_so() -> None:
     told = render_prompt_memories([one, other], NONCE, 4_000)
     assert "<ref:00000001 2026-02-17 preference medium user may contradict ref:00000002> Text 1." in told.text
     assert told.text.count("may contradict") == 1
+
+
+def test_a_block_has_its_share_and_no_more() -> None:
+    lines = [f"line number {at} of the summary" for at in range(100)]
+    shown = brief("", [], "1", 1_000, blocks=[Block("Before:", lines, 0.3)])
+    kept = [line for line in shown.text.splitlines() if line.startswith("line")]
+    assert kept == lines[: len(kept)]
+    assert 200 < sum(len(line) + 1 for line in kept) <= 300
+    assert brief("", [], "1", 1_000, blocks=[Block("Before:", ["x" * 400], 0.3)]).text == ""

@@ -15,7 +15,7 @@ KEYS = (
     "substance_filter", "extract_entities", "generate_trigger", "generate_hypothetical_query", "generate_cues",
     "extract_relations",
     "generate_core_summary", "update_core_summary", "naturalize_time_delta", "extract_facts", "extract_facts_simple",
-    "classify_conflict", "merge_facts", "find_links", "rolling_summary",
+    "classify_conflict", "merge_facts", "find_links",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_a_file_replaces_single_keys(tmp_path: Path) -> None:
     assert small["merge_facts"].render("a", "b") == "join a and b"
     assert large["merge_facts"].render("a", "b") == "unite a, b"
     assert small["merge_facts"].origin.endswith("prompt/prompts.toml")
-    assert small["rolling_summary"].origin == "release"
+    assert small["update_core_summary"].origin == "release"
 
 
 def test_a_text_that_is_not_used_is_a_warning(tmp_path: Path) -> None:
@@ -107,6 +107,6 @@ def test_a_file_with_an_error_is_left_aside_with_the_reason(tmp_path: Path, text
 
 
 def test_keys_are_removed_and_the_rest_stays_as_it_is() -> None:
-    text = '# mine\nmerge_facts = "a" # one\nrolling_summary = "b"\n\n[large]\nmerge_facts = "c"\n'
-    assert without(text, ["merge_facts"]) == '# mine\nrolling_summary = "b"\n\n'
+    text = '# mine\nmerge_facts = "a" # one\nupdate_core_summary = "b"\n\n[large]\nmerge_facts = "c"\n'
+    assert without(text, ["merge_facts"]) == '# mine\nupdate_core_summary = "b"\n\n'
     assert without(text, ["extract_facts"]) == text

@@ -205,7 +205,10 @@ def replayed(world: AuditWorld) -> dict[str, Insight]:
                 assert essence(found.get(record.memory_id)) == essence(before), "the history has a gap"
                 assert record.after is not None
                 found[record.memory_id] = record.after.insight
-        return found
+        return {
+            insight_id: it if it.superseded_by in here else msgspec.structs.replace(it, superseded_by=None)
+            for insight_id, it in found.items()
+        }  # a purge takes the successor out of the row; it writes no history of others
 
     return world.read(every)  # type: ignore[no-any-return]
 

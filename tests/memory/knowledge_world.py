@@ -10,7 +10,6 @@ import msgspec
 
 from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
-from mnemond.extract.prose import sentences as split
 from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
@@ -29,7 +28,6 @@ from mnemond.memory.relations import (
     propose_reading,
 )
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
-from mnemond.memory.rolling_summary import extracted
 from mnemond.model.core import BY_HAND, CoreLine
 from mnemond.model.memory import NOTE, format_us
 from mnemond.model.outcomes import CoreResult, Maintained, Outcome
@@ -46,14 +44,12 @@ from mnemond.model.relations import (
     intervals,
 )
 from mnemond.model.reviews import OpenReview, Resolution, Review
-from mnemond.store import conversations, core_summaries, relations, reviews
+from mnemond.store import core_summaries, relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.conversations import Conversation, RollingSummary, Spoken
 from mnemond.text.entities import canonical_name
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
 from tests.store.factories import EMBEDDER
 
-CONVERSATION = Conversation("claude-code:one")
 USERS = ("ada", "bea")
 
 
@@ -77,7 +73,6 @@ class KnowledgeWorld(AuditWorld):
     def __init__(self, path: Path) -> None:
         super().__init__(path, UNBOUNDED)
         self.rules = write_rules(EMBEDDER, self.config)
-        self.spoken = set[str]()
         """Every sentence that was said."""
         self.purged_at = ""
         """The last purge: what was believed before rests in part on what is gone."""
@@ -235,30 +230,6 @@ class KnowledgeWorld(AuditWorld):
             vector=None if text is None else vector_of_memory(text),
         )  # fmt: skip
         return self.commit(propose_resolve(wish, self.identity(), one_active, self.rules))
-
-    # ------------------------------------------------------------ conversations
-
-    def say(self, *texts: str) -> None:
-        said = [("user", each) for each in texts]
-        self.spoken |= {sentence for each in texts for sentence in split(each)}
-        self.clock_us += 1_000_000
-        at = format_us(self.clock_us)
-        self.engine.rewrite(lambda it: conversations.add(it, CONVERSATION, "", said, at))
-
-    def sum_up(self) -> None:
-        """Write the summary of the conversation by the rules, as the job does, if it is due."""
-        if CONVERSATION not in self.read(conversations.due):
-            return
-        before, messages = self.rolling(), self.said()
-        text = extracted("" if before is None else before.text, messages)
-        new = RollingSummary(CONVERSATION, text, messages[-1].number, format_us(self.clock_us))
-        assert self.engine.rewrite(lambda it: conversations.put(it, before, messages, new))
-
-    def rolling(self) -> RollingSummary | None:
-        return self.read(lambda it: conversations.rolling_summary(it, CONVERSATION))  # type: ignore[no-any-return]
-
-    def said(self) -> list[Spoken]:
-        return self.read(lambda it: conversations.waiting(it, CONVERSATION))  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ what is believed, and what the audit says
 

@@ -10,7 +10,7 @@ import pytest
 import mnemonctl
 from mnemond.llm.prompts import ARGUMENTS
 
-OWN = '# mine\nmerge_facts = "join {{1}} and {{2}}"\nrolling_summary = "sum up {{2}}"\n'
+OWN = '# mine\nmerge_facts = "join {{1}} and {{2}}"\nupdate_core_summary = "sum up {{2}}"\n'
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def test_an_own_prompt_is_shown_compared_and_reset(home: Path, capfd: pytest.Cap
     difference = said(capfd, "diff", "merge_facts", "--text")
     assert f"+++ merge_facts of {path}" in difference
     assert "+join {{1}} and {{2}}" in difference
-    assert "rolling_summary" not in difference
+    assert "update_core_summary" not in difference
     checked = said(capfd, "check", "--text")
     assert "note: " in checked
     assert "does not use {{1}}, summary" in checked
-    assert checked.endswith(f"fine: merge_facts, rolling_summary of {path}\n")
+    assert checked.endswith(f"fine: update_core_summary, merge_facts of {path}\n")
     assert said(capfd, "reset", "merge_facts", "--text").endswith("prompts.toml.bak has yours\n")
-    assert path.read_text() == '# mine\nrolling_summary = "sum up {{2}}"\n'
+    assert path.read_text() == '# mine\nupdate_core_summary = "sum up {{2}}"\n'
     assert path.with_name("prompts.toml.bak").read_text() == OWN
     assert said(capfd, "reset", "merge_facts", "--text") == "merge_facts is that of this release\n"
     said(capfd, "reset", "--all")
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_used_is_refused_and_can_be_reset(home: Path, capf
     ("words", "message"),
     [
         (["show", "merge_fact"], "there is no prompt merge_fact"),
-        (["show", "merge_facts", "rolling_summary"], "there is no prompt merge_facts rolling_summary"),
+        (["show", "merge_facts", "update_core_summary"], "there is no prompt merge_facts update_core_summary"),
         (["reset"], "name one prompt, or give --all"),
         (["reset", "merge_facts", "--all"], "name one prompt, or give --all"),
     ],
