@@ -46,11 +46,12 @@ LOW_BITS: Final = 0xFFFF
 
 class PassageSnapshot:
     """One generation of the passages of a store, in the order of their storage. Rows are numbers from 0; dead rows keep
-    theirs until the index is loaded again. `made_by`: fingerprint of the embedder of the vectors, "" for none."""
+    theirs until the index is loaded again. `made_by`: fingerprint of the embedder of the vectors, "" for none.
+    `waiting`: numbers of rows of the database that are not loaded yet."""
 
     __slots__ = (
         "_alive", "_by_id", "_codes", "_columns", "_corpus", "_passages", "_piece_lengths", "_postings", "_present",
-        "_spans", "_sums", "_terms", "_vectors", "begins", "live", "made_by", "pieces", "rows",
+        "_spans", "_sums", "_terms", "_vectors", "begins", "live", "made_by", "pieces", "rows", "waiting",
     )  # fmt: skip
 
     def __init__(self, index: PassageIndex) -> None:
@@ -59,6 +60,7 @@ class PassageSnapshot:
         self.pieces = len(index.piece_lengths)
         self.live = index.live
         self.made_by = index.made_by
+        self.waiting = tuple(index.waiting)
         self.begins = index.begins.view()
         """The first piece of each passage, and the number of all pieces, shape (rows + 1,)."""
         self._passages = index.passages
@@ -240,6 +242,8 @@ class PassageIndex:
 
     def __init__(self, dimension: int, made_by: str = "") -> None:
         self.made_by = made_by
+        self.waiting: list[int] = []
+        """Rows of the database that are not loaded yet, in the order in which they were said; loaded from the end."""
         self.live = self.total_length = 0
         self.passages: list[Passage] = []
         self.by_id: dict[str, int] = {}
@@ -261,10 +265,15 @@ class PassageIndex:
 
     @classmethod
     def build(
-        cls, pairs: Iterable[tuple[Passage, PieceVectors | None]], dimension: int, made_by: str = ""
+        cls,
+        pairs: Iterable[tuple[Passage, PieceVectors | None]],
+        dimension: int,
+        made_by: str = "",
+        waiting: Sequence[int] = (),
     ) -> PassageIndex:
-        """Index all passages of a store."""
+        """Index the passages of a store; those of the rows `waiting` are added later."""
         index = cls(dimension, made_by)
+        index.waiting = list(waiting)
         documents: list[dict[str, int]] = []
         vectors: list[tuple[int, PieceVectors]] = []
         for passage, embedded in pairs:

@@ -57,13 +57,24 @@ def find(connection: Connection, prefix: str, limit: int, *, gone: bool) -> list
     )
 
 
-def load(connection: Connection, embedder: EmbedderRecord | None) -> Iterator[tuple[Passage, PieceVectors | None]]:
-    """Yield the passages in recall in the order in which they were said, with the vectors that `embedder` made. One
-    that cannot be read is left out; a verification names it."""
-    ids = connection.column("SELECT rowid FROM passages WHERE gone_op IS NULL ORDER BY said_at, id")
+def in_recall(connection: Connection) -> list[int]:
+    """Return the numbers of the rows in recall, in the order in which they were said."""
+    return connection.column("SELECT rowid FROM passages WHERE gone_op IS NULL ORDER BY said_at, id")
+
+
+def load(
+    connection: Connection, embedder: EmbedderRecord | None, numbers: Sequence[int] | None = None
+) -> Iterator[tuple[Passage, PieceVectors | None]]:
+    """Yield the passages in recall, of these rows alone if there are `numbers`, in the order in which they were said,
+    with the vectors that `embedder` made. One that cannot be read is left out; a verification names it."""
+    ids = in_recall(connection) if numbers is None else numbers
     for start in range(0, len(ids), _LOAD_BATCH):
         some = ids[start : start + _LOAD_BATCH]
-        yield from _rows(connection, embedder, f"rowid IN ({', '.join('?' * len(some))})", some)
+        yield from _rows(connection, embedder, f"gone_op IS NULL AND rowid IN ({_marks(some)})", some)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def loaded(
@@ -136,7 +147,7 @@ def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: i
         " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
         (since, msgspec.json.encode(ids).decode(), limit),
     )
-    which = f"rowid IN ({', '.join('?' * len(numbers))})"
+    which = f"rowid IN ({_marks(numbers)})"
     return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
 
 
