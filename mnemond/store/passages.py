@@ -33,13 +33,21 @@ _EMBEDDING: Final = "iif(embedded_by IS ?1 AND length(embedding) > 0, embedding,
 _BYTES: Final = "octet_length(prompt) + octet_length(answer)"
 _LOAD_BATCH: Final = 500
 
+_TAKEN_BACK: Final = (
+    "gone_op IN (SELECT op_id FROM knowledge_operations WHERE undoes = passages.op_id"
+    " UNION ALL SELECT op_id FROM memory_operations WHERE undoes = passages.op_id)"
+)
+"""Condition of a passage that an undo of the operation that kept it took out of recall."""
+
 
 # Reading.
 
 
 def is_known(connection: Connection, key: str) -> bool:
-    """Return True if there is a passage of this turn, in recall or not."""
-    return connection.row("SELECT 1 FROM passages WHERE dedupe_key = ?", (key,)) is not None
+    """Return True if there is a passage of this turn, in recall or forgotten; one whose import was taken back may come
+    again."""
+    sql = f"SELECT 1 FROM passages WHERE dedupe_key = ? AND NOT coalesce({_TAKEN_BACK}, 0)"  # noqa: S608 - constants
+    return connection.row(sql, (key,)) is not None
 
 
 def read(connection: Connection, passage_id: str) -> Passage | None:
@@ -168,6 +176,8 @@ def apply(connection: Connection, change_set: ChangeSet, embedder: EmbedderRecor
             case KeepPassage():
                 if _insert(connection, change, change_set.op_id, embedder):
                     found.append(change)
+                elif (kept := _kept_again(connection, change, change_set.op_id, embedder)) is not None:
+                    found.append(kept)
             case DropPassage():
                 _drop(connection, change, change_set.op_id)
                 found.append(change)
@@ -197,6 +207,17 @@ def _insert(connection: Connection, change: KeepPassage, op_id: str, embedder: E
         ),
     )  # fmt: skip
     return bool(added)
+
+
+def _kept_again(
+    connection: Connection, change: KeepPassage, op_id: str, embedder: EmbedderRecord | None
+) -> KeepPassage | None:
+    """Bring back the passage of a turn whose import was taken back; return it as it is, None if there is none."""
+    sql = f"UPDATE passages SET op_id = ?, gone_op = NULL, back_op = NULL WHERE dedupe_key = ? AND {_TAKEN_BACK}"  # noqa: S608
+    if not connection.run(sql, (op_id, change.key)):
+        return None
+    back = loaded(connection, connection.value("SELECT id FROM passages WHERE dedupe_key = ?", (change.key,)), embedder)
+    return None if back is None else KeepPassage(back[0], change.key, back[1])
 
 
 def _drop(connection: Connection, change: DropPassage, op_id: str) -> None:

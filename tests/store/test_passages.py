@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -305,9 +306,7 @@ def test_what_is_written_while_passages_are_loaded_is_neither_lost_nor_doubled(
             present = shown(engine)
             waiting = engine.index.snapshot.parts.passages.waiting
             assert len({it.id for it in present}) == len(present)
-            unloaded = engine.read(
-                lambda it, waiting=waiting: [each for each, _ in passages.load(it, EMBEDDER, waiting)]
-            )
+            unloaded = engine.read(partial(_loaded, waiting))
             together = {it.id: it for it in (*present, *unloaded)}  # type: ignore[misc]
             assert by_id(list(together.values())) == by_id(stored(engine))
         while engine.index.snapshot.parts.passages.waiting:
@@ -316,6 +315,10 @@ def test_what_is_written_while_passages_are_loaded_is_neither_lost_nor_doubled(
         lacking = engine.read(lambda it: [each.id for each, made in passages.load(it, EMBEDDER) if made is None])
         assert sorted(engine.index.snapshot.parts.passages.without_vector()) == sorted(lacking)  # type: ignore[call-overload]
         engine.close()
+
+
+def _loaded(numbers: tuple[int, ...], connection: Connection) -> list[Passage]:
+    return [each for each, _ in passages.load(connection, EMBEDDER, numbers)]
 
 
 def _refuse(_: object) -> None:
@@ -329,4 +332,28 @@ def test_a_purged_memory_leaves_the_passages_of_the_index(tmp_path: Path) -> Non
     purged = msgspec.structs.replace(write(3), changes=(PurgeInsight(insight_id(1)),), operation=None)
     committed(engine, purged)
     assert [SECRET in it.text for it in (*shown(engine), *stored(engine))] == [False, False]
+    engine.close()
+
+
+def test_what_an_undo_took_back_may_come_again_and_what_was_forgotten_not(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+
+    def undo(number: int, op_id: str) -> ChangeSet:
+        taken = engine.read(lambda it: passages.undoing(it, op_id)[0])
+        return msgspec.structs.replace(write(number, *taken, operation=None), undoes=op_id)  # type: ignore[misc]
+
+    def again(number: int) -> ChangeSet:
+        return write(number, KeepPassage(passage(50 + number), "key-1"), operation=None)
+
+    def is_known() -> bool:
+        return bool(engine.read(lambda it: passages.is_known(it, "key-1")))
+
+    committed(engine, write(1, keep(1), operation=None))
+    for number in (2, 4):
+        committed(engine, undo(number, f"op-{number - 1}"))
+        assert (shown(engine), is_known()) == ([], False)
+        committed(engine, again(number + 1))
+        assert (shown(engine), stored(engine), is_known()) == ([passage(1)], [passage(1)], True)
+    committed(engine, write(6, DropPassage(passage(1).id), operation=None), again(7))
+    assert (shown(engine), stored(engine), is_known()) == ([], [], True)
     engine.close()
