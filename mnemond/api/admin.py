@@ -324,7 +324,7 @@ def _counted(warm: OpenStore, snapshot: Snapshot, by_status: dict[str, int] | No
         "edges_by_type": links,
         "embedding": None if warm.embedder is None else warm.embedder.name,
         "embedded": snapshot.embedded,
-        "passages": warm.store.passages.live,
+        "passages": warm.store.passages.live + len(warm.store.passages.waiting),
     }
 
 

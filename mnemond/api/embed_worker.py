@@ -418,7 +418,8 @@ class EmbeddingWorker:
             requested.finished.resolve(tally)
 
     async def _backfill(self, state: EmbeddingState) -> bool:
-        """Embed memories without a vector; return True if another pass may be needed."""
+        """Embed memories and passages without a vector; return True if another pass may be needed."""
+        await state.store.all_passages()
         if state.embedder is None and not self._needs_embedder(state.store):
             return False
         embedder = await self._embedder(state)
@@ -454,7 +455,7 @@ class EmbeddingWorker:
             texts = await self._batches.in_thread(every_text, state.store.snapshot)
         else:
             texts = await self._missing(state)
-        said = everything and state.store.passages.live
+        said = everything and (await state.store.all_passages()).live
         if not (texts or said):
             return tally
         embedder = await self._embedder(state)

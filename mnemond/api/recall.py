@@ -28,6 +28,7 @@ from mnemond.config.reading import RerankSettings, RetrievalSettings, TouchSetti
 from mnemond.embed.embedder import Embedder, precompute
 from mnemond.embed.reranking import Rerankers
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
 from mnemond.memory.core_summary import entity_of
 from mnemond.memory.draft import choice_problems
@@ -506,7 +507,7 @@ class ReadHandlers:
         except MnemonError as error:
             if error.kind is not NOT_FOUND:
                 raise
-        if (passage := _get_passage(warm, params)) is not None:
+        if (passage := _get_passage(warm, params, await in_task(warm.store.all_passages))) is not None:
             return passage
         read = partial(get_retired, id_or_prefix=params.id, scope=scope_of(params))
         retired = await in_task(warm.store.read, read)
@@ -680,9 +681,8 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     return warm.marked(GetResult(insight=detail, edges_by_type=counts, links=links))
 
 
-def _get_passage(warm: OpenStore, params: GetParams) -> GetResult | None:
+def _get_passage(warm: OpenStore, params: GetParams, passages: PassageSnapshot) -> GetResult | None:
     """Return an exchange of a session by its id, or the beginning of it; None if there is none."""
-    passages = warm.store.passages
     found = passages.find(params.id.casefold())
     row = passages.row_of(found[0]) if len(found) == 1 else None
     if row is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -54,7 +54,7 @@ from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Show
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
-from mnemond.recall.passages import needed_probability
+from mnemond.recall.passages import needed_probability, says
 from mnemond.recall.profiles import MNEMOND
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
@@ -410,7 +410,14 @@ class AgentMemory:
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
-            passages = [hit for hit in found.results if hit.kind == "passage" and not _says_any(hit, memories)]
+            passages = [hit for hit in found.results if hit.kind == "passage"]
+            if passages and (warm := self._open_stores.warm(place.store)) is not None:
+                record = warm.store.passages
+                passages = [
+                    hit
+                    for hit in passages
+                    if not any(says(record, hit.insight.id, each.insight.content) for each in memories)
+                ]
             for hit in (*memories, *passages[:MOST_PASSAGES]):
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
@@ -491,12 +498,6 @@ def probability_of(hit: RecallHit, pieces: int) -> float:
 
 def _judgement(hit: RecallHit) -> Unasked | UnsetType:
     return UNSET if hit.explanation is None else hit.explanation.unasked
-
-
-def _says_any(passage: RecallHit, memories: Sequence[RecallHit]) -> bool:
-    """Return True if a passage has the text of one of these memories, which is told, or was, instead of it."""
-    said = normalised(passage.insight.content)
-    return any(normalised(hit.insight.content).rstrip(" .") in said for hit in memories)
 
 
 def select(found: list[Candidate], session: AgentSession, least: float) -> list[Candidate]:

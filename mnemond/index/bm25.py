@@ -139,6 +139,21 @@ class Bm25(msgspec.Struct, frozen=True):
     b: float
 
 
+def saturated(times: Floats, lengths: Floats, mean: float, parameters: Bm25) -> Floats:
+    """Return what `times` of a term count in rows of these `lengths`, in [0, 1); `mean`: length of a row. Changes
+    `lengths`, which must have the shape of `times` or one that `times` broadcasts from."""
+    k1, b = parameters.k1, parameters.b
+    lengths *= k1 * b / mean if mean else 0.0
+    lengths += k1 * (1.0 - b)
+    found: Floats = times / (times + lengths)
+    return found
+
+
+def rarity_among(rows: int, having: int) -> float:
+    """Return the inverse document frequency of a term that `having` of `rows` rows have."""
+    return math.log1p((rows - having + 0.5) / (having + 0.5))
+
+
 class Corpus(NamedTuple):
     """The rows of a snapshot as BM25 sees them. `alive` is None when no row is dead.
 
@@ -233,22 +248,18 @@ class Postings:
         Document frequencies count live rows alone, so the scores are those of an index built from them. Dead rows
         get scores too; the caller leaves them out. A repeated term counts as often as it is repeated.
         """
-        k1, b, live = parameters.k1, parameters.b, corpus.live
+        live = corpus.live
         total = np.zeros(corpus.rows, dtype=np.float32)
         if not terms:
             return total, 0.0
         frequencies, repeats, lists, counts = zip(*self._rarest(terms, corpus), strict=True)
         most = [
-            repeated * (k1 + 1.0) * math.log1p((live - found + 0.5) / (found + 0.5))
+            repeated * (parameters.k1 + 1.0) * rarity_among(live, found)
             for found, repeated in zip(frequencies, repeats, strict=True)
         ]
         # All lists as one: with few postings the calls cost more than the numbers in them.
         rows, times = np.concatenate(lists), np.concatenate(counts)
-        part = corpus.lengths[rows]
-        part *= k1 * b * live / corpus.total_length if corpus.total_length else 0.0
-        part += k1 * (1.0 - b)
-        part += times
-        np.divide(times, part, out=part)
+        part = saturated(times, corpus.lengths[rows], corpus.total_length / live if live else 0.0, parameters)
         part *= np.array(most, dtype=np.float32).repeat([len(each) for each in lists])
         np.add.at(total, rows, part)
         return total, sum(most)

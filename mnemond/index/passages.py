@@ -1,7 +1,8 @@
 """The index of passages: words and vectors of what was said in sessions, beside that of memories and apart from it.
 
-A passage is indexed in pieces (`text.passages.pieces`), each a row of the postings and of the vectors, and found as a
-whole: its words are those of all its pieces, its vector the direction of their sum. Snapshots are immutable; the writer
+A passage has one row in the postings, and one vector, the direction of the sum of those of its pieces
+(`text.passages.pieces`). Terms and vectors of the pieces are compared only for the passages that a question asks for.
+Snapshots are immutable; the writer
 appends behind them, and copies what it changes.
 """
 
@@ -10,14 +11,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.arrays import Floats, GrowableArray, Interner, Mask, Rows, grown
-from mnemond.index.bm25 import MAX_QUERY_TERMS, Bm25, Postings, term_number
+from mnemond.index.bm25 import MAX_QUERY_TERMS, Bm25, Corpus, Postings, rarity_among, saturated, term_number
 from mnemond.index.columns import PREFIX_LENGTH
+from mnemond.index.vectors import Codes, encode
 from mnemond.model.changes import Vector
 from mnemond.model.memory import is_same_project, parse_rfc3339
 from mnemond.model.passages import Passage
@@ -31,41 +33,47 @@ PieceVectors = npt.NDArray[np.float32]
 embedder knows."""
 
 
-class Words(NamedTuple):
-    """BM25 of each passage as a whole, shape (passages,), and of each piece, shape (pieces,), both as shares of the
-    bound that nothing can reach."""
+class Pieces(NamedTuple):
+    """The pieces of some passages, one passage after the other: their rows, and where each passage begins in them."""
 
-    passages: Floats
-    pieces: Floats
+    rows: Rows
+    starts: Rows
+
+
+LOW_BITS: Final = 0xFFFF
+"""Of a term's number, by which most terms of pieces are told apart from those of a question."""
 
 
 class PassageSnapshot:
     """One generation of the passages of a store, in the order of their storage. Rows are numbers from 0; dead rows keep
-    theirs until the index is loaded again. `made_by`: fingerprint of the embedder of the vectors, "" for none."""
+    theirs until the index is loaded again. `made_by`: fingerprint of the embedder of the vectors, "" for none.
+    `waiting`: numbers of rows of the database that are not loaded yet."""
 
     __slots__ = (
-        "_alive", "_by_id", "_codes", "_columns", "_lengths", "_passages", "_piece_lengths", "_postings", "_present",
-        "_spans", "_sums", "_terms", "_vectors", "live", "made_by", "owners", "pieces", "rows",
+        "_alive", "_by_id", "_codes", "_columns", "_corpus", "_passages", "_piece_lengths", "_postings", "_present",
+        "_spans", "_sums", "_terms", "_vectors", "begins", "live", "made_by", "pieces", "rows", "waiting",
     )  # fmt: skip
 
     def __init__(self, index: PassageIndex) -> None:
         self._by_id, self._codes, self._postings = index.by_id, index.codes, index.postings
         self.rows = len(index.passages)
-        self.pieces = len(index.owners)
+        self.pieces = len(index.piece_lengths)
         self.live = index.live
         self.made_by = index.made_by
-        self.owners = index.owners.view()
-        """The passage of each piece, shape (pieces,), ascending."""
+        self.waiting = tuple(index.waiting)
+        self.begins = index.begins.view()
+        """The first piece of each passage, and the number of all pieces, shape (rows + 1,)."""
         self._passages = index.passages
         self._alive = index.alive.view()
         self._columns = {name: column.view() for name, column in index.columns.items()}
-        self._lengths = index.lengths.view()
+        marks = self._alive if self.live < self.rows else None
+        self._corpus = Corpus(self.rows, marks, index.lengths.view(), self.live, index.total_length)
         self._piece_lengths = index.piece_lengths.view()
         self._present = index.present.view()
         self._spans = index.spans
         self._terms = index.terms
-        self._sums = index.sums[: self.rows]
-        self._vectors = index.vectors[: self.pieces]
+        self._sums = Codes(index.sums[: self.rows], index.sum_scales[: self.rows])
+        self._vectors = Codes(index.vectors[: self.pieces], index.scales[: self.pieces])
 
     # ------------------------------------------------------------ rows
 
@@ -79,20 +87,19 @@ class PassageSnapshot:
         return [text[start:end] for start, end in self._spans[row]]
 
     def share_of(self, terms: Iterable[str], passage_id: str) -> float:
-        """Return the share of some index terms that a known passage has."""
-        wanted, known = (
-            np.array([term_number(term) for term in terms], dtype=np.uint32),
-            self._terms[self._by_id[passage_id]],
-        )
-        if not len(wanted) or not len(known):
-            return 0.0
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return float(np.count_nonzero(known[at] == wanted)) / len(wanted)
+        """Return the share of some index terms that a passage has; 0 for one that is not known."""
+        wanted = [term_number(term) for term in terms]
+        known = self._numbers(passage_id)
+        return sum(number in known for number in wanted) / max(1, len(wanted))
 
     def overlap(self, one_id: str, other_id: str) -> float:
         """Return the share of the different terms of the shorter of two known passages that the other has."""
-        one, two = (self._terms[self._by_id[each]] for each in (one_id, other_id))
-        return len(np.intersect1d(one, two, assume_unique=True)) / max(1, min(len(one), len(two)))
+        one, two = self._numbers(one_id), self._numbers(other_id)
+        return len(one & two) / max(1, min(len(one), len(two)))
+
+    def _numbers(self, passage_id: str) -> set[int]:
+        row = self._by_id.get(passage_id)
+        return set() if row is None else set(self._terms[row].tolist())
 
     def row_of(self, passage_id: str) -> int | None:
         """Return the row of a passage that is not forgotten."""
@@ -119,7 +126,7 @@ class PassageSnapshot:
             code = -1 if value is None else self._codes[name].find(value)
             if value is not None:
                 mask &= (column == code) if wanted.strict_scope else (column == code) | (column == 0)
-            elif name == "session" and not wanted.all_sessions:
+            elif name == "session" and not wanted.all_sessions and len(self._codes[name]) > 1:
                 mask &= column == 0
         if scope.project is not None:
             mask &= self._of_project(scope.project, strict=wanted.strict_project or wanted.strict_scope)
@@ -176,50 +183,53 @@ class PassageSnapshot:
         found: npt.NDArray[np.int64] = self._columns["said_us"][rows]
         return found
 
-    def pieces_of(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the pieces of passages, and for each of them the place of its passage in `rows`."""
-        starts, ends = np.searchsorted(self.owners, rows), np.searchsorted(self.owners, rows, side="right")
-        sizes = ends - starts
-        places: Rows = np.repeat(np.arange(len(rows)), sizes)
-        found: Rows = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[places]
-        return found, places
+    def pieces_of(self, rows: Rows) -> Pieces:
+        """Return the pieces of passages, in the order of `rows`; each has one at least."""
+        begins = self.begins[rows]
+        sizes = self.begins[rows + 1] - begins
+        starts = np.cumsum(sizes) - sizes
+        return Pieces(np.arange(int(sizes.sum())) + np.repeat(begins - starts, sizes), starts)
 
     # ------------------------------------------------------------ words and vectors
 
-    def words(self, terms: Sequence[str], of_passages: Bm25, of_pieces: Bm25) -> Words:
-        """Return BM25 of every passage and piece for the different terms of a question, as shares of what these terms
-        can reach. A term is rare by the passages that have it, dead ones included."""
-        whole, parts = np.zeros(self.rows, dtype=np.float32), np.zeros(self.pieces, dtype=np.float32)
-        lists = [self._postings.of(term, self.pieces) for term in dict.fromkeys(terms)]
-        lists.sort(key=lambda each: (not len(each[0]), len(each[0])))
-        long: Floats = self._lengths * np.float32(1.0 / max(1.0, self._lengths.mean() if self.rows else 0.0))
-        long_pieces: Floats = self._piece_lengths * np.float32(
-            1.0 / max(1.0, self._piece_lengths.mean() if self.rows else 0.0)
-        )
-        bound = 0.0
-        for rows, times in lists[:MAX_QUERY_TERMS]:
-            owners = self.owners[rows]
-            first = np.flatnonzero(np.diff(owners, prepend=-1))
-            rarity = math.log1p((self.rows - len(first) + 0.5) / (len(first) + 0.5))
-            bound += rarity
-            if not len(rows):
-                continue
-            together: Floats = np.add.reduceat(times, first)
-            whole[owners[first]] += rarity * _saturated(together, long[owners[first]], of_passages)
-            parts[rows] += rarity * _saturated(times, long_pieces[rows], of_pieces)
-        if not bound:
-            return Words(whole, parts)
-        return Words(whole / np.float32(bound), parts / np.float32(bound))
+    def words(self, terms: Sequence[str], parameters: Bm25) -> Floats:
+        """Return BM25 of every passage for the terms of a question, shape (rows,), as shares of what these terms can
+        reach."""
+        scores, bound = self._postings.scores(terms, self._corpus, parameters)
+        if bound:
+            scores *= np.float32(1.0 / bound)
+        return scores
+
+    def piece_words(self, terms: Sequence[str], rows: Rows, parts: Pieces, parameters: Bm25) -> Floats:
+        """Return BM25 of the pieces `parts` of the passages `rows` for the different terms of a question, as shares of
+        what these terms can reach. A term is rare by the passages that have it."""
+        frequencies = {term_number(term): self._postings.live_frequency(term, self._corpus) for term in terms}
+        rarest = sorted(frequencies.items(), key=lambda each: (not each[1], each[1]))[:MAX_QUERY_TERMS]
+        wanted = np.array(sorted(number for number, _ in rarest), dtype=np.uint32)
+        rarities = np.array([rarity_among(self.live, frequencies[each]) for each in wanted.tolist()], dtype=np.float32)
+        flat = np.concatenate([self._terms[row] for row in rows.tolist()])
+        likely = np.zeros(LOW_BITS + 1, dtype=np.bool_)
+        likely[wanted & LOW_BITS] = True
+        at = np.flatnonzero(likely[flat & LOW_BITS])
+        terms_at = np.searchsorted(wanted, flat[at]).clip(max=len(wanted) - 1)
+        exact = wanted[terms_at] == flat[at]
+        lengths = self._piece_lengths[parts.rows]
+        pieces = np.searchsorted(np.cumsum(lengths), at[exact], side="right")
+        shape = (len(parts.rows), len(wanted))
+        times = np.bincount(pieces * len(wanted) + terms_at[exact], minlength=shape[0] * shape[1]).reshape(shape)
+        mean = float(self._piece_lengths.mean())
+        found: Floats = saturated(times.astype(np.float32), lengths[:, None], mean, parameters) @ rarities
+        found *= np.float32(1.0 / float(rarities.sum()))
+        return found
 
     def cosines(self, vector: Vector) -> Floats:
-        """Compare every passage as a whole with `vector` (length 1), shape (rows,); 0 for one without a vector."""
-        found: Floats = np.dot(self._sums, vector)
-        return found
+        """Return about the cosine of every passage as a whole with `vector` (length 1), shape (rows,), off as those of
+        `Codes`; 0 for one without a vector."""
+        return self._sums.cosines(vector)
 
     def piece_cosines(self, vector: Vector, pieces_: Rows) -> Floats:
-        """Compare pieces with `vector`, shape (len(pieces_),)."""
-        found: Floats = np.dot(self._vectors[pieces_].astype(np.float32), vector)
-        return found
+        """Return about the cosines of pieces with `vector`, shape (len(pieces_),)."""
+        return Codes(self._vectors.matrix[pieces_], self._vectors.scales[pieces_]).cosines(vector)
 
     def without_vector(self) -> list[str]:
         """Return the ids of live passages that were not embedded, oldest row first."""
@@ -227,33 +237,27 @@ class PassageSnapshot:
         return [self._passages[row].id for row in rows]
 
 
-def _saturated(times: Floats, long: Floats, parameters: Bm25) -> Floats:
-    k1, b = parameters.k1, parameters.b
-    norm: Floats = long * np.float32(k1 * b)
-    norm += np.float32(k1 * (1.0 - b))
-    norm += times
-    np.divide(times, norm, out=norm)
-    return norm
-
-
 class PassageIndex:
     """The passages of a store. For one writer; `snapshot` is what readers see."""
 
     def __init__(self, dimension: int, made_by: str = "") -> None:
         self.made_by = made_by
-        self.live = 0
+        self.waiting: list[int] = []
+        """Rows of the database that are not loaded yet, in the order in which they were said; loaded from the end."""
+        self.live = self.total_length = 0
         self.passages: list[Passage] = []
         self.by_id: dict[str, int] = {}
         self.postings = Postings.build(())
         self.spans: list[list[tuple[int, int]]] = []
         self.terms: list[npt.NDArray[np.uint32]] = []
-        self.owners = GrowableArray.empty(np.int64)
+        """Numbers of the terms of each passage, with repetitions, in the order of its pieces."""
+        self.begins = GrowableArray(np.zeros(1, dtype=np.int64))
         self.lengths = GrowableArray.empty(np.float32)
         self.piece_lengths = GrowableArray.empty(np.float32)
         self.alive = GrowableArray.empty(np.uint8)
         self.present = GrowableArray.empty(np.uint8)
-        self.sums = np.zeros((0, dimension), dtype=np.float32)
-        self.vectors = np.zeros((0, dimension), dtype=np.float16)  # half the memory; a cosine differs by less than .001
+        self.sums, self.vectors = (np.zeros((0, dimension), dtype=np.int8) for _ in range(2))
+        self.sum_scales, self.scales = (np.zeros(0, dtype=np.float32) for _ in range(2))
         self.codes = {name: Interner() for name in ("project", "conversation", "user", "session", "agent")}
         self.columns = {"said_us": GrowableArray.empty(np.int64)}
         self.columns |= {name: GrowableArray.empty(np.int32) for name in self.codes}
@@ -261,14 +265,19 @@ class PassageIndex:
 
     @classmethod
     def build(
-        cls, pairs: Iterable[tuple[Passage, PieceVectors | None]], dimension: int, made_by: str = ""
+        cls,
+        pairs: Iterable[tuple[Passage, PieceVectors | None]],
+        dimension: int,
+        made_by: str = "",
+        waiting: Sequence[int] = (),
     ) -> PassageIndex:
-        """Index all passages of a store."""
+        """Index the passages of a store; those of the rows `waiting` are added later."""
         index = cls(dimension, made_by)
+        index.waiting = list(waiting)
         documents: list[dict[str, int]] = []
         vectors: list[tuple[int, PieceVectors]] = []
         for passage, embedded in pairs:
-            documents += index._append(passage)
+            documents.append(index._append(passage))
             if embedded is not None:
                 vectors.append((len(index.passages) - 1, embedded))
         index.postings = Postings.build(documents)
@@ -281,9 +290,7 @@ class PassageIndex:
     def add(self, passage: Passage, vectors: PieceVectors | None = None) -> None:
         """Append a passage; one whose id is known replaces it."""
         self.drop([passage.id])
-        first = len(self.owners)
-        for number, counts in enumerate(self._append(passage)):
-            self.postings.add(first + number, counts)
+        self.postings.add(len(self.passages), self._append(passage))
         self._make_room()
         if vectors is not None:
             self._put(len(self.passages) - 1, vectors)
@@ -302,25 +309,28 @@ class PassageIndex:
         if rows:
             self.alive = self.alive.patched(rows, [0] * len(rows))
             self.live -= len(rows)
+            self.total_length -= int(self.lengths.view()[rows].sum())
 
     def publish(self) -> PassageSnapshot:
         """Show everything that was changed to readers from now on."""
         self.snapshot = PassageSnapshot(self)
         return self.snapshot
 
-    def _append(self, passage: Passage) -> list[dict[str, int]]:
+    def _append(self, passage: Passage) -> dict[str, int]:
+        """Append everything but the postings and vectors of a passage; return how often it has each term."""
         row, text, places = len(self.passages), passage.text, spans(passage)
         texts = [text[start:end] for start, end in places]
         terms = [[*index_terms(piece), *inner_terms(piece)] for piece in texts]
         sizes = list(map(len, terms))
         self.passages.append(passage)
         self.spans.append(places)
-        different = {term_number(term) for each in terms for term in each}
-        self.terms.append(np.array(sorted(different), dtype=np.uint32))
+        every = [term for each in terms for term in each]
+        self.terms.append(np.array([*map(term_number, every)], dtype=np.uint32))
         self.by_id[passage.id] = row
-        self.owners.extend(np.full(len(texts), row, dtype=np.int64))
+        self.begins.append(len(self.piece_lengths) + len(texts))
         self.piece_lengths.extend(np.array(sizes, dtype=np.float32))
-        self.lengths.append(sum(sizes))
+        self.lengths.append(len(every))
+        self.total_length += len(every)
         self.alive.append(1)
         self.present.append(0)
         self.live += 1
@@ -328,11 +338,12 @@ class PassageIndex:
         values = (passage.project, passage.conversation_id, passage.user_id, passage.session_id, passage.agent_id)
         for (name, codes), value in zip(self.codes.items(), values, strict=True):
             self.columns[name].append(codes.encode(value or None))
-        return [dict(Counter(each)) for each in terms]
+        return Counter(every)
 
     def _make_room(self) -> None:
         """Give new passages and pieces zeros, which are no vector."""
-        for name, used in (("sums", len(self.passages)), ("vectors", len(self.owners))):
+        passages, pieces_ = len(self.passages), len(self.piece_lengths)
+        for name, used in (("sums", passages), ("sum_scales", passages), ("vectors", pieces_), ("scales", pieces_)):
             array = getattr(self, name)
             if used > len(array):
                 larger = grown(array, len(array), used)
@@ -340,11 +351,13 @@ class PassageIndex:
                 setattr(self, name, larger)
 
     def _put(self, row: int, embedded: PieceVectors) -> None:
-        owned = np.flatnonzero(self.owners.view() == row)
-        if len(owned) != len(embedded):  # made with other pieces than today's: embedded again
+        begin, end = self.begins.view()[row : row + 2].tolist()
+        owned = slice(begin, end)
+        if end - begin != len(embedded):  # made with other pieces than today's: embedded again
             return
-        self.vectors[owned] = embedded
+        self.vectors[owned], self.scales[owned] = encode(embedded)
         total = embedded.sum(axis=0)
         size = float(np.linalg.norm(total))
-        self.sums[row] = total / size if size else total
+        codes, scales = encode((total / size if size else total)[np.newaxis])
+        self.sums[row], self.sum_scales[row] = codes[0], scales[0]
         self.present.view()[row] = 1

@@ -17,7 +17,7 @@ from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
 from mnemond.index.parts import Parts
-from mnemond.index.passages import PassageIndex
+from mnemond.index.passages import PassageIndex, PieceVectors
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import VectorAccelerators, Vectors, own_vector
 from mnemond.model.changes import (
@@ -36,7 +36,7 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.memory import Edge, Insight
-from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, PassageChange
+from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange
 
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
@@ -200,6 +200,13 @@ class MemoryIndex:
                     pass
                 case EmbedPassage():
                     self.passages.set_vectors(change.id, change.vectors)
+
+    def add_passages(self, loaded: Iterable[tuple[Passage, PieceVectors | None]]) -> None:
+        """Add passages of which the rows were read; those that are known stay as they are."""
+        self._passages_staged = True
+        for passage, vectors in loaded:
+            if passage.id not in self.passages.by_id:
+                self.passages.add(passage, vectors)
 
     def publish(self) -> Snapshot:
         """Show everything staged to every reader that takes a snapshot from now on."""

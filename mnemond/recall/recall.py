@@ -64,6 +64,9 @@ from mnemond.text.tokens import index_terms
 
 EMPTY_QUERY = "empty_query"
 
+LOADING: Final = "loading"
+"""Hint of an answer while what is kept of sessions is being loaded: the oldest exchanges may be missing."""
+
 
 class Stages:
     """Durations of the stages in milliseconds, to the microsecond, in order."""
@@ -183,6 +186,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
     if query.sure:
         hits = tuple(sure_hits(hits, query.here)[: query.limit])
     stages.lap("order")
+    is_loading = record is not None and bool(record.waiting)
     meta = RecallMeta(
         intent=request.intent,
         intent_source=_intent_source(query),
@@ -192,7 +196,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         weights=tuple(round(weight, 6) for weight in found.weights.values()),
         embedding=None if request.embedder is None or request.vector is None else request.embedder.name,
         window=_window_view(request.window),
-        hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
+        hint=LOADING if is_loading else SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
         rerank=RerankMeta(reranked.applied, reranked.reason),
         stages_ms=stages.ms,
         took_ms=0.0,
@@ -201,7 +205,7 @@ def answered(pool: Pool, given: Relevances | None = None) -> Recalled:
         trust=round(found.trust, 6),
         seed=found.seed,
         draws=found.draws,
-        nothing_fits=not any(_is_confident(hit, "medium") for hit in (*every, *said)),
+        nothing_fits=not is_loading and not any(_is_confident(hit, "medium") for hit in (*every, *said)),
         left_out=len(every) - len(reranked.hits),
         missing=found.missing,
         known_share=round(found.known_share, 6),

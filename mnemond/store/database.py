@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -20,13 +21,17 @@ from mnemond.store.insights import Unreadable
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.schema import create, refuse_other_file
 
+LOADED_AT_ONCE: Final = 200
+"""Passages, the newest ones, that are loaded before a store answers: .1 s. A session begins with the last one."""
+
 ChooseEmbedder = Callable[[], EmbedderRecord | None]
 """Chooses the embedder of a store that has none; may take seconds."""
 
 
 class Opened(msgspec.Struct):
     """An open store: its connection, its index, the embedder of its vectors, and its files. `read_only`: why it cannot
-    be written, if so. `wrong`: damage that was found. `unreadable`: rows that are not in the index."""
+    be written, if so. `wrong`: damage that was found. `unreadable`: rows that are not in the index. `in_slices`: most
+    passages are loaded later."""
 
     connection: Connection
     index: MemoryIndex
@@ -35,6 +40,7 @@ class Opened(msgspec.Struct):
     read_only: str | None = None
     wrong: str | None = None
     unreadable: tuple[Unreadable, ...] = ()
+    in_slices: bool = False
 
 
 def open_database(
@@ -43,8 +49,11 @@ def open_database(
     now_us: int,
     vfs: str | None = None,
     search: VectorSettings | None = None,
+    *,
+    in_slices: bool = False,
 ) -> Opened:
-    """Open or create the store at `path` and load its index.
+    """Open or create the store at `path` and load its index; `in_slices`: leave most passages to `load_passages` of the
+    engine.
 
     A store without memories and without an embedder gets the one of `choose_embedder`; every other keeps its own.
     Raises MnemonError: UNSUPPORTED for a file of another version or program, STORAGE when the file system has no
@@ -69,8 +78,8 @@ def open_database(
             embedder = _embedder_of(connection, choose_embedder)
             wrong = _expire_outcomes(connection, now_us)
         unreadable: list[Unreadable] = []
-        index = load_index(connection, embedder, search, unreadable)
-        return Opened(connection, index, embedder, StoreFiles(path), reason, wrong, tuple(unreadable))
+        index = load_index(connection, embedder, search, unreadable, in_slices=in_slices)
+        return Opened(connection, index, embedder, StoreFiles(path), reason, wrong, tuple(unreadable), in_slices)
     except BaseException:
         connection.close()
         raise
@@ -81,15 +90,20 @@ def load_index(
     embedder: EmbedderRecord | None,
     search: VectorSettings | None = None,
     unreadable: list[Unreadable] | None = None,
+    *,
+    in_slices: bool = False,
 ) -> MemoryIndex:
     """Build the in-memory index from the rows, which are canonical. Rows that cannot be decoded are left out, and
-    appended to `unreadable`. Raises SqliteError."""
+    appended to `unreadable`. `in_slices`: all but the newest passages wait. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     left_out: list[Unreadable] = [] if unreadable is None else unreadable
     with gc_paused():
         rows = list(insights.load_active(connection, dimension, model, left_out))
         arrays = edges.load_arrays(connection, {each.number for each in left_out})
-        said = PassageIndex.build(passages.load(connection, embedder), dimension, made_by(embedder))
+        numbers = passages.in_recall(connection)
+        waiting = numbers[:-LOADED_AT_ONCE] if in_slices else []
+        first = passages.load(connection, embedder, numbers[len(waiting) :])
+        said = PassageIndex.build(first, dimension, made_by(embedder), waiting)
         index = MemoryIndex.build(rows, arrays, dimension, made_by=made_by(embedder), search=search, passages=said)
     freeze_built_index(index.snapshot.rows)
     return index

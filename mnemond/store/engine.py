@@ -42,6 +42,7 @@ from mnemond.store import (
     held_texts,
     imports,
     operations,
+    passages,
     purge,
     relations,
     reviews,
@@ -106,6 +107,9 @@ SAVE: Final = (
 
 SWITCHED = "the store was given another embedder meanwhile; this memory is embedded again in the background"
 
+LOADED_TOGETHER: Final = 8
+"""Passages that are loaded between two batches of writes: some 6 ms."""
+
 T = TypeVar("T")
 Result = Outcome | MnemonError
 OnDefect = Callable[[str, BaseException], None]
@@ -147,6 +151,7 @@ class Engine:
         loaded anew."""
         self._on_defect = on_defect
         self.index = opened.index
+        self._in_slices = opened.in_slices
         self._reopen = reopen
         self._files = opened.files
         self.embedder = opened.embedder
@@ -300,8 +305,18 @@ class Engine:
     def _load(self, connection: Connection) -> None:
         """Build the index anew from the rows."""
         unreadable: list[Unreadable] = []
-        self.index = load_index(connection, self.embedder, self.index.search, unreadable)
+        self.index = load_index(connection, self.embedder, self.index.search, unreadable, in_slices=self._in_slices)
         self.health.unreadable = tuple(unreadable)
+
+    def load_passages(self) -> None:
+        """Load a few of the passages that wait, the newest first, as the rows are now: one that was written or changed
+        meanwhile is in the index, one that is gone is not. Raises MnemonError, SqliteError."""
+        connection, index = self._healthy(), self.index
+        waiting = index.passages.waiting
+        loaded = list(passages.load(connection, self.embedder, waiting[-LOADED_TOGETHER:]))
+        del waiting[-LOADED_TOGETHER:]
+        index.add_passages(loaded)
+        index.publish()
 
     def _defect(self, error: MnemonError | SqliteError) -> MnemonError:
         self._on_defect("store write", error)

@@ -33,13 +33,21 @@ _EMBEDDING: Final = "iif(embedded_by IS ?1 AND length(embedding) > 0, embedding,
 _BYTES: Final = "octet_length(prompt) + octet_length(answer)"
 _LOAD_BATCH: Final = 500
 
+_TAKEN_BACK: Final = (
+    "gone_op IN (SELECT op_id FROM knowledge_operations WHERE undoes = passages.op_id"
+    " UNION ALL SELECT op_id FROM memory_operations WHERE undoes = passages.op_id)"
+)
+"""Condition of a passage that an undo of the operation that kept it took out of recall."""
+
 
 # Reading.
 
 
 def is_known(connection: Connection, key: str) -> bool:
-    """Return True if there is a passage of this turn, in recall or not."""
-    return connection.row("SELECT 1 FROM passages WHERE dedupe_key = ?", (key,)) is not None
+    """Return True if there is a passage of this turn, in recall or forgotten; one whose import was taken back may come
+    again."""
+    sql = f"SELECT 1 FROM passages WHERE dedupe_key = ? AND NOT coalesce({_TAKEN_BACK}, 0)"  # noqa: S608 - constants
+    return connection.row(sql, (key,)) is not None
 
 
 def read(connection: Connection, passage_id: str) -> Passage | None:
@@ -57,13 +65,24 @@ def find(connection: Connection, prefix: str, limit: int, *, gone: bool) -> list
     )
 
 
-def load(connection: Connection, embedder: EmbedderRecord | None) -> Iterator[tuple[Passage, PieceVectors | None]]:
-    """Yield the passages in recall in the order in which they were said, with the vectors that `embedder` made. One
-    that cannot be read is left out; a verification names it."""
-    ids = connection.column("SELECT rowid FROM passages WHERE gone_op IS NULL ORDER BY said_at, id")
+def in_recall(connection: Connection) -> list[int]:
+    """Return the numbers of the rows in recall, in the order in which they were said."""
+    return connection.column("SELECT rowid FROM passages WHERE gone_op IS NULL ORDER BY said_at, id")
+
+
+def load(
+    connection: Connection, embedder: EmbedderRecord | None, numbers: Sequence[int] | None = None
+) -> Iterator[tuple[Passage, PieceVectors | None]]:
+    """Yield the passages in recall, of these rows alone if there are `numbers`, in the order in which they were said,
+    with the vectors that `embedder` made. One that cannot be read is left out; a verification names it."""
+    ids = in_recall(connection) if numbers is None else numbers
     for start in range(0, len(ids), _LOAD_BATCH):
         some = ids[start : start + _LOAD_BATCH]
-        yield from _rows(connection, embedder, f"rowid IN ({', '.join('?' * len(some))})", some)
+        yield from _rows(connection, embedder, f"gone_op IS NULL AND rowid IN ({_marks(some)})", some)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def loaded(
@@ -136,7 +155,7 @@ def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: i
         " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
         (since, msgspec.json.encode(ids).decode(), limit),
     )
-    which = f"rowid IN ({', '.join('?' * len(numbers))})"
+    which = f"rowid IN ({_marks(numbers)})"
     return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
 
 
@@ -177,6 +196,8 @@ def apply(connection: Connection, change_set: ChangeSet, embedder: EmbedderRecor
             case KeepPassage():
                 if _insert(connection, change, change_set.op_id, embedder):
                     found.append(change)
+                elif (kept := _kept_again(connection, change, change_set.op_id, embedder)) is not None:
+                    found.append(kept)
             case DropPassage():
                 _drop(connection, change, change_set.op_id)
                 found.append(change)
@@ -206,6 +227,17 @@ def _insert(connection: Connection, change: KeepPassage, op_id: str, embedder: E
         ),
     )  # fmt: skip
     return bool(added)
+
+
+def _kept_again(
+    connection: Connection, change: KeepPassage, op_id: str, embedder: EmbedderRecord | None
+) -> KeepPassage | None:
+    """Bring back the passage of a turn whose import was taken back; return it as it is, None if there is none."""
+    sql = f"UPDATE passages SET op_id = ?, gone_op = NULL, back_op = NULL WHERE dedupe_key = ? AND {_TAKEN_BACK}"  # noqa: S608
+    if not connection.run(sql, (op_id, change.key)):
+        return None
+    back = loaded(connection, connection.value("SELECT id FROM passages WHERE dedupe_key = ?", (change.key,)), embedder)
+    return None if back is None else KeepPassage(back[0], change.key, back[1])
 
 
 def _drop(connection: Connection, change: DropPassage, op_id: str) -> None:

@@ -202,12 +202,21 @@ class Writer:
         self._inbox.put(batch)
 
     def _run(self) -> None:
-        while (work := self._inbox.get()) is not None:
+        while (work := self._next()) is not None:
             if isinstance(work, _Job):
                 self._loop.run_sync_soon(self._finish_job, work, self._guarded(work.run))
                 continue
             self._loop.run_sync_soon(self._finish, work, self._commit(work))
             self._guarded(self._engine.checkpoint_if_due)
+
+    def _next(self) -> list[_Write] | _Job | None:
+        """Wait for work; while there is none, load what is kept of sessions. A load that fails is tried again after the
+        next work."""
+        engine = self._engine
+        while self._inbox.empty() and engine.index.passages.waiting:
+            if isinstance(self._guarded(engine.load_passages), MnemonError):
+                break
+        return self._inbox.get()
 
     def _commit(self, batch: list[_Write]) -> Sequence[Result]:
         results: Sequence[Result] | MnemonError = self._guarded(
@@ -279,8 +288,14 @@ class Store:
 
     @property
     def passages(self) -> PassageSnapshot:
-        """What is kept of sessions, as of the last write."""
+        """What is kept of sessions, as of the last write; some of it may not be loaded yet, the oldest."""
         return self._engine.index.snapshot.parts.passages
+
+    async def all_passages(self) -> PassageSnapshot:
+        """Return what is kept of sessions, once all of it is loaded. Raises MnemonError."""
+        while self.passages.waiting:
+            await _answer(lambda done: self._writer.run_job(self._engine.load_passages, done))
+        return self.passages
 
     @property
     def pending_reviews(self) -> int:
@@ -518,7 +533,7 @@ def open_store(
     choose = choose_embedder if share is None else partial(embedder_of_shared, share, known, choose_embedder)
 
     def open_it() -> Opened:
-        return open_database(path, choose, now_us(), vfs, search)
+        return open_database(path, choose, now_us(), vfs, search, in_slices=True)
 
     engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
     store = Store(name, path, engine, Writer(engine, loop, on_defect))

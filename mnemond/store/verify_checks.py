@@ -449,7 +449,9 @@ def _ids(evidence: Evidence) -> Steps:
 @check("mirror_passages", "fast", "memory has every exchange of a session that is in recall, and no other", "mirror")
 def _passages(evidence: Evidence) -> Steps:
     mirror, connection = _mirror(evidence).parts.passages, evidence.connection
-    stored = set(connection.column("SELECT id FROM passages WHERE gone_op IS NULL"))
+    waiting = set(mirror.waiting)
+    rows = connection.rows("SELECT id, rowid FROM passages WHERE gone_op IS NULL")
+    stored = {each for each, number in rows if number not in waiting or mirror.row_of(each) is not None}
     yield None
     lacking = [each for each in stored if mirror.row_of(each) is None]
     missing = Tally(each for each in lacking if passages.read(connection, each) is not None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -11,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemond.errors import NOT_FOUND, MnemonError
-from mnemond.model.changes import ChangeSet
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.model.changes import ChangeSet, PurgeInsight
 from mnemond.model.memory import DAY_US, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import (
@@ -25,10 +27,11 @@ from mnemond.model.passages import (
 )
 from mnemond.store import passages
 from mnemond.store.connection import Connection
-from mnemond.store.database import load_index
-from mnemond.store.engine import Engine
+from mnemond.store.database import LOADED_AT_ONCE, Opened, load_index, open_database
+from mnemond.store.engine import LOADED_TOGETHER, Engine
+from mnemond.store.shared_log import LogError
 from mnemond.text.passages import pieces
-from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
+from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at, insight_id, remember
 
 SECRET = "Xyzzyplugh"
 
@@ -228,4 +231,129 @@ def test_the_oldest_go_beyond_a_bound(tmp_path: Path, days: int, size: int, limi
         f"{each:08x}" for each in left
     ]
     assert [it.id for it in shown(engine)] == [passage(each).id for each in left if each != 1]
+    engine.close()
+
+
+def _in_slices(path: Path) -> Engine:
+    """Open a store of which only the newest passages are loaded."""
+
+    def opened() -> Opened:
+        return open_database(path, lambda: EMBEDDER, START_US, in_slices=True)
+
+    def unforeseen(where: str, error: BaseException) -> None:
+        raise AssertionError(where) from error
+
+    return Engine(opened(), opened, unforeseen)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with more passages than are loaded at once."""
+    path = tmp_path_factory.mktemp("many") / "a.db"
+    engine = engine_at(path)
+    committed(engine, write(1, *map(keep, range(1, LOADED_AT_ONCE + 2 * LOADED_TOGETHER + 4))))
+    committed(engine, write(2, *(embedded(it) for it in stored(engine))))
+    engine.close()
+    return path
+
+
+def test_the_newest_are_there_at_once_and_the_others_soon(many: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(many, tmp_path / "b.db"))
+    engine = _in_slices(path)
+    every = stored(engine)
+    found = engine.index.snapshot.parts.passages
+    assert shown(engine) == every[-LOADED_AT_ONCE:]
+    assert len(found.waiting) == len(every) - LOADED_AT_ONCE
+    steps = 0
+    while engine.index.snapshot.parts.passages.waiting:
+        engine.load_passages()
+        steps += 1
+    assert steps == 3
+    assert by_id(shown(engine)) == by_id(every)
+    whole = engine.index.snapshot.parts.passages
+    assert whole.without_vector() == []
+    assert shown(engine)[:LOADED_AT_ONCE] == [found.passage(row) for row in range(found.rows)]
+    engine.close()
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(
+        st.one_of(
+            st.just(("load", 0)),
+            st.tuples(
+                st.sampled_from(["keep", "forget", "restore", "purge", "embed", "fail"]),
+                st.sampled_from([1, 2, 20, 40, 900, 901]),
+            ),
+        ),
+        max_size=12,
+    )
+)
+def test_what_is_written_while_passages_are_loaded_is_neither_lost_nor_doubled(
+    many: Path, steps: list[tuple[str, int]]
+) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        engine = _in_slices(Path(shutil.copy(many, Path(home) / "b.db")))
+        for at, (what, number) in enumerate(steps, 10):
+            if what == "load":
+                engine.load_passages()
+            elif what == "fail":  # the batch is rolled back, and the index loaded anew
+                engine.log = _refuse
+                engine.commit([write(at, change("keep", 950 + number))])
+                engine.log = None
+            else:
+                engine.commit([write(at, change(what, number))])
+            present = shown(engine)
+            waiting = engine.index.snapshot.parts.passages.waiting
+            assert len({it.id for it in present}) == len(present)
+            unloaded = engine.read(partial(_loaded, waiting))
+            together = {it.id: it for it in (*present, *unloaded)}  # type: ignore[misc]
+            assert by_id(list(together.values())) == by_id(stored(engine))
+        while engine.index.snapshot.parts.passages.waiting:
+            engine.load_passages()
+        assert by_id(shown(engine)) == by_id(stored(engine))
+        lacking = engine.read(lambda it: [each.id for each, made in passages.load(it, EMBEDDER) if made is None])
+        assert sorted(engine.index.snapshot.parts.passages.without_vector()) == sorted(lacking)  # type: ignore[call-overload]
+        engine.close()
+
+
+def _loaded(numbers: tuple[int, ...], connection: Connection) -> list[Passage]:
+    return [each for each, _ in passages.load(connection, EMBEDDER, numbers)]
+
+
+def _refuse(_: object) -> None:
+    raise LogError(STORAGE, "refused", outcome="rejected")
+
+
+def test_a_purged_memory_leaves_the_passages_of_the_index(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    said = f"The key of the safe is {SECRET}."
+    committed(engine, remember(1, said), write(2, keep(1, prompt=f"Note this. {said}", answer="Done.")))
+    purged = msgspec.structs.replace(write(3), changes=(PurgeInsight(insight_id(1)),), operation=None)
+    committed(engine, purged)
+    assert [SECRET in it.text for it in (*shown(engine), *stored(engine))] == [False, False]
+    engine.close()
+
+
+def test_what_an_undo_took_back_may_come_again_and_what_was_forgotten_not(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+
+    def undo(number: int, op_id: str) -> ChangeSet:
+        taken = engine.read(lambda it: passages.undoing(it, op_id)[0])
+        return msgspec.structs.replace(write(number, *taken, operation=None), undoes=op_id)  # type: ignore[misc]
+
+    def again(number: int) -> ChangeSet:
+        return write(number, KeepPassage(passage(50 + number), "key-1"), operation=None)
+
+    def is_known() -> bool:
+        return bool(engine.read(lambda it: passages.is_known(it, "key-1")))
+
+    committed(engine, write(1, keep(1), operation=None))
+    for number in (2, 4):
+        committed(engine, undo(number, f"op-{number - 1}"))
+        assert (shown(engine), is_known()) == ([], False)
+        committed(engine, again(number + 1))
+        assert (shown(engine), stored(engine), is_known()) == ([passage(1)], [passage(1)], True)
+    committed(engine, write(6, DropPassage(passage(1).id), operation=None), again(7))
+    assert (shown(engine), stored(engine), is_known()) == ([], [], True)
     engine.close()
