@@ -155,7 +155,7 @@ async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) ->
             )  # fmt: skip
             await store.write(propose_queueing(said, over.identities.own("default", "test"), AUTO.extraction))
         engine = engine_at(server.url, tmp_path)
-        for readers, said in (
+        for readers, whose in (
             ({"user_id": "ana"}, "ana"), ({"user_id": "bo"}, "bo"), ({}, "anyone"),
             ({"user_id": "ana", "agent_id": "coder"}, None), ({"user_id": "eve"}, None),
         ):  # fmt: skip
@@ -163,11 +163,11 @@ async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) ->
             given = {"messages": SAID, "conversation_id": "chat-1", **readers}
             shown = await handlers.extract(CALL, msgspec.convert({**given, "show_context": True}, ExtractParams))
             assert isinstance(shown, ExtractContext)
-            assert shown.summary == (None if said is None else f"The cause was a stale lease of {said}.")
+            assert shown.summary == (None if whose is None else f"The cause was a stale lease of {whose}.")
             await handlers.extract(CALL, msgspec.convert({**given, "dry_run": True}, ExtractParams))
             prompt = server.requests[-1]["messages"][0]["content"]
             assert [user for user in ("ana", "bo", "anyone") if f"lease of {user}." in prompt] == (
-                [said] if said else []
+                [whose] if whose else []
             )
 
 
