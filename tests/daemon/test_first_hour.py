@@ -73,8 +73,7 @@ $ agent one AfterAgent "We decided to use SQLite for Apollo because the team lac
 (nothing)
 $ agent one SessionEnd
 (nothing)
-$ mnemonctl jobs run extract
-extract changed 1: exchanges read: 1
+$ mnemonctl jobs run extract > /dev/null
 """
 
 TOLD = """\
