@@ -115,7 +115,7 @@ def _rated(prompt: str) -> tuple[tuple[str, float], ...]:
 def standing_instructions(passages: PassageSnapshot, rows: Rows, told: Iterable[str] = ()) -> list[Said]:
     """Return at most `MOST` sentences of some passages that sound like standing instructions, the surest first;
     of two that say the same the newer. `told`: texts that are told anyway."""
-    last = sorted(rows.tolist(), key=lambda row: passages.passage(row).said_at)[-MAX_READ:]
+    last = passages.in_order(rows)[-MAX_READ:]
     rated = [
         (odds, Said(text, passage.said_at, passage.id))
         for passage in map(passages.passage, reversed(last))
@@ -132,4 +132,5 @@ def standing_instructions(passages: PassageSnapshot, rows: Rows, told: Iterable[
 
 
 def _repeats(words: frozenset[str], seen: Sequence[frozenset[str]]) -> bool:
-    return any(overlap(each, words).of_new >= SAME or overlap(each, words).of_old >= SAME for each in seen)
+    shared = (overlap(each, words) for each in seen)
+    return any(max(each.of_old, each.of_new) >= SAME for each in shared)
