@@ -244,18 +244,6 @@ class RelationshipView(msgspec.Struct, frozen=True):
     evidence: list[EvidenceView] = []
 
 
-class EntityBrief(msgspec.Struct, frozen=True):
-    """What is known of a person or a thing in short: the relations that hold at the time asked about, the latest first,
-    of `total_relations`, and how many active memories name it."""
-
-    name: str
-    type: str
-    aliases: list[str]
-    relations: list[RelationshipView]
-    total_relations: int
-    memories: int
-
-
 _KNOWN_CHARACTERS: Final = {"year": 4, "quarter": 7, "month": 7, "week": 10, "day": 10}
 """Characters of a timestamp that are known, by granularity."""
 

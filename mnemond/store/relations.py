@@ -342,24 +342,6 @@ def hidden(connection: Connection, ids: Collection[str], scope: Scope) -> frozen
     return frozenset(gone)
 
 
-def entities_named(connection: Connection, canonicals: Sequence[str]) -> list[str]:
-    """Return the ids of the rows that have one of these canonical names, or one as an alias, in the order of names."""
-    found: dict[str, str] = {}
-    for part, places in _parts(canonicals):
-        found |= dict(
-            connection.rows(f"SELECT alias, entity_id FROM entity_aliases WHERE alias IN ({places})", part)  # noqa: S608
-        )
-        sql = f"SELECT canonical_name, id FROM entities WHERE sense = '' AND canonical_name IN ({places})"  # noqa: S608
-        found |= dict(connection.rows(sql, part))
-    return [found[each] for each in canonicals if each in found]
-
-
-def has_any(connection: Connection) -> bool:
-    """Return True if the store has a relation or an alias."""
-    found = "SELECT EXISTS (SELECT 1 FROM relationships) OR EXISTS (SELECT 1 FROM entity_aliases)"
-    return connection.count(found) > 0
-
-
 def is_user(connection: Connection, entity_id: str) -> bool:
     """Return True for the row of a user of the store."""
     return connection.row("SELECT 1 FROM entities WHERE id = ? AND sense = ?", (entity_id, USER_SENSE)) is not None
