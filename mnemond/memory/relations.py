@@ -12,6 +12,7 @@ from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, M
 from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.relation_claims import Claim
+from mnemond.memory.relations_seen import seen
 from mnemond.memory.sync_records import Name, RelationValue, relation_key
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
@@ -324,13 +325,18 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
                 AMBIGUOUS, f"{wanted.id[:64]!a} is the beginning of several ids", hint="write more of the id",
                 outcome="rejected",
             )  # fmt: skip
-        return [it for it in found if it.invalid_at is None]
+        visible = {each.id for it in found for each in seen(connection, [it.source_id], None, Scope(wanted.user))}
+        return [it for it in found if it.invalid_at is None and it.id in visible]
     if wanted.source is None or wanted.type is None:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
-    source = relations.roots(connection).of(named_row(connection, wanted.source, Scope(wanted.user)))
-    rows = relations.relationships_from(connection, [source], kind, slot)
-    rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
+    scope = Scope(wanted.user)
+    members = relations.roots(connection).members(named_row(connection, wanted.source, scope))
+    rows = [
+        it
+        for it in seen(connection, members, None, scope)
+        if it.source_id in members and (it.type, it.slot) == (kind, slot) and it.invalid_at is None
+    ]
     if wanted.target is None:
         return rows
     target = Names(connection, wanted.user).find(wanted.target)
@@ -371,8 +377,9 @@ def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
         return False
     found, target = relations.roots(connection), names.find(claim.target)
     thing = (found.of(target), "") if target is not None else ("", claim.target.casefold())
-    rows = relations.relationships_from(connection, found.members(source), kind, slot)
-    return any(it.expired_at is None and it.valid_from == claim.at and it.thing != thing for it in rows)
+    members = found.members(source)
+    rows = [it for it in seen(connection, members, None, Scope(user)) if it.source_id in members]
+    return any((it.type, it.slot, it.valid_from) == (kind, slot, claim.at) and it.thing != thing for it in rows)
 
 
 def propose_reading(readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int]) -> Proposal:
