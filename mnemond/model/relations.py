@@ -9,7 +9,7 @@ what was before (docs/decisions/0048).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -201,6 +201,25 @@ def _past(point: Evidence, found: list[Interval]) -> None:
 def repeated(strength: float, new: float) -> float:
     """Return the strength after another statement of the same: 1 − (1 − s)(1 − .5·new)."""
     return 1.0 - (1.0 - strength) * (1.0 - REPEATED * new)
+
+
+# Relations that are given with a memory.
+
+
+MAX_GIVEN: Final = 20
+"""Relations given with one memory: more are no one thought."""
+
+MAX_RELATION_TEXT: Final = 2 * MAX_VALUE + MAX_TYPE + 20
+"""Characters of one that is written as a line: two names, a type, and what stands around them."""
+
+
+class GivenRelation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A relation that the text of a memory states: `type` as works_at. `ended`: it held until the text was said."""
+
+    subject: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_VALUE)]
+    type: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TYPE)]
+    object: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_VALUE)]
+    ended: bool = False
 
 
 # Relations as they are shown.
