@@ -189,8 +189,8 @@ def _listed(connection: Connection, params: RelationsListParams, when: When, now
         root, value = None if target is None else found.of(target), params.target.casefold()
         rows = [it for it in rows if it.thing == ("", value) or (it.target_id and found.of(it.target_id) == root)]
     return RelationsListResult(
-        relations=with_evidence(connection, rows[: params.limit], now, scope), total=len(rows), as_of=when.as_of,
-        known_at=when.known_at,
+        relations=with_evidence(connection, rows[: params.limit], now, scope, when.known_at), total=len(rows),
+        as_of=when.as_of, known_at=when.known_at,
         together=_together(connection, params, ids, When(when.as_of if params.as_of else None, when.known_at)),
     )  # fmt: skip
 
@@ -205,9 +205,11 @@ def _together(
     return relations.together(connection, ids, stated, params.limit, scope, when)
 
 
-def with_evidence(connection: Connection, rows: list[Relationship], now: str, scope: Scope) -> list[RelationshipView]:
+def with_evidence(
+    connection: Connection, rows: list[Relationship], now: str, scope: Scope, known_at: str | None = None
+) -> list[RelationshipView]:
     """Return relations as they are shown, each with the statements in `scope` that it rests on."""
-    evidence = relations.evidence_for(connection, rows, scope)
+    evidence = relations.evidence_for(connection, rows, scope, known_at)
     return [
         msgspec.structs.replace(view, evidence=evidence[view.id])
         for view in relations.views(connection, rows, now, scope)

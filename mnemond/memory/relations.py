@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -12,6 +13,7 @@ from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, M
 from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.relation_claims import Claim
+from mnemond.memory.relations_seen import seen
 from mnemond.memory.sync_records import Name, RelationValue, relation_key
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
@@ -26,6 +28,7 @@ from mnemond.model.relations import (
     Evidence,
     ExpireEvidence,
     ExpireLink,
+    GivenRelation,
     Granularity,
     KnowledgeChange,
     KnownSince,
@@ -267,6 +270,46 @@ def _change_set(
     return msgspec.structs.replace(change_set, knowledge=tuple(changes))
 
 
+ENDED: Final = regex(r"\s*ended:\s*", re.IGNORECASE)
+"""Beginning of a line about a relation that ended."""
+
+
+def relation_of(text: str) -> GivenRelation | None:
+    """Return the relation of a line as "Ana leads billing", "Ana Silva works_at Acme" or "ended: …"; None if it is
+    none. Its type is the first word with an underscore, else in small letters, of those between the ends."""
+    ended = ENDED.match(text)
+    words = text[ended.end() if ended else 0 :].split()
+    places = [place for place in range(1, len(words) - 1) if TYPE.fullmatch(words[place])]
+    if not places:
+        return None
+    at = next((place for place in places if "_" in words[place]), places[0])
+    return GivenRelation(
+        subject=" ".join(words[:at]), type=words[at], object=" ".join(words[at + 1 :]), ended=ended is not None
+    )
+
+
+def given_with(
+    memory_id: str, given: Sequence[GivenRelation], at: str, identity: WriteContext, user: str | None, view: View
+) -> tuple[KnowledgeChange, ...]:
+    """Return the changes that note relations which a memory states, said `at` (RFC 3339); what it states already is not
+    noted again."""
+    names = Names(view.connection, user)
+    known = {_same(it)[:-1] for it in relations.evidence_of_memory(view.connection, memory_id)}
+    found: dict[tuple[object, ...], AddEvidence] = {}
+    for each in given:
+        kind, slot = split_type(each.type)
+        source = names.of(" ".join(each.subject.split()))
+        target, value = _thing(names, " ".join(each.object.split()), None)
+        stated = Statement(
+            source_id=source, type=kind, slot=slot, target_id=target, value=value,
+            kind="until" if each.ended else "seen", at=at, memory_id=memory_id,
+            origin="user" if identity.by_person else "host",
+        )  # fmt: skip
+        if (key := _same(stated)[:-1]) not in known:
+            found.setdefault(key, AddEvidence(stated))
+    return (*names.added, *found.values()) if found else ()
+
+
 class RelationToClose(msgspec.Struct, frozen=True, kw_only=True):
     """A relation that ended: by the id of an interval or a beginning of it, or by source, type and target; without a
     target that which holds now."""
@@ -324,13 +367,18 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
                 AMBIGUOUS, f"{wanted.id[:64]!a} is the beginning of several ids", hint="write more of the id",
                 outcome="rejected",
             )  # fmt: skip
-        return [it for it in found if it.invalid_at is None]
+        visible = {each.id for it in found for each in seen(connection, [it.source_id], None, Scope(wanted.user))}
+        return [it for it in found if it.invalid_at is None and it.id in visible]
     if wanted.source is None or wanted.type is None:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
-    source = relations.roots(connection).of(named_row(connection, wanted.source, Scope(wanted.user)))
-    rows = relations.relationships_from(connection, [source], kind, slot)
-    rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
+    scope = Scope(wanted.user)
+    members = relations.roots(connection).members(named_row(connection, wanted.source, scope))
+    rows = [
+        it
+        for it in seen(connection, members, None, scope)
+        if it.source_id in members and (it.type, it.slot) == (kind, slot) and it.invalid_at is None
+    ]
     if wanted.target is None:
         return rows
     target = Names(connection, wanted.user).find(wanted.target)
@@ -371,8 +419,9 @@ def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
         return False
     found, target = relations.roots(connection), names.find(claim.target)
     thing = (found.of(target), "") if target is not None else ("", claim.target.casefold())
-    rows = relations.relationships_from(connection, found.members(source), kind, slot)
-    return any(it.expired_at is None and it.valid_from == claim.at and it.thing != thing for it in rows)
+    members = found.members(source)
+    rows = [it for it in seen(connection, members, None, Scope(user)) if it.source_id in members]
+    return any((it.type, it.slot, it.valid_from) == (kind, slot, claim.at) and it.thing != thing for it in rows)
 
 
 def propose_reading(readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int]) -> Proposal:
@@ -483,7 +532,8 @@ MAX_TRIED: Final = 100
 def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
     """Return the newest requested operation of this kind (`is_knowledge`) that is no undo and can be undone."""
     for done in relations.newest_operations(connection, MAX_TRIED):
-        if done.undoes is None and not done.triggered_by.startswith("system:"):
+        is_asked = done.undoes is None and not done.triggered_by.startswith("system:")
+        if is_asked and is_knowledge(connection, done.op_id):
             found = relations.undoing(connection, done.op_id)
             if not found.is_nothing and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
                 return done

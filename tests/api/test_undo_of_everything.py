@@ -52,6 +52,9 @@ OPERATIONS: dict[str, Do] = {
     "united": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content=TEXTS[0], tags=("x",), entities=("Redis", "Ana"), importance=5)
     ),
+    "with a relation": lambda over, ids: over.remembering.remember(
+        CALL, RememberParams(content=TEXTS[1], relations=("Ana deploys gateway",))
+    ),
     "replaced": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content="We no longer chose SQLite for the billing service")
     ),

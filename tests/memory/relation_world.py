@@ -14,6 +14,7 @@ from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import undo
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.relations import (
+    Names,
     Point,
     RelationToAdd,
     RelationToClose,
@@ -21,11 +22,12 @@ from mnemond.memory.relations import (
     propose_closing,
     propose_reading,
 )
+from mnemond.memory.relations_seen import seen
 from mnemond.memory.undo import Vectors
 from mnemond.model.changes import AddInsight, Change, PurgeInsight, PutInsight, RetireInsight
-from mnemond.model.memory import Entity, Insight, format_us
+from mnemond.model.memory import Entity, Insight, Scope, format_us
 from mnemond.model.outcomes import Maintained, Outcome
-from mnemond.model.relations import Relationship, When, holds
+from mnemond.model.relations import AddEvidence, Relationship, Statement, When, holds
 from mnemond.store import insights, relations
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Write
@@ -112,6 +114,19 @@ class RelationWorld:
         self.write(propose_addition(wanted, context))
         return context.op_id
 
+    def say(self, source: str, kind: str, target: str, *, memory: str, since: str | None = None, **fields: Any) -> str:
+        """Note a relation that a memory states, as a model that read it does."""
+        context = self.context()
+        names = self.ask(lambda it: Names(it, as_written=True))
+        ends = names.of(source), names.of(target)
+        stated = Statement(
+            source_id=ends[0], type=kind, target_id=ends[1], kind="seen" if since is None else "start",
+            at=since or self.now, memory_id=memory, **{"origin": "model", **fields},
+        )  # fmt: skip
+        made = context.change_set("test", (), Maintained(op_id=context.op_id))
+        self.write(msgspec.structs.replace(made, knowledge=(*names.added, AddEvidence(stated))))
+        return context.op_id
+
     def close(self, source: str, kind: str, target: str | None = None, *, at: str | None = None) -> str:
         context = self.context()
         point = None if at is None else Point(at, "day")
@@ -127,7 +142,8 @@ class RelationWorld:
 
     def rows(self, when: When | None = None) -> list[Relationship]:
         """What is believed, of all times unless `when` is given."""
-        return [it for it in self.ask(relations.relationships) if holds(it, when or When())]
+        when = when or When()
+        return [it for it in self.ask(lambda it: seen(it, None, when.known_at, Scope())) if holds(it, when)]
 
     def told(self, when: When | None = None) -> list[Row]:
         """(source, type, target, since, until) by name, times as days where they are whole."""

@@ -250,6 +250,40 @@ def test_the_memory_that_says_so(world: RelationWorld) -> None:
             world.write(add)
 
 
+@pytest.mark.parametrize("way", ["forgotten", "superseded", "merged", "quarantined", "reworded", "purged"])
+def test_a_relation_holds_as_long_as_its_memory(world: RelationWorld, way: str) -> None:
+    """Without a scope and with one, at every read; an undo brings both back, and what was known before stays known."""
+    world.add("Ana", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
+    quote = "Ana has moved to Globex" if way == "reworded" else ""
+    it = world.remember(f"{quote or 'Ana has moved'}. More of it")
+    world.say("Ana", "works_at", "Globex", memory=it, since="2025-01-01T00:00:00.000000Z", quote=quote)
+    both = [
+        ("Ana", "works_at", "Acme", "2024-03-01", "2025-01-01"), ("Ana", "works_at", "Globex", "2025-01-01", None)
+    ]  # fmt: skip
+    assert world.told() == both
+    before = world.now
+    world.us += DAY_US
+    match way:
+        case "reworded":
+            done = world.reword(it, "Ana has stayed. More of it")
+        case "quarantined":
+            done = world.reword(it, "Ana has moved. More of it", quarantined=True)
+        case "purged":
+            world.purge(it)
+            done = None
+        case _:
+            done = world.change(RetireInsight(it, way))  # type: ignore[arg-type]
+    assert world.told() == [("Ana", "works_at", "Acme", "2024-03-01", None)]
+    assert [row.target_id for row in world.ask(lambda c: seen(c, None, None, Scope("bea")))] == [
+        entity_id(Entity("Acme", "acme", "concept"))
+    ]
+    if way in ("forgotten", "superseded", "merged"):
+        assert world.told(When(None, before)) == both
+    if done is not None:
+        world.undo(done)
+        assert world.told() == both
+
+
 def test_the_user_is_one_thing_and_another_users_own(world: RelationWorld) -> None:
     world.add("User", "uses", "Vim")
     world.add("me", "uses", "Emacs")

@@ -48,7 +48,7 @@ def known(device: Device) -> list[tuple[str, str, str, str | None, str | None]]:
 def one_thing(device: Device, *names: str) -> bool:
     def look(connection: Connection) -> set[str]:
         found = relations.roots(connection)
-        rows = relations.entities_named(connection, [each.lower() for each in names])
+        rows = [it.id for each in names if (it := relations.entity_named(connection, each.lower())) is not None]
         assert len(rows) == len(names)
         return {found.of(each) for each in rows}
 
