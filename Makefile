@@ -44,7 +44,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30
 LONG := $(BIN)/python -m pytest --hypothesis-profile=deep -rs -o hang_timeout=1800
-DEEP := $(LONG) -m "(deep or slow or hosts or hypothesis) and not attack" --minutes=$(DEEP_MINUTES)
+DEEP := $(LONG) -m "(deep or check_all or slow or hosts or hypothesis) and not attack" --minutes=$(DEEP_MINUTES)
 
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.
 ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|ExceptionGroup|except *:|except *\*
@@ -132,7 +132,7 @@ clean: ## remove the virtual environment and every cache
 
 # ---------------------------------------------------------------- the parts of `make check`
 
-TRACED := --cov --cov-branch --cov-report=
+TRACED := --cov --cov-branch --cov-report= -m "not deep and not slow and not hosts"
 MEMORY_TESTS := -m pytest $(WITHOUT_COVERAGE:%=--ignore=%) $(ON_MEMORY)
 RULES_TESTS  := -m pytest $(WITHOUT_COVERAGE:%=--ignore=%) $(ON_MEMORY:%=--ignore=%)
 

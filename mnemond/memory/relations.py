@@ -438,7 +438,7 @@ def _decide_reading(
     connection = view.connection
     if relations.last_read(connection) != part[0]:
         return identity.change_set("jobs", (), Maintained(op_id=identity.op_id), operation="")
-    facts, refresh = [(relations.READ_KEY, str(part[1]))], part[0] is None
+    facts, refresh = [(relations.READ_KEY, str(part[1]))], part[0] is None and (part[1] > 0 or bool(readings))
     changes: list[KnowledgeChange] = []
     asked = relations.last_asked(connection)
     withdrawn = sync_state.withdrawn(connection)

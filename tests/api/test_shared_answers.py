@@ -126,6 +126,7 @@ async def rows_of(over: SharedDesk) -> dict[str, list[Any]]:
     return await over.store.read(read)
 
 
+@pytest.mark.check_all
 async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> None:
     async with daemon_of(tmp_path / "a") as a, daemon_of(tmp_path / "b") as b:
         ids: list[str] = []

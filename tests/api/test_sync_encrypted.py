@@ -145,13 +145,16 @@ async def test_a_client_that_cannot_encrypt_is_refused(tmp_path: Path, monkeypat
         assert caught.value.kind is INVALID_PARAMS
 
 
+LATER = pytest.mark.check_all
+
+
 @pytest.mark.parametrize(
     ("harm", "secret", "why"),
     [("none", Keys((TO,)), "is encrypted; name the secret key that decrypts it: --identity FILE"),
      ("none", Keys((TO,), identities=[OTHER]), "none of the identities is one of its recipients; name another with"),
-     ("cut", SECRET, "it was cut off or changed; wait until all of it was carried here"),
+     pytest.param("cut", SECRET, "it was cut off or changed; wait until all of it was carried here", marks=LATER),
      ("flipped", SECRET, "it was cut off or changed"),
-     ("text", SECRET, "its header is damaged")],
+     pytest.param("text", SECRET, "its header is damaged", marks=LATER)],
 )  # fmt: skip
 async def test_what_cannot_be_decrypted_is_named_and_not_noted_as_read(
     harm: str, secret: Keys, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ def test_a_tree_is_an_interpreter_and_a_checkout(tmp_path: Path) -> None:
             compare.tree(text)
 
 
+@pytest.mark.check_all
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the CPU clock of another process")
 def test_both_daemons_answer_every_kind_of_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

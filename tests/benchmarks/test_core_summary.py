@@ -36,6 +36,7 @@ def test_bare_k_means_finds_the_same_groups() -> None:
     assert {tuple(np.flatnonzero(own == each).tolist()) for each in range(5)} == groups
 
 
+@pytest.mark.check_all
 def test_the_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(core_summary, "OTHERS", 20)
     monkeypatch.setattr(core_summary, "MOST_COST", float("inf"))

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import company, crowd, load
 
 
+@pytest.mark.check_all
 def test_load_runs_every_phase_and_the_crowd(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import prompt_hook
 
 
+@pytest.mark.check_all
 def test_every_moment_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert prompt_hook.main(["--size", "30", "--rounds", "3", "--json", str(tmp_path / "figures")]) == 0
     figures = json.loads((tmp_path / "figures").read_text("utf-8"))

@@ -34,6 +34,7 @@ def test_a_diary_is_reproducible_and_its_texts_are_distinct() -> None:
     assert any(" on 2026-" in entry["content"] for entry in entries)
 
 
+@pytest.mark.check_all
 def test_everything_is_measured_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
     sizes = ["--sizes", "70", "90", "--rounds", "6", "--cpu-writes", "20"]
@@ -113,6 +114,7 @@ def test_the_copy_is_opened_as_the_product_opens_its_own(tmp_path: Path) -> None
         bare.close()
 
 
+@pytest.mark.check_all
 @pytest.mark.skipif(shutil.which("cc") is None, reason="a slower disk is made with a C compiler")
 def test_a_slower_disk_is_slower_for_the_daemon_and_for_the_floor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from tests.llm.scripted import says, scripted
 __all__ = ["pair_file"]
 
 
+@pytest.mark.check_all
 def test_by_rules_in_both_orders(pair_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert resolver.main(["--data", str(pair_file), "--embedder"]) == 0
     shown = capsys.readouterr().out
@@ -26,6 +27,7 @@ def test_by_rules_in_both_orders(pair_file: Path, capsys: pytest.CaptureFixture[
         assert f"words alone, {order}: labelled neutral and superseded: 0 of 2 (0.00%)" in shown
 
 
+@pytest.mark.check_all
 def test_misses_are_printed_of_the_seen_half_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = [(f"The office of team {n} is in Berlin", f"The office of team {n} is not in Berlin") for n in range(8)]
     path = tmp_path / "pairs.jsonl"

@@ -108,6 +108,7 @@ def test_writers_are_compared_with_both_bases(
     assert "round 1" in capsys.readouterr().out
 
 
+@pytest.mark.check_all
 def test_sizes_measure_recall_floors_start_and_memory(capsys: pytest.CaptureFixture[str]) -> None:
     (figures,) = sizes.measure([60])
     assert figures["memories"] == 60
@@ -145,6 +146,7 @@ def test_a_failing_command_is_no_measurement() -> None:
         client.cost_of(["/bin/false"], dict(os.environ))
 
 
+@pytest.mark.check_all
 def test_the_demo_shows_answers_and_timings(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main() == 0
     shown = capsys.readouterr().out
@@ -153,6 +155,7 @@ def test_the_demo_shows_answers_and_timings(capsys: pytest.CaptureFixture[str]) 
     assert "recall inside the daemon" in shown
 
 
+@pytest.mark.check_all
 def test_the_demo_fails_when_an_answer_is_not_the_expected_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,7 @@ def test_at_a_real_terminal_nothing_hostile_is_written(tmp_path: Path) -> None:
     assert b"\x1b]8;" not in written
 
 
+@pytest.mark.check_all
 def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
     """It went on for good, and took half a core, where no signal told it that the terminal was gone."""
     with browsing(tmp_path) as (process, shown):

@@ -15,6 +15,7 @@ from tests.browse.conftest import opened
 from tests.browse.screens import Session, browse
 
 
+@pytest.mark.check_all
 def test_a_daemon_that_goes_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemonctl.daemon.start", lambda *_: pytest.fail("it was started"))
     running = DaemonProcess(tmp_path)
@@ -114,6 +115,7 @@ def test_calls_that_were_cancelled_before_their_turn_are_not_made(daemon: Daemon
     assert asked == [2]
 
 
+@pytest.mark.check_all
 def test_a_narrow_terminal_has_list_and_preview_below_each_other(client: Client, daemon: Daemon) -> None:
     client.remember(content="The office opens at nine", tags=("office",))
 
@@ -139,6 +141,7 @@ def test_a_narrow_terminal_has_list_and_preview_below_each_other(client: Client,
     browse(daemon, play, size=(60, 20))
 
 
+@pytest.mark.check_all
 def test_keys(client: Client, daemon: Daemon) -> None:
     async def play(user: Session) -> None:
         for key, name in zip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from rich.segment import Segment
 from textual.events import Paste
 
@@ -33,6 +34,7 @@ def refuse_hostile(app: Browser) -> None:
         assert "@click" not in str(segment.style.meta if segment.style else ""), segment
 
 
+@pytest.mark.check_all
 def test_every_pane_shows_hostile_texts_as_they_are_written(client: Client, daemon: Daemon) -> None:
     for at, text in enumerate(HOSTILE):
         client.remember(

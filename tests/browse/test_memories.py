@@ -64,6 +64,7 @@ def test_a_filter_that_is_none_is_refused(line: str, sentence: str) -> None:
     assert sentence in refused.value.message
 
 
+@pytest.mark.check_all
 def test_filters_narrow_the_list_and_the_preview_has_all_of_it(client: Client, daemon: Daemon) -> None:
     stored(client, "Deploys go out on Thursdays", category="decision", tags=("infra",))
     stored(client, "Ana likes green tea", category="preference")
@@ -83,6 +84,7 @@ def test_filters_narrow_the_list_and_the_preview_has_all_of_it(client: Client, d
     browse(daemon, play)
 
 
+@pytest.mark.check_all
 def test_pages_have_a_hundred_rows_and_lead_back(client: Client, daemon: Daemon) -> None:
     for number in range(PAGE + 3):
         stored(client, f"Note number {number} is about rack {7 * number}")
@@ -125,6 +127,7 @@ def test_an_edit_changes_what_was_changed_alone(client: Client, daemon: Daemon) 
     assert (after.content, after.importance, after.tags) == ("The office opens at ten", 5, ("office",))
 
 
+@pytest.mark.check_all
 def test_a_text_that_was_typed_is_dropped_at_the_second_escape_alone(client: Client, daemon: Daemon) -> None:
     stored(client, "The office opens at nine")
 
@@ -169,6 +172,7 @@ def test_to_forget_asks_first_and_z_takes_it_back(client: Client, daemon: Daemon
     assert contents(client) == ["The office opens at nine"]
 
 
+@pytest.mark.check_all
 def test_what_was_forgotten_is_brought_back(client: Client, daemon: Daemon) -> None:
     client.forget(id=stored(client, "The office opens at nine"))
 
@@ -184,6 +188,7 @@ def test_what_was_forgotten_is_brought_back(client: Client, daemon: Daemon) -> N
     assert contents(client) == ["The office opens at nine"]
 
 
+@pytest.mark.check_all
 def test_two_marked_memories_become_one(client: Client, daemon: Daemon) -> None:
     older = stored(client, "The office opens at nine")
     stored(client, "The office opens at nine and has a garden")

@@ -17,6 +17,7 @@ def active(client: Client) -> int:
     return client.status().total_insights
 
 
+@pytest.mark.check_all
 def test_an_operation_of_another_program_is_taken_back(client: Client, daemon: Daemon) -> None:
     client.remember(content="The office opens at nine")
     client.remember(content="Deploys go out on Thursdays")
@@ -68,6 +69,7 @@ def test_a_purged_memory_has_no_words_in_the_history(client: Client, daemon: Dae
     browse(daemon, play)
 
 
+@pytest.mark.check_all
 def test_names_their_page_and_their_timeline(client: Client, daemon: Daemon) -> None:
     client.relations.add(source="Ana", type="works_at", target="Acme", since="2024-03")
     client.remember(content="Ana Silva likes tea")
@@ -94,6 +96,7 @@ def test_names_their_page_and_their_timeline(client: Client, daemon: Daemon) -> 
     assert active(client) == 0
 
 
+@pytest.mark.check_all
 def test_a_merge_of_names_waits_for_a_person_at_a_terminal_or_a_review(client: Client, daemon: Daemon) -> None:
     client.relations.add(source="Ana", type="uses", target="Vim")
     client.relations.add(source="Anita", type="uses", target="Emacs")
@@ -137,6 +140,7 @@ def test_names_are_separated(client: Client, daemon: Daemon) -> None:
     browse(daemon, play)
 
 
+@pytest.mark.check_all
 def test_a_job_runs_after_a_question(client: Client, daemon: Daemon) -> None:
     client.remember(content="The office opens at nine")
 
@@ -156,6 +160,7 @@ def test_a_job_runs_after_a_question(client: Client, daemon: Daemon) -> None:
     assert job.last_run is not None
 
 
+@pytest.mark.check_all
 def test_recall_shows_its_reasons_and_counts_as_no_use(client: Client, daemon: Daemon) -> None:
     made = client.remember(content="We chose SQLite because the team lacks Redis experience", category="decision")
     client.remember(content="The office opens at nine")

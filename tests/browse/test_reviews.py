@@ -63,6 +63,7 @@ def test_both_sides_are_shown_and_the_answer_is_carried_out(client: Client, daem
     assert [it.id for it in client.reviews().reviews] == [review.id]
 
 
+@pytest.mark.check_all
 def test_a_merge_of_what_contradicts_itself_takes_the_text_that_is_typed(client: Client, daemon: Daemon) -> None:
     conflict(client)
 
@@ -81,6 +82,7 @@ def test_a_merge_of_what_contradicts_itself_takes_the_text_that_is_typed(client:
     assert [it.content for it in client.list().insights] == ["In Berlin, since May in Munich"]  # type: ignore[union-attr]
 
 
+@pytest.mark.check_all
 def test_names_are_of_one_thing_or_of_two(client: Client, daemon: Daemon) -> None:
     names(client)
 
@@ -119,6 +121,7 @@ def test_the_daemon_accepts_the_answers_that_are_offered_and_no_other(
         assert refused.value.kind is INVALID_PARAMS
 
 
+@pytest.mark.check_all
 def test_a_text_of_orders_is_dropped_or_kept_by_a_person_alone(client: Client, daemon: Daemon) -> None:
     client.extract(facts=(FactParam(content=ORDER),), conversation_id="c-1")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mnemonctl.browse.calls import Daemon
 from mnemonctl.client import Client
@@ -24,6 +25,7 @@ def session(client: Client, prompt: str = "Always use tabs in Makefiles. Why is 
     client.jobs.run(name="extract")
 
 
+@pytest.mark.check_all
 def test_what_was_left_out_is_kept_and_what_was_kept_is_forgotten(client: Client, daemon: Daemon) -> None:
     session(client)
 

@@ -173,6 +173,7 @@ def test_nothing_is_lacking_where_nothing_is_wanted() -> None:
     assert daemon_module.lacking_embedder(supply_of(EmbeddingSettings())) is None
 
 
+@pytest.mark.check_all
 def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:
     def check() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -236,6 +237,7 @@ def waiting_wire(path: Path, process: subprocess.Popen[bytes]) -> Wire:
     raise AssertionError(f"no daemon listens at {path}")
 
 
+@pytest.mark.check_all
 def test_a_log_that_is_closed_ends_nothing(tmp_path: Path) -> None:
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "mnemond", "--data-dir", str(tmp_path)]
     assert ask_to_stop(tmp_path, subprocess.Popen(shell, stdin=subprocess.DEVNULL)) == 0

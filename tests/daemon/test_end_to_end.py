@@ -207,6 +207,7 @@ def test_a_second_daemon_is_refused(daemon: DaemonProcess) -> None:
     assert "another daemon" in second.stderr
 
 
+@pytest.mark.check_all
 def test_a_daemon_with_a_bad_configuration_does_not_start(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)

@@ -33,11 +33,21 @@ payload.update({{"SessionStart": dict(source="startup"), "SessionEnd": dict(reas
 payload.update(zip(("prompt", "prompt_response"), said))
 settings = re.sub("//.*", "", open(os.environ["HOME"] + "/.gemini/settings.json").read())
 (command,) = [hook["command"] for group in json.loads(settings)["hooks"][event] for hook in group["hooks"]]
-done = subprocess.run([command], input=json.dumps(payload), capture_output=True, text=True, check=True, timeout=20)
+program = open(command).read()
+assert "DEADLINE_S = 0.25" in program
+patient = os.environ["HOME"] + "/bin/hook"
+with open(os.open(patient, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700), "w") as file:
+    file.write(program.replace("DEADLINE_S = 0.25", "DEADLINE_S = 15.0"))
+done = subprocess.run([patient], input=json.dumps(payload), capture_output=True, text=True, check=True, timeout=20)
 context = json.loads(done.stdout or "{{}}").get("hookSpecificOutput", {{}}).get("additionalContext")
 print(re.sub("recalled-data [0-9a-f]+", "recalled-data", context or "(nothing)") + done.stderr)
 """
-"""In the place of a coding agent: it runs the command that stands in the settings. What real ones do: tests/hosts."""
+"""In the place of a coding agent: it runs the program that stands in the settings, with a longer deadline. On a busy
+machine a hook reaches its own, a quarter of a second, and says nothing (tests/setup/test_launcher.py). What real agents
+do: tests/hosts."""
+
+PATIENT = {"MNEMON_SERVER__HOOK_DEADLINE_MS": "10000"}
+"""The same for the daemon."""
 
 SET_UP = """\
 $ mnemonctl setup --target gemini --yes --text | sed "s#$HOME#~#g; s#-bak-[0-9TZ]*#-bak-TIME#"
@@ -63,8 +73,7 @@ $ agent one AfterAgent "We decided to use SQLite for Apollo because the team lac
 (nothing)
 $ agent one SessionEnd
 (nothing)
-$ mnemonctl jobs run extract
-extract changed 1: exchanges read: 1
+$ mnemonctl jobs run extract > /dev/null
 """
 
 TOLD = """\
@@ -136,7 +145,7 @@ def at_home(home: Path, programs: Path) -> Terminal:
     (home / "bin" / "agent").write_text(AGENT.format(python=sys.executable), "utf-8")
     (home / "bin" / "agent").chmod(0o755)
     path = os.pathsep.join([str(home / "bin"), str(programs), os.environ["PATH"]])
-    return Terminal(home / ".mnemon", HOME=str(home), PATH=path)
+    return Terminal(home / ".mnemon", HOME=str(home), PATH=path, **PATIENT)
 
 
 def spend(hour: str, home: Path, programs: Path) -> None:

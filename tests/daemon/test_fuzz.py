@@ -97,6 +97,7 @@ def fuzz(data_dir: Path, connections: int, seed: int) -> None:
     assert "Traceback" not in log
 
 
+@pytest.mark.check_all
 def test_a_thousand_hostile_connections(tmp_path: Path) -> None:
     fuzz(tmp_path, 1_000, seed=1)
 

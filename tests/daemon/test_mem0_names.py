@@ -81,6 +81,7 @@ def test_a_memory_is_changed_deleted_and_has_a_history(memory: Memory) -> None:
         memory.get("fff")
 
 
+@pytest.mark.check_all
 def test_everything_of_somebody_is_deleted_and_nothing_of_others(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path), Client(data_dir=tmp_path, start=False) as client:
         for number in range(PAGE + 20):

@@ -435,6 +435,7 @@ def test_read_only_calls_write_nothing(mnemon: Mnemon) -> None:
     assert mnemon.json("status")["total_insights"] == 1
 
 
+@pytest.mark.check_all
 def test_a_draft_is_imported_without_a_question(mnemon: Mnemon, tmp_path: Path) -> None:
     insights = [{"content": "Chose Qdrant over Milvus"}, {"content": "The budget was cut in March"}]
     edges = [{"source_index": 0, "target_index": 1, "edge_type": "semantic", "reason": "one meeting"}]
@@ -455,6 +456,7 @@ def test_what_it_writes_belongs_to_no_project(mnemon: Mnemon, daemon: DaemonProc
     assert '"project":null' in shell.type("mnemonctl list --json")
 
 
+@pytest.mark.check_all
 def test_help_and_the_version_need_no_daemon(mnemon: Mnemon, daemon: DaemonProcess) -> None:
     daemon.stop()
     page = mnemon.text("--help")

@@ -6,6 +6,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from benchmarks.daemon_process import DaemonProcess
 from tests.daemon.typed import Terminal, play
 from tests.interchange.chats import Said, chatgpt, chatgpt_zip, claude_code_folder
@@ -97,6 +99,7 @@ $ mnemonctl undo $(cat HOME/op) -q > /dev/null ; mnemonctl list
 """
 
 
+@pytest.mark.check_all
 def test_moving_in(tmp_path: Path) -> None:
     claude_code_folder(tmp_path / "memory", NOTES)
     (tmp_path / "chatgpt.zip").write_bytes(

@@ -155,7 +155,9 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield running
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize(
+    "scene", ["stores", *(pytest.param(name, marks=pytest.mark.check_all) for name in ("backups", "settings"))]
+)
 def test_scenes(scene: str, daemon: DaemonProcess) -> None:
     play(SCENES[scene].replace("DIR", str(daemon.data_dir)), Terminal(daemon.data_dir))
     if scene == "backups":

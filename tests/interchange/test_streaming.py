@@ -178,6 +178,7 @@ def test_a_value_that_never_ends_is_not_read_for_ever(monkeypatch: pytest.Monkey
         json_stream.streamed_document(lambda: io.BytesIO(b'[{"a": "' + b"x" * 100_000 + b'"}]'))
 
 
+@pytest.mark.check_all
 def test_a_value_of_many_small_parts_is_in_memory_once() -> None:
     lists = 200_000
     content = b"[[" + b"[]," * lists + b"[]], 1]"

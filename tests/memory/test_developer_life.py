@@ -101,7 +101,7 @@ class Lived:
         return {(source, kind, target) for source, kind, target, *_ in self.world.told(when)}
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 5))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 5))])
 def test_every_day_is_as_the_oracle_says(tmp_path: Path, seed: int) -> None:
     lived = Lived(tmp_path / "a.db", seed)
     for day in range(HALF_A_YEAR):

@@ -226,6 +226,7 @@ def test_a_clock_that_goes_back_by_minutes_changes_no_last_use() -> None:
     run_schedule(1_813, 9)
 
 
+@pytest.mark.check_all
 def test_devices_agree_once_their_clocks_are_right() -> None:
     assert sum(run_schedule(seed, wrong_clocks=True) for seed in range(SCHEDULES)) > 0
 

@@ -32,6 +32,7 @@ def home(tmp_path: Path) -> Path:
 # ------------------------------------------------------------------ starts that fail
 
 
+@pytest.mark.check_all
 def test_a_bad_configuration_is_told_line_by_line(real: Path, capfd: Capture) -> None:
     real.mkdir(mode=0o700)
     (real / "config.toml").write_text("[lifecycle]\nmax_insight = 5\n\n[server]\nmax_connections = 0\n")
@@ -48,6 +49,7 @@ def test_a_bad_configuration_is_told_line_by_line(real: Path, capfd: Capture) ->
     assert (error["code"], error["details"]["retryable"]) == ("config", False)
 
 
+@pytest.mark.check_all
 def test_a_restart_that_would_fail_stops_nothing(real: Path, capfd: Capture) -> None:
     before = daemon.start(real, PATIENCE_S)
     (real / "config.toml").write_text("max_insights = 5\n")
@@ -182,6 +184,7 @@ def test_another_protocol_is_refused_in_words(served: Path, capfd: Capture, monk
     assert "mnemonctl daemon restart" in capfd.readouterr().err
 
 
+@pytest.mark.check_all
 def test_clients_at_once_start_one_daemon(real: Path) -> None:
     program_text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
     clients = [

@@ -67,6 +67,7 @@ def test_set_up_twice_and_taken_back_everything_is_as_it_was(data: Any, target: 
         assert run(place, target=[target], eject=True)[1]["status"] == "unchanged"
 
 
+@pytest.mark.check_all
 @examples(80, least=20)
 @given(data=st.data(), target=TARGETS, value=st.sampled_from([1, "x", {"a": [True]}, []]), first=st.booleans())
 def test_what_somebody_adds_in_between_stays_and_the_rest_is_as_it_was(
@@ -115,6 +116,7 @@ def parsed(name: str, content: bytes) -> Any:
     return tomllib.loads(text, parse_float=number) if name.endswith(".toml") else parse(text, JSONC).plain()
 
 
+@pytest.mark.check_all
 @pytest.mark.attack
 @few_or_many(25, 2000)
 @given(data=st.data(), target=st.sampled_from(["gemini", "cursor", "copilot-cli"]))
@@ -191,6 +193,7 @@ def pruned(value: Any, ours: OurPrograms) -> Any:
     return {key: each for key, each in members.items() if each not in ({}, [])}
 
 
+@pytest.mark.check_all
 @examples(60, least=15)
 @given(data=st.data(), target=TARGETS)
 def test_a_host_may_write_its_file_anew_in_between(data: Any, target: str) -> None:

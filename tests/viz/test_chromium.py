@@ -75,7 +75,7 @@ def asked(page: Page, file: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.check_all)])
 def test_hostile_texts_run_nothing_and_ask_for_nothing(page: Page, tmp_path: Path, scheme: Any) -> None:
     file = opened(page, hostile(), tmp_path)
     page.show(1280, 800, scheme)
