@@ -209,7 +209,6 @@ def test_without_the_server_reads_go_on_and_status_says_so(
     eventually_same(a, b)
 
 
-@pytest.mark.check_all
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.deep)])
 def test_a_promoted_standby_has_what_was_acknowledged(times: int, server: PgServer, tmp_path: Path) -> None:
     """The standby is synchronous: the primary answers a commit once both have it."""

@@ -80,7 +80,6 @@ def one_round(data_dir: Path, number: int, expected_memories: int) -> None:
             daemon.communicate()
 
 
-@pytest.mark.check_all
 def test_six_daemons_at_once_leave_one(tmp_path: Path) -> None:
     one_round(tmp_path / "home", 6, 1)
 

@@ -326,7 +326,6 @@ def test_wherever_the_process_ends_the_old_store_is_whole_or_the_new_one(tmp_pat
     assert is_new
 
 
-@pytest.mark.check_all
 def test_wherever_the_process_ends_a_converted_store_is_the_old_one_or_the_new(tmp_path: Path) -> None:
     at = 1
     while True:
