@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.report import say
+from benchmarks.report import say, table
 from mnemond.recall.standing import FROM, MOST, kinds_of, own, weight_names
 
 Floats = npt.NDArray[np.float64]
@@ -48,36 +50,37 @@ def fit(features: Floats, labels: Floats) -> Floats:
     return weights
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--print", action="store_true", help="print the weights fitted on all files")
     parser.add_argument("--misses", action="store_true", help="print what is quoted and should not be, or is missed")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     projects = {path.stem: sentences(json.loads(path.read_text())) for path in given.files}
     data = {
         name: (np.array([kinds_of(text) for text, _ in rows], float), np.array([y for _, y in rows], float))
         for name, rows in projects.items()
     }
-    table = []
+    counts: list[list[int]] = []
     for name, (features, labels) in data.items():
         others = [each for other, each in data.items() if other != name]
         weights = fit(np.concatenate([x for x, _ in others]), np.concatenate([y for _, y in others]))
         scores = np.c_[features, np.ones(len(features))] @ weights
         chosen = [at for at in np.argsort(-scores, kind="stable")[:MOST] if scores[at] >= FROM]
-        table.append([name, len(labels), int(labels.sum()), len(chosen), int(labels[chosen].sum())])
+        counts.append([len(labels), int(labels.sum()), len(chosen), int(labels[chosen].sum())])
         for at in range(len(labels)) if given.misses else ():
             if (at in chosen) != bool(labels[at]):
                 say(f"{'+' if at in chosen else '-'} {scores[at]:.2f} {projects[name][at][0][:140]}")
-    table.append(["all", *(sum(row[at] for row in table) for at in range(1, 5))])
-    say(f"{'project':12}  sentences  standing  quoted  right")
-    for name, *counts in table:
-        say(f"{name:12}  {counts[0]:9}  {counts[1]:8}  {counts[2]:6}  {counts[3]:5}")
+    counts.append([sum(column) for column in zip(*counts, strict=True)])
+    heads = ("project", "sentences", "standing", "quoted", "right")
+    say(table("standing instructions", heads, [[name, *of] for name, of in zip((*data, "all"), counts, strict=True)]))
     if given.print:
         weights = fit(np.concatenate([x for x, _ in data.values()]), np.concatenate([y for _, y in data.values()]))
         for kind, value in zip((*weight_names(), "bias"), weights, strict=True):
             say(f"{kind} {value:.2f}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

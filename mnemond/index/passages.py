@@ -152,7 +152,7 @@ class PassageSnapshot:
         if code is None:
             return []
         rows = np.flatnonzero((self._columns["conversation"] == code) & (self._alive != 0))
-        return self._in_order(rows)
+        return self.in_order(rows)
 
     def of_project(self, project: str, without: str = "") -> Rows:
         """Return the live rows of a project ("": of none); `without`: the id of a session that does not count."""
@@ -165,7 +165,7 @@ class PassageSnapshot:
     def by_session(self, rows: Rows) -> Iterator[list[int]]:
         """Yield the sessions of some rows, the one that ended last first, each in the order in which it was said. A
         passage of no session is one by itself."""
-        ordered = np.array(self._in_order(rows), dtype=np.int64)
+        ordered = np.array(self.in_order(rows), dtype=np.int64)
         conversations = self._columns["conversation"][ordered]
         while len(ordered):
             of_last = conversations == conversations[-1]
@@ -174,7 +174,8 @@ class PassageSnapshot:
             yield ordered[of_last].tolist()
             ordered, conversations = ordered[~of_last], conversations[~of_last]
 
-    def _in_order(self, rows: Rows) -> list[int]:
+    def in_order(self, rows: Rows) -> list[int]:
+        """Return rows in the order in which their passages were said."""
         ordered: list[int] = rows[np.argsort(self._columns["said_us"][rows], kind="stable")].tolist()
         return ordered
 

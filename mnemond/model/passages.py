@@ -49,9 +49,8 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeepPassage(msgspec.Struct, frozen=True, tag=True):
-    """Keep a passage. Ignored if its id or its `key` (a hash that names the turn) is known; one
-    with this key comes back if the operation that kept it was undone. `vectors`: shape (pieces,
-    dimension)."""
+    """Keep a passage. Ignored if its id or its `key` (a hash that names the turn) is known; one with this key comes
+    back if the operation that kept it was undone. `vectors`: shape (pieces, dimension)."""
 
     passage: Passage
     key: str

@@ -304,8 +304,25 @@ def inert_lines(text: str) -> str:
 
 
 def answered(value: Any, asked: Question, most: int) -> tuple[str, str]:  # noqa: ANN401 - JSON
-    """Return a model's summary, one sentence a line, of at most `most` words, and ""; or "" and why it is not taken."""
-    return _checked(value, asked.said, most)
+    """Return the first sentences of a model's summary that have room in `most` words, one a line, and ""; or "" and why
+    it is not taken: it is no text, gives orders to its reader, or has numbers that are in nothing it was given."""
+    text = value.get("summary") if isinstance(value, dict) else value
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        return "", "the model's answer has no summary"
+    if is_order(text) or is_attack(text):
+        return "", "the model's summary gives orders to its reader"
+    lines = [inert(each) for line in redact(text).text.splitlines() for each in split(line.strip())]
+    kept = []
+    for line in filter(None, lines):
+        if word_count(line) > most:
+            break
+        kept.append(line)
+        most -= word_count(line)
+    if not kept:
+        return "", "the first sentence of the model's summary is too long"
+    if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(asked.said)):
+        return "", f"the model's summary has numbers that are in nothing it was given: {len(made_up)}"
+    return "\n".join(kept), ""
 
 
 # A text that was given.
@@ -382,25 +399,3 @@ def beside(core: CoreSummary | None, snapshot: Snapshot, project: str | None, to
         if not any(source.id in told for source in line.sources):
             sections.setdefault(line.section, []).append(line.text)
     return " ".join(f"{name}: {'; '.join(each)}." if name else "; ".join(each) for name, each in sections.items())
-
-
-def _checked(value: Any, said: str, room: int) -> tuple[str, str]:  # noqa: ANN401 - JSON
-    """Return the first sentences of a model's summary that have room in `room` words, one a line, and ""; or "" and why
-    it is not taken: it is no text, gives orders to its reader, or has numbers that are not in what was `said`."""
-    text = value.get("summary") if isinstance(value, dict) else value
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        return "", "the model's answer has no summary"
-    if is_order(text) or is_attack(text):
-        return "", "the model's summary gives orders to its reader"
-    lines = [inert(each) for line in redact(text).text.splitlines() for each in split(line.strip())]
-    kept = []
-    for line in filter(None, lines):
-        if word_count(line) > room:
-            break
-        kept.append(line)
-        room -= word_count(line)
-    if not kept:
-        return "", "the first sentence of the model's summary is too long"
-    if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(said)):
-        return "", f"the model's summary has numbers that are in nothing it was given: {len(made_up)}"
-    return "\n".join(kept), ""

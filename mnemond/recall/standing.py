@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ from mnemond.extract.quoted import own_sentences, without_mail
 from mnemond.extract.quotes import needs_before
 from mnemond.index.arrays import Rows
 from mnemond.index.passages import PassageSnapshot
+from mnemond.text.caches import text_cache
 from mnemond.text.resources import on_first_use, read
 from mnemond.text.similarity import overlap, token_set
 from mnemond.text.transcripts import typed
@@ -107,7 +107,7 @@ def own(prompt: str) -> list[str]:
     return [text for text in found if len(text) <= MAX_SENTENCE and not text.endswith(_HEADING)]
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000)
 def _rated(prompt: str) -> tuple[tuple[str, float], ...]:
     return tuple((text, odds) for text in own(prompt) if (odds := log_odds(text)) >= FROM)
 
@@ -115,7 +115,7 @@ def _rated(prompt: str) -> tuple[tuple[str, float], ...]:
 def standing_instructions(passages: PassageSnapshot, rows: Rows, told: Iterable[str] = ()) -> list[Said]:
     """Return at most `MOST` sentences of some passages that sound like standing instructions, the surest first;
     of two that say the same the newer. `told`: texts that are told anyway."""
-    last = sorted(rows.tolist(), key=lambda row: passages.passage(row).said_at)[-MAX_READ:]
+    last = passages.in_order(rows)[-MAX_READ:]
     rated = [
         (odds, Said(text, passage.said_at, passage.id))
         for passage in map(passages.passage, reversed(last))
@@ -132,4 +132,5 @@ def standing_instructions(passages: PassageSnapshot, rows: Rows, told: Iterable[
 
 
 def _repeats(words: frozenset[str], seen: Sequence[frozenset[str]]) -> bool:
-    return any(overlap(each, words).of_new >= SAME or overlap(each, words).of_old >= SAME for each in seen)
+    shared = (overlap(each, words) for each in seen)
+    return any(max(each.of_old, each.of_new) >= SAME for each in shared)

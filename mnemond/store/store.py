@@ -288,7 +288,7 @@ class Store:
 
     @property
     def passages(self) -> PassageSnapshot:
-        """What is kept of sessions, as of the last write; some of it may not be loaded yet, the oldest."""
+        """Return the passages as of the last write; the oldest may be missing while they are being loaded."""
         return self._engine.index.snapshot.parts.passages
 
     async def all_passages(self) -> PassageSnapshot:

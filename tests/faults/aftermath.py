@@ -195,11 +195,11 @@ class Aftermath:
             patch.setattr(database, "load_index", self._index_of)
             return open_at(self._path)
 
-    def _index_of(self, connection: Connection, *further: object) -> MemoryIndex:
+    def _index_of(self, connection: Connection, *further: object, **options: bool) -> MemoryIndex:
         assert self._indexes is not None
         state = self._state = state_of(connection)
         if state not in self._indexes:
-            index = self._indexes[state] = load_index(connection, *further)  # type: ignore[arg-type]  # passed through
+            index = self._indexes[state] = load_index(connection, *further, **options)  # type: ignore[arg-type]  # passed through
             seen = self._seen.get(state)
             assert seen is None or portrait(index.snapshot) == seen, "recall differs from the rows"
         return self._indexes[state]

@@ -251,7 +251,7 @@ def test_a_purge_whose_index_cannot_be_read_again_shows_and_the_store_goes_on(
     engine.commit([remember(1, "a secret text"), remember(2)])
     purge = msgspec.structs.replace(forget(1), changes=(PurgeInsight(ONE),))
 
-    def broken(*_: object) -> MemoryIndex:
+    def broken(*_: object, **__: object) -> MemoryIndex:
         raise apsw.IOError("disk")
 
     with monkeypatch.context() as failing_disk:

@@ -160,7 +160,7 @@ def test_files_that_were_taken_away_are_noticed_before_and_after(
 
 
 def test_a_store_that_cannot_be_read_again_is_opened_anew(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise MnemonError(STORAGE, "a damaged row")
 
     with monkeypatch.context() as patch:

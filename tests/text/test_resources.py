@@ -26,7 +26,7 @@ import mnemond.extract.quotes, mnemond.text.hypothetical, mnemond.text.query_win
 import mnemond.text.causes, mnemond.text.generality, mnemond.text.secrets, mnemond.text.statements
 import mnemond.memory.wordings, mnemond.text.frames, mnemond.text.proposed_triggers, mnemond.text.triggers
 import mnemond.extract.acceptance, mnemond.recall.unasked, mnemond.extract.relations
-import mnemond.recall.session_outline
+import mnemond.recall.session_outline, mnemond.recall.standing
 at_import = len(compiled), len(files)
 resources.warm_up()
 print(*at_import, len(compiled), len(set(files)))
