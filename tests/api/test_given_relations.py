@@ -15,7 +15,6 @@ from mnemond.memory.relations import relation_of
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.relations import GivenRelation
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 
 TEXT = "Ana took over billing from Bob"
 LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
@@ -24,7 +23,7 @@ LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
 class Desk:
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
 
     async def remember(self, *relations: GivenRelation | str, text: str = TEXT, **fields: object) -> RememberResult:
         params = RememberParams(content=text, relations=relations, **fields)  # type: ignore[arg-type]

@@ -15,22 +15,21 @@ $ mnemonctl relations add Ana works_at Acme --since 2024-03 -q > /dev/null
 $ mnemonctl relations add "Ana Silva" works_at Initech --since 2025-01 -q > /dev/null
 $ mnemonctl remember "Ana Silva likes tea" -q > /dev/null
 $ mnemonctl entity list
-Ana Silva  person  1 memory, 2 relations
+Ana Silva  person  1 memory, 1 relation
 Acme  concept  1 relation
 Ana  concept  1 relation
 Initech  concept  1 relation
 4 names; of each type: concept 3, person 1
 $ mnemonctl entity merge Ana "Ana Silva" --dry-run
 Would be so: Ana Silva is a name of Ana now
-  with 1 memory, 2 relations
+  with 1 memory, 1 relation
     Ana works_at Acme  since 2024-03 until 2025-01  (past)
 $ mnemonctl entity merge Ana "Ana Silva"
 Ana Silva is a name of Ana now
-  with 1 memory, 2 relations
-  1d0dc6ec  Ana prefers tea
+  with 1 memory, 1 relation
   35977f3d  Ana works_at Acme  since 2024-03 until 2025-01  (past)
   f7a880a4  Ana works_at Initech  since 2025-01
-  undo: mnemonctl undo 8bb0a163
+  undo: mnemonctl undo 89c526d7
 $ mnemonctl entity alias Ana Anita
 Anita is another name of Ana
   undo: mnemonctl undo 628a2c69
@@ -38,7 +37,6 @@ $ mnemonctl entity show anita
 Ana  person
   also: Ana Silva, Anita
 now
-  1d0dc6ec  Ana prefers tea
     9adb843c: Ana Silva likes tea
   f7a880a4  Ana works_at Initech  since 2025-01
     given by host
@@ -47,7 +45,6 @@ before
     given by host
     given by host
 timeline
-  before      began: Ana prefers tea
   2024-03     began: Ana works_at Acme
   2025-01     began: Ana works_at Initech
   2025-01     ended: Ana works_at Acme
@@ -59,7 +56,6 @@ Ana  person
   also: Ana Silva, Anita
   as it was 2024-06-01T00:00:00
 now
-  1d0dc6ec  Ana prefers tea
     9adb843c: Ana Silva likes tea
   35977f3d  Ana works_at Acme  since 2024-03 until 2025-01
     given by host
@@ -68,17 +64,15 @@ later
   f7a880a4  Ana works_at Initech  since 2025-01  (future)
     given by host
 timeline
-  before      began: Ana prefers tea
   2024-03     began: Ana works_at Acme
 memories
   2026-11-28  9adb843c  Ana Silva likes tea
 $ mnemonctl entity list --type person
-Ana (also Ana Silva, Anita)  person  1 memory, 3 relations
+Ana (also Ana Silva, Anita)  person  1 memory, 2 relations
 1 name; of each type: concept 2, person 1
 $ mnemonctl entity split "Ana Silva" from Ana
 Ana and Ana Silva are two
   with 1 memory
-  53185b04  Ana Silva prefers tea
   1b25ca20  Ana Silva works_at Initech  since 2025-01
   35977f3d  Ana works_at Acme  since 2024-03
   undo: mnemonctl undo b681ed20
