@@ -73,6 +73,7 @@ from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult
 from mnemond.model.query import Filter
 from mnemond.model.relations import AddEvidence
 from mnemond.model.reviews import OpenReview
+from mnemond.store import insights
 from mnemond.store.operations import Proposal, View
 from mnemond.text.causes import Claim, claims_between
 from mnemond.text.similarity import token_set
@@ -255,7 +256,10 @@ def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Pr
         if not prepared.draft.relations or outcome.id is None:
             return change_set
         said, user = format_us(prepared.said_us), prepared.draft.scope.user_id
-        noted = given_with(outcome.id, prepared.draft.relations, said, identity, user, view)
+        written = [each.insight for each in change_set.changes if isinstance(each, AddInsight | PutInsight)]
+        it = next((each for each in written if each.id == outcome.id), None)
+        it = it or cast("Insight", insights.read(view.connection, outcome.id))
+        noted = given_with(it, prepared.draft.relations, said, identity, user, view)
         many = sum(isinstance(each, AddEvidence) for each in noted)
         detail = f"{change_set.detail} relations={many}"
         return msgspec.structs.replace(change_set, knowledge=noted, detail=detail)

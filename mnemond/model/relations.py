@@ -19,7 +19,7 @@ PointKind = Literal["start", "seen", "until", "end"]
 Granularity = Literal["exact", "day", "week", "month", "quarter", "year", "seen"]
 """How exactly a time is known. `seen`: a statement of that time is the first to say so, it may have been so before."""
 
-Origin = Literal["rules", "model", "host", "user"]
+Origin = Literal["model", "host", "user"]
 
 FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "located_in", "reports_to", "named"})
 """Types of which a source has one value at a time."""
@@ -70,7 +70,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     strength: float = EXPLICIT
     memory_id: str | None = None
     quote: str = ""
-    origin: Origin = "rules"
+    origin: Origin = "host"
 
     @property
     def thing(self) -> tuple[str, str]:
@@ -385,20 +385,7 @@ class ExpireLink(msgspec.Struct, frozen=True, tag=True):
     id: int
 
 
-class RefreshAll(msgspec.Struct, frozen=True, tag=True):
-    """Derive every interval again."""
-
-
-class KnownSince(msgspec.Struct, frozen=True, tag=True):
-    """The changes behind this one have been known since `at` (RFC 3339), before the operation: a memory that is read
-    now was written then."""
-
-    at: str
-
-
-KnowledgeChange = (
-    KnownSince | AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | RefreshAll | PutCore | ExpireCore
-)
+KnowledgeChange = AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | PutCore | ExpireCore
 
 
 class Link(msgspec.Struct, frozen=True):

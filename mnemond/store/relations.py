@@ -27,10 +27,8 @@ from mnemond.model.relations import (
     ExpireLink,
     Interval,
     KnowledgeChange,
-    KnownSince,
     Link,
     LinkKind,
-    RefreshAll,
     Relationship,
     RelationshipView,
     Roots,
@@ -421,15 +419,15 @@ def visible(
     """Return the ids of the statements that count for a reader with a scope: those of memories in it that are in recall
     now, or were at `known_at`, and still have the quoted sentence; and those that were given directly, unless they are
     about another user of the store. `of_any_state`: also those of memories that left recall."""
-    texts: dict[str, str] = {}
+    texts: dict[str, tuple[str, str]] = {}
     for part, _ in _parts({it.memory_id for it in stated if it.memory_id is not None}):
         places = ", ".join(f"?{number + 6}" for number in range(len(part)))
         rows = connection.rows(
-            f"SELECT i.id, i.content FROM insights AS i WHERE {_IN_SCOPE.format(1, 2, 3)}"  # noqa: S608 - places
+            f"SELECT i.id, i.content, i.updated_at FROM insights AS i WHERE {_IN_SCOPE.format(1, 2, 3)}"  # noqa: S608 - places
             f" AND (?4 OR {_STANDS.format(5)}) AND i.id IN ({places})",
             (scope.user_id, scope.session_id, scope.agent_id, of_any_state, known_at, *part),
         )
-        texts |= {each: " ".join(content.split()) for each, content in rows}
+        texts |= {each: (" ".join(content.split()), updated_at) for each, content, updated_at in rows}
     others: set[str] = set()
     if scope.user_id is not None:
         own = (USER_SENSE, user_id(scope.user_id), user_id(DEFAULT_USER))
@@ -438,8 +436,11 @@ def visible(
     def counts(it: Evidence) -> bool:
         if it.memory_id is None:
             return others.isdisjoint((it.source_id, it.target_id))
-        is_quoted = known_at is not None or of_any_state or it.quote in texts.get(it.memory_id, "")
-        return it.memory_id in texts and is_quoted
+        if it.memory_id not in texts:
+            return False
+        content, updated_at = texts[it.memory_id]
+        is_of_then = known_at is not None and known_at < updated_at  # it may have had another text
+        return of_any_state or is_of_then or it.quote in content
 
     return frozenset(it.id for it in stated if counts(it))
 
@@ -603,13 +604,6 @@ def undone_by(connection: Connection, op_id: str) -> str | None:
     return next((each for each in by if undone_by(connection, each) is None), None)
 
 
-def last_asked(connection: Connection) -> str:
-    """Return the time of the last operation that was asked for, here or on another device, "" if there is none: nothing
-    that is read from memories can have been known between two of them that it would come before."""
-    sql = "SELECT max(created_at) FROM knowledge_operations WHERE triggered_by NOT LIKE 'system:%' OR method = 'sync'"
-    return str(connection.value(sql) or "")
-
-
 class Undoing(NamedTuple):
     """The changes that take an operation back, to knowledge and to passages, and how much of it was changed since."""
 
@@ -688,9 +682,6 @@ class _Knowledge:
     def apply(self, changes: Iterable[KnowledgeChange]) -> None:
         for change in changes:
             match change:
-                case KnownSince():
-                    self._refresh()
-                    self._now = change.at
                 case AddEvidence():
                     self._add(change)
                 case ExpireEvidence():
@@ -707,13 +698,15 @@ class _Knowledge:
                     self._unlink(change)
                 case PutCore() | ExpireCore():
                     core_summaries.apply(self._connection, change, self._op_id, self._now)
-                case RefreshAll():
-                    rows = self._connection.column(
-                        "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
-                    )
-                    self._touched |= {_Group(each) for each in rows}
                 case _:
                     assert_never(change)
+        self._refresh()
+
+    def derive_all(self) -> None:
+        rows = self._connection.column(
+            "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
+        )
+        self._touched |= {_Group(each) for each in rows}
         self._refresh()
 
     def _add(self, change: AddEvidence) -> None:
@@ -945,24 +938,7 @@ def _from(
     return f"SELECT {columns} FROM {table} WHERE {where}", tuple(values)  # noqa: S608 - constants
 
 
-# Progress of reading them from memories.
-
-
-READ_KEY: Final = "relations_read"
-"""Key in `meta` of the last row of the history that was read."""
-
-
-def last_read(connection: Connection) -> int | None:
-    """Return the last row of the history that was read, None before the first run."""
-    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
-
-
 # Purging.
-
-
-STALE: Final = "relations_stale"
-"""Key in `meta`: statements were deleted, so the intervals have to be derived anew."""
 
 
 def purge(connection: Connection, insight_id: str) -> bool:
@@ -989,7 +965,7 @@ def purge(connection: Connection, insight_id: str) -> bool:
 
 def derive_again(connection: Connection, op_id: str, now: str) -> None:
     """Derive every interval again, after statements or decisions about names were deleted or restored."""
-    _Knowledge(connection, op_id, now).apply((RefreshAll(),))
+    _Knowledge(connection, op_id, now).derive_all()
 
 
 def rows_of_memory(connection: Connection, insight_id: str) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.api.entities import EntityHandlers
-from mnemond.api.relations import RelationHandlers, RelationReader
+from mnemond.api.relations import RelationHandlers
 from mnemond.api.reviews import ReviewHandlers
 from mnemond.api.types_changes import ResolveParams, ReviewsParams, UndoParams
 from mnemond.api.types_entities import (
@@ -27,23 +27,13 @@ from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 
 
-class ReadAlready(RelationReader):
-    """Statements in memories are read by a job, which this store does not run."""
-
-    def __init__(self) -> None:
-        pass
-
-    async def catch_up(self, warm: object) -> None:
-        pass
-
-
 class Known:
     """A store in which Ana worked at Initech and works at Acme."""
 
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
-        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
+        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock)
 
     async def add(self, kind: str, target: str, since: str | None = None, source: str = "Ana", **more: object) -> None:
         params = RelationsAddParams(source=source, type=kind, target=target, since=since, **more)  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from mnemond.memory.relations import relation_of
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.relations import GivenRelation
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 
 TEXT = "Ana took over billing from Bob"
 LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
@@ -24,7 +23,7 @@ LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
 class Desk:
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
 
     async def remember(self, *relations: GivenRelation | str, text: str = TEXT, **fields: object) -> RememberResult:
         params = RememberParams(content=text, relations=relations, **fields)  # type: ignore[arg-type]
@@ -68,7 +67,7 @@ async def test_it_is_noted_and_undone_with_its_memory(tmp_path: Path) -> None:
         both = [("Ana", "leads", "billing", False), ("Bob", "leads", "billing", True)]
         assert await desk.told() == both
         [ana, _] = (await desk.relations.list(CALL, RelationsListParams(history=True))).relations
-        assert [(it.memory_id, it.origin, it.quote) for it in ana.evidence] == [(done.id, "host", "")]
+        assert [(it.memory_id, it.origin, it.quote) for it in ana.evidence] == [(done.id, "host", TEXT)]
         undone = await desk.undo()
         assert await desk.told() == []
         await desk.undo(undone)

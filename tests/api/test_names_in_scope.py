@@ -23,7 +23,6 @@ from mnemond.api.types_relations import RelationsAddParams, RelationsListParams,
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 from tests.api.test_held_texts import ORDER, said
 
 
@@ -32,8 +31,8 @@ class Two:
 
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
-        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
+        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock)
         self.reviews = ReviewHandlers(over.open_stores, over.identities)
 
     async def names(self, user: str | None, *names: str) -> str:

@@ -194,7 +194,6 @@ async def test_every_operation_of_one_is_seen_in_the_other(tmp_path: Path) -> No
         await alike("alias")
         await a.team("relations.add", source="Ana Berg", type="works_at", target="Egret AG")
         await alike("relation")
-        await a.team("jobs.run", name="relations")
         await alike("relations read")
         await a.team("relations.close", source="Ana Berg", type="works_at", target="Egret AG")
         await alike("relation closed")
