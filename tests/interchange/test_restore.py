@@ -18,6 +18,7 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
 from mnemond.interchange.restore import Record, Report, restore
+from mnemond.model.relations import When
 from mnemond.store.engine import Engine
 from mnemond.store.verify import verify_closed
 from tests.examples import examples
@@ -246,8 +247,11 @@ def lived(world: RelationWorld, step: tuple[str, str, str, str]) -> None:
     with suppress(MnemonError):
         match what:
             case "remember":
-                said = world.remember(f"{source} {kind} {target}")
-                world.say(source, kind.replace(" ", "_"), target, memory=said)
+                text = f"{source} {kind} {target}"
+                origin = "host" if source < target else "model"
+                world.say(
+                    source, kind.replace(" ", "_"), target, memory=world.remember(text), origin=origin, quote=text
+                )
             case "add":
                 world.add(source, kind, target, since="2020-01-01T00:00:00.000000Z")
             case "close":
@@ -277,6 +281,19 @@ def test_relations_move_with_what_was_read_of_them(steps: list[tuple[str, str, s
         here.engine.close()
         there.engine.close()
         shutil.rmtree(home)
+
+
+def test_relations_that_rules_read_are_left_out(tmp_path: Path) -> None:
+    """Exports of a development checkout may have them."""
+    here, there = RelationWorld(tmp_path / "a.db"), RelationWorld(tmp_path / "b.db")
+    here.say("Alice", "works_at", "Acme", memory=here.remember("Alice works at Acme"))
+    here.add("Bob", "works_at", "Globex", since="2021-01-01T00:00:00.000000Z")
+    restored(there.engine, [each.replace(b'"origin":"model"', b'"origin":"rules"') for each in lines_of(here.engine)])
+    there.operations, there.us = 500, here.us + 1
+    assert [row[:3] for row in there.told()] == [("Bob", "works_at", "Globex")]
+    assert [row[:3] for row in there.told(When(None, NOW))] == [("Bob", "works_at", "Globex")]
+    here.engine.close()
+    there.engine.close()
 
 
 def test_relations_are_added_to_those_that_are_there(tmp_path: Path) -> None:
