@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from mnemond.text.resources import regex
 from mnemond.text.secret_values import (
     OF_FIELDS,
+    RANDOM_CHANGES,
     is_bearer,
     is_code,
     is_password,
+    is_random,
     is_recovery_code,
     is_varied,
     is_word,
@@ -199,7 +201,10 @@ def _if_password(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 # ---------------------------------------------------------------- sentences with the value before its name
 
-_BESIDE = regex(r"passw|passphrase|kennwort|密码|密碼|口令|log(?:ged)? ?-?in\b|creds\b|credentials|zugang|einlogg|登录")
+_BESIDE = regex(
+    r"passw|passphrase|\bpass\b|\bpwd?\b|kennwort|密码|密碼|口令|log(?:ged)? ?-?in\b|creds\b|credentials|zugang|einlogg"
+    r"|登录"
+)
 _STRONG = regex(
     r"(?<![\w./:@%$=\\<({\[\"'`&#?!*+~-])[A-Za-z0-9][A-Za-z0-9!#$%*?+~_@-]{7,40}(?![\w!#$%*?+~@/=(\[{<:\"'`\\&-])"
 )
@@ -224,6 +229,10 @@ _LOGIN = regex(
     r"(?:\b(?:log(?:ged)? ?-?in|sign(?:ed)? in|credentials|creds|zugang|zugangsdaten|anmeldung|einloggen|wifi|wlan)\b|"
     r"登录|账号|账户|帐号)[^\n/]{0,24}?[ :：][\w.@-]{2,40}( / |/|:)(?=\S)"
 )
+_USER = regex(
+    r"\b(?:user(?:name)?|login|nutzer|benutzer(?:name)?|account)[ :=]{1,3}[\w.@-]{2,40}[ ,/]{1,3}"
+    r"(?:(?:pass(?:word|wort)?|pwd?)[ :=]{1,3})?(?=\S)"
+)
 
 
 def before_names(text: str, lowered: str) -> Iterator[tuple[int, int]]:
@@ -241,10 +250,15 @@ def before_names(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def after_logins(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield passwords behind the name of a user and a stroke: "log in with ana / …"; and strong ones beside a name."""
+    """Yield passwords behind the name of a user, and a stroke or "pass": "log in with ana / …"; and strong ones beside
+    a name."""
     for found in _LOGIN.finditer(lowered):
         for start, end in _if_mixed(text, found.end(), shortest=MIXED_PASSWORD):
             if found[1] == " / " or _is_of_both_cases(text[start:end]):
+                yield start, end
+    for found in _USER.finditer(lowered):
+        for start, end in _if_mixed(text, found.end(), shortest=MIXED_PASSWORD):
+            if _is_of_both_cases(text[start:end]) and is_random(text[start:end], RANDOM_CHANGES):
                 yield start, end
     searched = 0
     for name in _BESIDE.finditer(lowered):
@@ -266,7 +280,22 @@ def may_have_logins(lowered: str) -> bool:
     """Return False if a text, in small letters, speaks neither of a login nor of a password."""
     return " / " in lowered or any(
         each in lowered
-        for each in ("passw", "login", "log in", "logged in", "cred", "kennwort", "zugang", "密", "登录", "账")
+        for each in (
+            "pass",
+            "pw",
+            "user",
+            "nutzer",
+            "account",
+            "login",
+            "log in",
+            "logged in",
+            "cred",
+            "kennwort",
+            "zugang",
+            "密",
+            "登录",
+            "账",
+        )
     )
 
 

@@ -38,6 +38,9 @@ MIN_CHANGES = 0.25
 """Share of neighbours of different classes (capital, small letter, digit) in a random value. Chance gives base62 0.62,
 hexadecimal 0.47, base36 0.40; an identifier of words gives below 0.2, one in CamelCase about 0.3."""
 
+RANDOM_CHANGES = 0.4
+"""The same for a short value that stands beside a name and not under it: SignatureEd25519Size has 0.32."""
+
 MIN_OF_EITHER_CASE = 0.22
 """Least share of capitals, and of small letters, in a random value without digits: chance gives one half, a name in
 CamelCase about 0.15."""
@@ -132,7 +135,7 @@ def is_varied(body: str) -> bool:
     )
 
 
-def is_random(value: str) -> bool:
+def is_random(value: str, least_changes: float = MIN_CHANGES) -> bool:
     """True if letters and digits are mixed as chance mixes them: no words, no identifier. The beginning decides."""
     plain = _SEPARATORS.sub("", value[:LONGEST_SAMPLE])
     classes = plain.translate(_CLASSES)
@@ -142,7 +145,7 @@ def is_random(value: str) -> bool:
     changes = sum(map(str.__ne__, classes, classes[1:])) / (len(classes) - 1)
     capitals = classes.count("A") / len(classes)
     is_even = "0" in kinds or MIN_OF_EITHER_CASE <= capitals <= 1 - MIN_OF_EITHER_CASE
-    return is_even and changes >= MIN_CHANGES
+    return is_even and changes >= least_changes
 
 
 def is_hexadecimal(value: str) -> bool:

@@ -34,6 +34,7 @@ from mnemond.text.secret_places import (
     on_command_lines,
 )
 from mnemond.text.secret_values import (
+    RANDOM_CHANGES,
     assigned,
     decoded,
     is_basic,
@@ -49,8 +50,11 @@ from mnemond.text.secret_values import (
 SHORTEST_TOKEN = 17
 """Characters without a space of the shortest token that a published format describes."""
 
-LONG_RUN = 32
+LONG_RUN = 20
 """Characters of the shortest run that is random enough to be a secret beside a name alone."""
+
+SURE_RUN = 32
+"""Characters from which a run beside a name need not be more random than a name in CamelCase with a number."""
 
 BESIDE = 48
 """Characters before a long run in which the word key, token, secret or password makes it a secret."""
@@ -493,7 +497,9 @@ _NAME = regex(r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口�
 def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
     if hinted.long_runs:
         for found in _LONG_RUN.finditer(text):
-            if is_high_entropy(found[0]) and not covered[found.start()] and _has_name_beside(text, found):
+            run = found[0]
+            is_sure = len(run) >= SURE_RUN or is_random(run, RANDOM_CHANGES)
+            if is_sure and is_high_entropy(run) and not covered[found.start()] and _has_name_beside(text, found):
                 yield Secret("high_entropy", *found.span())
 
 

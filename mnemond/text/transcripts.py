@@ -415,9 +415,10 @@ _ASKED: Final = (
 """Words that lead to such a request, and no others: "the banner off the record" asks for nothing."""
 
 _END: Final = (
-    r"(?=[^\S\n]*(?:$|[\n.!,;:—–-]|please\b|for (?:now|a (?:moment|minute|while))\b|from (?:here|now)\b|now\b|again\b"
-    r"|i\b))"
+    r"(?!\??[\"'”“’»]|[^\S\n]*(?:\?|means?\b|(?:flags?|modes?|columns?|tables?|fields?|settings?|options?|switch(?:es)?|buttons?"
+    r"|banners?|labels?|pages?|features?|endpoints?|comments?|strings?|texts?|words?|remarks?|notes?|tests?|checks?)\b))"
 )
+"""What does not follow such a request: the mark of a question about it, or a thing that is called so."""
 
 _GERMAN: Final = (
     r"(?:(?:bitte|jetzt|ab jetzt|ab hier|von jetzt an|von hier an|das|dies|hier|folgendes|das folgende|den rest|also"

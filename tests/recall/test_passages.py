@@ -10,10 +10,11 @@ from msgspec import structs
 
 from mnemond.index.passages import PassageIndex
 from mnemond.index.writer import MemoryIndex
+from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.passages import Passage
-from mnemond.model.query import Filter, Hit, Query
-from mnemond.recall.passages import EXCERPT, excerpt, session_label
+from mnemond.model.query import Confidence, Filter, Hit, Query
+from mnemond.recall.passages import EXCERPT, excerpt, session_label, with_passages
 from mnemond.recall.recall import recall
 from mnemond.text.passages import pieces
 
@@ -39,9 +40,12 @@ MEMORIES = [
 ]
 
 
-def found(question: str, **fields: Any) -> tuple[Hit, ...]:
+OF_SHOP = Scope(project=SHOP)
+
+
+def found(question: str, scope: Scope = OF_SHOP, **fields: Any) -> tuple[Hit, ...]:
     memories = MemoryIndex.build([(each, None) for each in MEMORIES], (), 4).snapshot
-    query = Query(text=question, filter=Filter(scope=Scope(project=SHOP)), here=SHOP, **fields)
+    query = Query(text=question, filter=Filter(scope=scope), here=SHOP, **fields)
     return recall(memories, query, None, perf_counter, None, PASSAGES).hits
 
 
@@ -56,9 +60,29 @@ def test_a_passage_answers_beside_memories_with_its_session() -> None:
     assert "elsewhere" not in names(tuple(rest))
 
 
+@pytest.mark.parametrize(
+    ("scope", "kept"),
+    [(Scope(), {"cause"}), (OF_SHOP, {"cause"}), (Scope(project="bank#8899aabbccddeeff"), {"elsewhere"})],
+)
+def test_only_passages_of_the_project_asked_from_or_named_are_found(scope: Scope, kept: set[str]) -> None:
+    assert {hit.insight.id for hit in found("why did the nightly import die", scope) if hit.session} == kept
+
+
 def test_a_memory_comes_before_the_passage_that_says_it() -> None:
     hits = names(found("which port did we settle on"))
     assert hits.index("m2") < hits.index("port")
+
+
+def test_doubtful_memories_follow_passages_whose_order_stays() -> None:
+    signals = Signals(0.0, 0.0, 0.0, 0.0)
+
+    def hit(name: str, score: float, confidence: Confidence) -> Hit:
+        return Hit(Insight(id=name, content=name, created_at=DAY, updated_at=DAY), score, confidence, (), signals)
+
+    memories = [hit("sure", 0.5, "medium"), hit("doubtful", 0.4, "low")]
+    passages = [hit("first", 0.6, "low"), hit("second", 0.3, "high"), hit("third", 0.1, "low")]
+    merged = with_passages(PASSAGES, memories, passages, 5)
+    assert names(merged) == ["first", "sure", "second", "doubtful", "third"]
 
 
 @pytest.mark.parametrize(

@@ -388,6 +388,11 @@ def test_what_was_pasted_into_a_long_prompt_is_marked() -> None:
     [
         ("Off the record: my salary is 90k", False),
         ("off the record please", False),
+        ("off the record bitte, das hier soll nirgends gespeichert werden: der Einkauf tauscht das Modul", False),
+        ("off the record was Ana right?", False),
+        ("kurz was anderes. Off the record wir kündigen den Vertrag", False),
+        ("ok off the record this one. we are moving to Lisbon", False),
+        ("off the record mode is broken in the app", None),
         ("Please keep this off the record.", False),
         ("ok, let's go off the record for a moment", False),
         ("This is off-the-record, I think we should fire them", False),
