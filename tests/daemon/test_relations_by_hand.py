@@ -19,10 +19,10 @@ $ mnemonctl remember "Bob prepared the talk with Ana" -q
 00000003
 $ mnemonctl relations list --of Ana
 00000004  Ana works_at Acme
-  said 2026-11-27 in 00000001
+  said 2026-11-27 in 00000001: Ana works at Acme since 2024-03-01
 $ mnemonctl relations list --of Ana --together
 00000004  Ana works_at Acme
-  said 2026-11-27 in 00000001
+  said 2026-11-27 in 00000001: Ana works at Acme since 2024-03-01
 together with Bob  in 2 memories: 00000003, 00000002
 together with Oslo  in 1 memory: 00000002
 $ mnemonctl relations list --together
