@@ -78,12 +78,11 @@ $ mnemonctl import HOME/chatgpt.zip --yes
 Nothing is new: store "default" has all of it
 $ mnemonctl import accept
 Accepted 7 memories: sessions may begin with them now
-$ mnemonctl jobs run relations -q > /dev/null
 $ mnemonctl export -o HOME/a.jsonl -q > /dev/null
 """
 
 MOVES_ON = """\
-$ mnemonctl import HOME/a.jsonl --yes -q > /dev/null ; mnemonctl jobs run relations -q > /dev/null
+$ mnemonctl import HOME/a.jsonl --yes -q > /dev/null
 $ mnemonctl export > HOME/b.jsonl
 $ cmp HOME/a.jsonl HOME/b.jsonl && echo identical
 identical
