@@ -177,8 +177,7 @@ class Daemon:
             self.projects,
             self._read_exchanges,
             self._exchange_kept,
-            self._engine,
-            is_partial=self._agents.sessions.is_partial,
+            self._agents.sessions.is_partial,
         )
         received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
         self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received)

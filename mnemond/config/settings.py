@@ -152,7 +152,7 @@ class SessionSettings(Section, frozen=True):
     """The record of agents' sessions: each prompt with its answer, as it was said."""
 
     keep_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="Days that an exchange is kept. 0 = for as long as there is room.")
+        int, Meta(ge=0, le=36_500, description="Days from an exchange, or its import, that it is kept. 0 = no maximum.")
     ] = 180
     keep_mb: Annotated[
         int,

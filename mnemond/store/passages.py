@@ -294,12 +294,17 @@ def undoing(connection: Connection, op_id: str) -> tuple[list[PassageChange], in
 
 
 def too_old(connection: Connection, now_us: int, keep_days: int, keep_bytes: int, limit: int) -> list[str]:
-    """Return passages that are older than `keep_days`, and the oldest beyond `keep_bytes` of text, at most `limit`; 0
-    stands for no bound."""
+    """Return passages that were said, and imported, more than `keep_days` ago, and the oldest beyond `keep_bytes` of
+    text, at most `limit`; 0 stands for no bound."""
     found: list[str] = []
     if keep_days:
-        sql = "SELECT id FROM passages WHERE said_at < ? ORDER BY said_at, id LIMIT ?"
-        found = connection.column(sql, (format_us(now_us - keep_days * DAY_US), limit))
+        since = format_us(now_us - keep_days * DAY_US)
+        sql = (
+            "SELECT id FROM passages AS p WHERE said_at < ?1"
+            " AND NOT EXISTS (SELECT 1 FROM imports WHERE op_id = p.op_id AND created_at >= ?1)"
+            " ORDER BY said_at, id LIMIT ?2"
+        )
+        found = connection.column(sql, (since, limit))
     surplus = connection.count(f"SELECT coalesce(sum({_BYTES}), 0) FROM passages") - keep_bytes  # noqa: S608
     if keep_bytes and surplus > 0:
         rows = connection.rows(f"SELECT id, {_BYTES} FROM passages ORDER BY said_at, id LIMIT ?", (limit,))  # noqa: S608
