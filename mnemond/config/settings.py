@@ -160,6 +160,18 @@ class SessionSettings(Section, frozen=True):
     ] = 50
 
 
+class SyncSettings(Section, frozen=True):
+    """What `mnemonctl sync` carries between your devices."""
+
+    passages: Annotated[
+        bool,
+        Meta(
+            description="Exchange what was said in sessions as well. A device where it is off neither writes nor takes"
+            " in any, but for the purges of those that it has."
+        ),
+    ] = False
+
+
 class McpSettings(Section, frozen=True):
     """The tools that agents get by MCP. Their descriptions are part of every session."""
 
@@ -212,6 +224,7 @@ class Config(Section, frozen=True, cache_hash=True):
     server: ServerSettings = ServerSettings()
     hooks: HookSettings = HookSettings()
     sessions: SessionSettings = SessionSettings()
+    sync: SyncSettings = SyncSettings()
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 

@@ -18,6 +18,7 @@ from mnemond.index.passages import PieceVectors
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, Scope, format_us
 from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange, RestorePassage
+from mnemond.store import sync_state
 from mnemond.store.connection import Connection, Value
 from mnemond.store.exchanges import withdraw, without_texts
 from mnemond.store.insights import BAD_ROW, read_time, vector_blob
@@ -54,6 +55,19 @@ def read(connection: Connection, passage_id: str) -> Passage | None:
     """Return a passage, in recall or not; None for one that is not there or cannot be read."""
     found = _rows(connection, None, "id = ?2", (passage_id,))
     return found[0][0] if found else None
+
+
+class Turn(NamedTuple):
+    """The passage of a turn. `live`: it is in recall."""
+
+    id: str
+    live: bool
+
+
+def of_turn(connection: Connection, key: str) -> Turn | None:
+    """Return which passage is that of a turn; None if there is none."""
+    row = connection.row("SELECT id, gone_op IS NULL FROM passages WHERE dedupe_key = ?", (key,))
+    return None if row is None else Turn(row[0], bool(row[1]))
 
 
 def find(connection: Connection, prefix: str, limit: int, *, gone: bool) -> list[str]:
@@ -243,6 +257,9 @@ def _kept_again(
 def _drop(connection: Connection, change: DropPassage, op_id: str) -> None:
     if change.how != "expired":
         withdraw(connection, change.id)
+    if change.how == "purged":
+        key = connection.value("SELECT dedupe_key FROM passages WHERE id = ?", (change.id,))
+        sync_state.purge_passage(connection, key)
     if change.how == "forgotten":
         sql = "UPDATE passages SET gone_op = ?, back_op = NULL WHERE id = ? AND gone_op IS NULL"
         if not connection.run(sql, (op_id, change.id)):
@@ -322,14 +339,16 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
     vectors, and one of which nothing is left goes."""
     if not texts:
         return
-    for number, of in connection.rows("SELECT rowid, conversation_id FROM passages"):
+    for number, of, key in connection.rows("SELECT rowid, conversation_id, dedupe_key FROM passages"):
         (said,) = connection.rows("SELECT prompt, answer FROM passages WHERE rowid = ?", (number,))  # texts are long
         left = tuple(without_texts(each, texts) for each in said)
         if conversation and of == conversation:
             left = tuple(_without_repetitions(each, texts) for each in left)
         if not "".join(left).strip():
             connection.run("DELETE FROM passages WHERE rowid = ?", (number,))
+            sync_state.purge_passage(connection, key)
         elif left != said:
+            sync_state.purge_passage(connection, key, cut=True)
             connection.run(
                 "UPDATE passages SET prompt = ?, answer = ?, embedding = NULL, embedded_by = NULL WHERE rowid = ?",
                 (*left, number),
