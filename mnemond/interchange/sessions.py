@@ -16,7 +16,8 @@ import msgspec
 from mnemond.interchange.items import moment
 from mnemond.memory.exchanges import MARGIN, shortened
 from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, LONGEST_REPLY
-from mnemond.text.transcripts import KEEP_ALL, has_private, public, typed
+from mnemond.text.private_parts import PrivateWords
+from mnemond.text.transcripts import KEEP_ALL, has_private, public, typed, words_of_private
 
 Object = Mapping[str, Any]
 
@@ -70,13 +71,14 @@ class Session:
         self.exchanges: list[SessionExchange] = []
         self._prompt = self._answer = self._message = ""
         self._record = KEEP_ALL
+        self._private: PrivateWords | None = None
 
     def ask(self, text: str, at: str | None) -> None:
         """A person typed this, if there is more in it than what programs put there."""
         prompt = public(typed(_CONTROLS.sub(" ", text)))
         if (prompt or has_private(text)) and prompt not in _INTERRUPTED:
             self.ended()
-            self._record = self._record.at_prompt(text)
+            self._record, self._private = self._record.at_prompt(text), words_of_private(text)
             self._prompt, self._at = prompt, at or self._at
 
     def reply(self, text: str, at: str | None, message: str = "") -> None:
@@ -89,7 +91,7 @@ class Session:
 
     def ended(self) -> list[SessionExchange]:
         """Return the exchanges so far; the last one is over."""
-        said, answered = self._record.kept(self._prompt, self._answer, "exchange")
+        said, answered = self._record.kept(self._prompt, self._answer, "exchange", self._private)
         if said and self._at:
             prompt = shortened(said, LONGEST_PROMPT + 2 * MARGIN)
             answer = shortened(answered.strip(), LONGEST_REPLY + 2 * MARGIN)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, NamedTuple, assert_never
 
 import msgspec
@@ -23,7 +24,7 @@ from mnemond.store.connection import Connection, Value
 from mnemond.store.exchanges import withdraw, without_texts
 from mnemond.store.insights import BAD_ROW, read_time, vector_blob
 from mnemond.store.meta import EmbedderRecord, made_by
-from mnemond.text.passages import sentences
+from mnemond.text.passages import without_sentences
 from mnemond.text.similarity import repeats
 
 _COLUMNS: Final = Passage.__struct_fields__
@@ -343,7 +344,7 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
         (said,) = connection.rows("SELECT prompt, answer FROM passages WHERE rowid = ?", (number,))  # texts are long
         left = tuple(without_texts(each, texts) for each in said)
         if conversation and of == conversation:
-            left = tuple(_without_repetitions(each, texts) for each in left)
+            left = tuple(without_sentences(each, partial(_repeats_any, texts)) for each in left)
         if not "".join(left).strip():
             connection.run("DELETE FROM passages WHERE rowid = ?", (number,))
             sync_state.purge_passage(connection, key)
@@ -355,8 +356,5 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
             )
 
 
-def _without_repetitions(said: str, texts: Sequence[str]) -> str:
-    for sentence in dict.fromkeys(sentences(said)):
-        if any(repeats(sentence, text) for text in texts):
-            said = said.replace(sentence, "")
-    return said
+def _repeats_any(texts: Sequence[str], sentence: str) -> bool:
+    return any(repeats(sentence, text) for text in texts)

@@ -18,8 +18,6 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
 from mnemond.interchange.restore import Record, Report, restore
-from mnemond.model.passages import DropPassage
-from mnemond.store import passages
 from mnemond.store.engine import Engine
 from mnemond.store.verify import verify_closed
 from tests.examples import examples
@@ -28,7 +26,6 @@ from tests.faults.test_state_machine import Stores
 from tests.memory.relation_world import RelationWorld
 from tests.store.factories import START_US, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored
-from tests.store.test_passages import committed, keep, passage, stored, write
 
 NOW = "2026-11-28T09:00:00.000000Z"
 
@@ -303,22 +300,3 @@ def test_relations_are_added_to_those_that_are_there(tmp_path: Path, *, has_read
     ]  # fmt: skip
     here.engine.close()
     there.engine.close()
-
-
-def test_what_was_said_in_sessions_moves_with_a_store(tmp_path: Path) -> None:
-    """Of an exchange, only the operation that kept it is another one: that of the import, which undo takes back."""
-    here, there = engine_at(tmp_path / "a.db"), engine_at(tmp_path / "b.db")
-    committed(here, write(1, keep(1), keep(2, project="github.com/ada/shop"), keep(3, kind="summary", prompt="")))
-    committed(here, write(2, DropPassage(passage(2).id)))
-    lines = lines_of(here)
-    assert restored(there, lines).added["passage"] == 3
-    brought = [line for line in lines_of(there) if b'"kind":"knowledge"' not in line]
-    assert brought == [line.replace(b'"op_id":"op-1"', b'"op_id":"import-1"') for line in lines]
-    assert [it.id for it in stored(there)] == [passage(1).id, passage(3).id]
-    assert restored(there, lines, record("import-2")).added == {}
-    undone = there.read(lambda it: passages.undoing(it, "import-1")[0])
-    assert undone == [DropPassage(passage(1).id), DropPassage(passage(3).id)]
-    selected = lines_of(here, Selection(memories=frozenset()))
-    assert not any(b'"kind":"passage"' in line for line in selected)
-    here.close()
-    there.close()

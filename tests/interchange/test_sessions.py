@@ -93,8 +93,8 @@ PIN = "My PIN is 4711"
 @pytest.mark.parametrize(
     ("prompts", "kept"),
     [
-        ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", ""), ("Next", "1")]),
-        ([f"Set up the card. <private>{PIN}", "Next"], [("Set up the card.", ""), ("Next", "1")]),
+        ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", "0"), ("Next", "1")]),
+        ([f"Set up the card. <private>{PIN}", "Next"], [("Set up the card.", "0"), ("Next", "1")]),
         (["Hello", f"<private>{PIN}</private>", "Next"], [("Hello", "0"), ("Next", "2")]),
         (["Hello", f"Off the record: {PIN}", PIN], [("Hello", "0")]),
         ([f"Off the record: {PIN}", PIN, "Back on the record. Next"], [("Back on the record. Next", "2")]),
