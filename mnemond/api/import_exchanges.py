@@ -15,7 +15,7 @@ from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import BUSY, rejected
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Report
-from mnemond.interchange.sessions import ENDING, SessionExchange
+from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import Tidied, tidied, turn_key
 from mnemond.memory.extraction import known_in
@@ -35,21 +35,18 @@ NO_DIRECTORY: Final = "it does not say in which directory it was, so its project
 
 PAUSED: Final = "some of it was not to be kept, so only what was kept at its time is"
 
-
 SAMPLES: Final = 3
 """Texts of which a report shows the beginning."""
 
 
-class Progress:
-    """The exchanges of one import between two of its messages."""
+class Progress(NamedTuple):
+    """The exchanges of one import between two of its messages. `seen`: their keys so far, and marks of sessions."""
 
-    def __init__(self, kind: str, report: Report, context: WriteContext, *, dry_run: bool) -> None:
-        self.host = kind.removesuffix(ENDING)
-        self.report = report
-        self.context = context
-        self.dry_run = dry_run
-        self.seen: set[str] = set()
-        """Keys of exchanges of this import so far, and marks of sessions."""
+    host: str
+    report: Report
+    context: WriteContext
+    dry_run: bool
+    seen: set[str]
 
     def is_first(self, mark: str) -> bool:
         """Return True once for each mark."""
@@ -57,7 +54,7 @@ class Progress:
         self.seen.add(mark)
         return is_first
 
-    def count(self, name: str) -> None:
+    def add(self, name: str) -> None:
         self.report.added[name] = self.report.added.get(name, 0) + 1
 
 
@@ -116,7 +113,13 @@ class ExchangeKeeper:
             await self._room(warm, len(new))
             await self._queue(warm, progress, new)
         for each in new:
-            _count(progress, each)
+            said, report = each.tidy.exchange, progress.report
+            progress.add("exchange")
+            if progress.is_first(f"session\0{said.conversation_id}"):
+                progress.add("conversation" if progress.host in CHATS else "session")
+            report.secrets += bool(each.tidy.redacted)
+            if len(report.samples) < SAMPLES:
+                report.samples.append(said.prompt[:200])
 
     @staticmethod
     def _in_store(each: SessionExchange, project: Project | None, warm: OpenStore, progress: Progress) -> str | None:
@@ -195,13 +198,3 @@ def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
     """Return those of the keys of which there is an exchange already, from a hook or an import."""
     here = (each for each in keys if exchanges.is_known(connection, each) or passages.is_known(connection, each))
     return {*imports.known(connection, keys), *here}
-
-
-def _count(progress: Progress, each: _Exchange) -> None:
-    said, report = each.tidy.exchange, progress.report
-    progress.count("exchange")
-    if progress.is_first(f"session\0{said.conversation_id}"):
-        progress.count("conversation" if progress.host in CHATS else "session")
-    report.secrets += bool(each.tidy.redacted)
-    if len(report.samples) < SAMPLES:
-        report.samples.append(said.prompt[:200])

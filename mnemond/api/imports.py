@@ -37,7 +37,7 @@ from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import ENDING, SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
@@ -141,8 +141,8 @@ class _Receiving(Transfer):
         self._rest = ""
         self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
         self.seen: set[str] = set()
-        """Sources of this import so far."""
-        self.talk = Progress(params.kind, self.report, context, dry_run=params.dry_run)
+        """Sources of this import so far, keys of its exchanges, and marks of its sessions."""
+        self.talk = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
         self.raised: int | None = None
 
     def take(self, text: str) -> None:

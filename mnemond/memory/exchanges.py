@@ -111,17 +111,13 @@ def _messages_of(said: QueuedExchange) -> list[Message]:
     return [Message(role, text, said_us=said.at_us) for role, text in texts if text]
 
 
-_facts = msgspec.json.Decoder(list[Fact])
+decoded: Final = msgspec.json.Decoder(list[Fact]).decode
+"""Decode the facts of a row. Raises msgspec.MsgspecError for a damaged row."""
 
 
 def encoded(facts: Sequence[Fact]) -> str:
     """Encode facts for a row of the queue."""
     return msgspec.json.encode(facts).decode()
-
-
-def decoded(text: str) -> list[Fact]:
-    """Decode the facts of a row. Raises msgspec.MsgspecError for a damaged row."""
-    return _facts.decode(text)
 
 
 def write_of(

@@ -92,9 +92,7 @@ def propose_unite(
             for change in _changes(connection, key, before[key], now, texts.get(key), since)
         ]
         reports.append(Report(passages=len(found), conflicts=[], held=[]))
-        made = identity.change_set(
-            METHOD, (), Maintained(changed=len(found), op_id=identity.op_id), operation=""
-        )  # fmt: skip
+        made = identity.change_set(METHOD, (), Maintained(changed=len(found), op_id=identity.op_id), operation="")
         rows = tuple(passage_row(key, now, publish=key in passed_on) for key, now in after.items())
         facts: tuple[tuple[str, str], ...] = ()
         gone = [key for key, now in after.items() if (it := before[key]) and _RANKS[now.state] > _RANKS[it.state]]
@@ -116,12 +114,7 @@ def _is_later(record: PassageRecord, known: KnownPassage) -> bool:
 
 
 def _changes(
-    connection: Connection,
-    key: str,
-    before: KnownPassage | None,
-    now: KnownPassage,
-    text: Passage | None,
-    since: str,
+    connection: Connection, key: str, before: KnownPassage | None, now: KnownPassage, text: Passage | None, since: str
 ) -> Iterator[PassageChange]:
     """Yield the change that makes an exchange here what it is after the union."""
     row = passages.of_turn(connection, key)

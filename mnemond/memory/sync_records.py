@@ -358,25 +358,10 @@ class KnownPassage(msgspec.Struct, frozen=True, omit_defaults=True):
     restamped: list[str] = []
 
 
-_passage = msgspec.json.Decoder(KnownPassage)
-
-
-def passage_of(state: str) -> KnownPassage:
-    return _passage.decode(state)
-
-
-_use = msgspec.json.Decoder(KnownUse)
-
-
-def use_of(state: str) -> KnownUse:
-    return _use.decode(state)
-
-
-_fact = msgspec.json.Decoder(Fact)
-
-
-def fact_of(state: str) -> Fact:
-    return _fact.decode(state)
+passage_of: Final = msgspec.json.Decoder(KnownPassage).decode
+use_of: Final = msgspec.json.Decoder(KnownUse).decode
+fact_of: Final = msgspec.json.Decoder(Fact).decode
+"""Decode what a device knows of a thing."""
 
 
 def relation_key(it: RelationValue, memory: str | None) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final, NamedTuple, assert_never
 
 import msgspec
@@ -170,8 +169,7 @@ def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: i
         " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
         (since, msgspec.json.encode(ids).decode(), limit),
     )
-    which = f"rowid IN ({_marks(numbers)})"
-    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
+    return _numbered(connection, numbers)
 
 
 def of_conversation(
@@ -190,8 +188,11 @@ def of_conversation(
             *(before or (None, None)), limit,
         ),
     )  # fmt: skip
-    which = f"rowid IN ({', '.join('?' * len(numbers))})"
-    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
+    return _numbered(connection, numbers)
+
+
+def _numbered(connection: Connection, numbers: Sequence[int]) -> list[Passage]:
+    return [passage for passage, _ in _rows(connection, None, f"rowid IN ({_marks(numbers)})", numbers)]
 
 
 def count(connection: Connection) -> int:
@@ -340,11 +341,15 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
     vectors, and one of which nothing is left goes."""
     if not texts:
         return
+
+    def again(sentence: str) -> bool:
+        return any(repeats(sentence, text) for text in texts)
+
     for number, of, key in connection.rows("SELECT rowid, conversation_id, dedupe_key FROM passages"):
         (said,) = connection.rows("SELECT prompt, answer FROM passages WHERE rowid = ?", (number,))  # texts are long
         left = tuple(without_texts(each, texts) for each in said)
         if conversation and of == conversation:
-            left = tuple(without_sentences(each, partial(_repeats_any, texts)) for each in left)
+            left = tuple(without_sentences(each, again) for each in left)
         if not "".join(left).strip():
             connection.run("DELETE FROM passages WHERE rowid = ?", (number,))
             sync_state.purge_passage(connection, key)
@@ -354,7 +359,3 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
                 "UPDATE passages SET prompt = ?, answer = ?, embedding = NULL, embedded_by = NULL WHERE rowid = ?",
                 (*left, number),
             )
-
-
-def _repeats_any(texts: Sequence[str], sentence: str) -> bool:
-    return any(repeats(sentence, text) for text in texts)

@@ -64,7 +64,11 @@ def private_words(private: str, public: str) -> PrivateWords | None:
         return None
     plain = _squeezed(public)
     runs = {*words, *(run for run in private.split() if not words.isdisjoint(_words(run))), *_NUMBER.findall(private)}
-    found = {run for run in map(_squeezed, runs) if _is_long(run) and run not in plain}
+    found = {
+        run
+        for run in map(_squeezed, runs)
+        if len(run) >= (SHORTEST_NUMBER if any(map(str.isdigit, run)) else SHORTEST) and run not in plain
+    }
     return PrivateWords(frozenset(words).union(filter(None, map(index_term, words))), frozenset(found))
 
 
@@ -95,7 +99,3 @@ def _content(words: list[str]) -> set[str]:
 def _squeezed(text: str) -> str:
     """Return the letters and digits of a text, folded."""
     return "".join(filter(str.isalnum, fold(text)))
-
-
-def _is_long(run: str) -> bool:
-    return len(run) >= SHORTEST or (len(run) >= SHORTEST_NUMBER and any(map(str.isdigit, run)))
