@@ -1,4 +1,4 @@
-"""Recall with a signal from the graph of names and relations, and without.
+"""Recall with a signal from the graph of names, and without.
 
     python -m benchmarks.graph --data DIR/locomo.jsonl [--json FILE]
 
@@ -28,7 +28,6 @@ from benchmarks.variants import Variant
 from benchmarks.wire import Json
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
-from mnemond.extract.relations import statements_in
 from mnemond.index.arrays import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.recall.default_profile import FALL
@@ -49,19 +48,16 @@ ANCHORS = 10
 SECOND = 0.5
 """Value of a memory two steps away, where one a step away has 1."""
 
-WAYS = ("names", "co-mention", "relations", "PageRank")
+WAYS = ("names", "co-mention", "PageRank")
 GROUPS = ("all", "multi-hop", "ENTITY")
-SPEAKERS = frozenset({"user", "i"})
 
 
 class Network(NamedTuple):
-    """A filled store: names of each row, rows of each name, names beside a name with their weights, and the rows that
-    state a relation of a name with the name at its other end."""
+    """A filled store: rows of each name, and names beside a name with their weights."""
 
     snapshot: Snapshot
     rows_of: Mapping[str, frozenset[int]]
     beside: Mapping[str, Mapping[str, float]]
-    stated: Mapping[str, Sequence[tuple[int, str]]]
 
 
 class Asked(NamedTuple):
@@ -77,10 +73,8 @@ class Asked(NamedTuple):
 
 
 def network(snapshot: Snapshot) -> Network:
-    """Read the graph of a store: which names its memories have, and which relations they state, those of "I" as of the
-    speaker."""
+    """Read the graph of a store: which names its memories have."""
     rows_of: dict[str, set[int]] = defaultdict(set)
-    stated: dict[str, list[tuple[int, str]]] = defaultdict(list)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in range(snapshot.rows):
         it = snapshot.insight(row)
@@ -88,16 +82,11 @@ def network(snapshot: Snapshot) -> Network:
         for name in names:
             rows_of[name].add(row)
             counts[name].update(names - {name})
-        for each in statements_in(it.content, 0):
-            source, target = canonical_name(each.source), canonical_name(each.target)
-            source = canonical_name(it.source) if source in SPEAKERS else source
-            stated[source].append((row, target))
-            stated[target].append((row, source))
     beside = {
         name: {other: many / len(rows_of[name] | rows_of[other]) for other, many in found.items()}
         for name, found in counts.items()
     }
-    return Network(snapshot, {name: frozenset(rows) for name, rows in rows_of.items()}, beside, stated)
+    return Network(snapshot, {name: frozenset(rows) for name, rows in rows_of.items()}, beside)
 
 
 def by_names(net: Network, names: Mapping[str, float], anchors: Sequence[int]) -> Floats:
@@ -120,17 +109,6 @@ def by_co_mention(net: Network, names: Mapping[str, float], anchors: Sequence[in
     return found
 
 
-def by_relations(net: Network, names: Mapping[str, float], anchors: Sequence[int]) -> Floats:
-    """Memories that state a relation of a name of the question, and less those about what it is related to."""
-    found = np.zeros(net.snapshot.rows, np.float32)
-    for name in names:
-        for row, other in net.stated.get(name, ()):
-            found[row] = 1.0
-            rows = [*net.rows_of.get(other, ()), *(at for at, _ in net.stated.get(other, ()))]
-            found[rows] = np.maximum(found[rows], np.float32(SECOND))
-    return found
-
-
 def by_pagerank(net: Network, names: Mapping[str, float], anchors: Sequence[int]) -> Floats:
     """Where a walk over the links is, which returns to the best results and to what the question names."""
     starts = dict.fromkeys(anchors, 1.0)
@@ -144,7 +122,7 @@ def by_pagerank(net: Network, names: Mapping[str, float], anchors: Sequence[int]
 
 
 _BY: Mapping[str, Callable[[Network, Mapping[str, float], Sequence[int]], Floats]] = {
-    "names": by_names, "co-mention": by_co_mention, "relations": by_relations, "PageRank": by_pagerank,
+    "names": by_names, "co-mention": by_co_mention, "PageRank": by_pagerank,
 }  # fmt: skip
 
 
@@ -207,7 +185,7 @@ def measure(bench: BenchFile) -> tuple[list[Json], list[Json]]:
         stores.fill(bench)
         for store, snapshot in stores.snapshots(bench).items():
             net = network(snapshot)
-            say(f"{store}: {snapshot.rows} memories, {sum(map(len, net.stated.values())) // 2} statements of relations")
+            say(f"{store}: {snapshot.rows} memories")
             questions += filter(None, (asked(net, store, query, embedder) for query in bench.queries[store]))
     swept = []
     for way in WAYS:

@@ -33,7 +33,7 @@ from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job
 from mnemond.api.projects import Projects
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
-from mnemond.api.relations import RelationHandlers, RelationReader
+from mnemond.api.relations import RelationHandlers
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities, one_active
 from mnemond.api.reviews import ReviewHandlers
@@ -285,8 +285,8 @@ class Daemon:
                     self._rerankers,
                 ),
                 SearchHandlers(self.open_stores, monotonic_s, clock, self.projects),
-                RelationHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
-                EntityHandlers(self.open_stores, identities, clock, RelationReader(self.scheduler)),
+                RelationHandlers(self.open_stores, identities, clock),
+                EntityHandlers(self.open_stores, identities, clock),
                 RuleHandlers(self.open_stores, identities),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),

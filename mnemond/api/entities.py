@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mnemond.api.relations import RelationReader, events_of, secrets, when_of, with_evidence
+from mnemond.api.relations import events_of, secrets, when_of, with_evidence
 from mnemond.api.requests import Identities, is_person, scope_of, submitted
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_entities import (
@@ -43,17 +43,15 @@ Decided = EntityMergeParams | EntitySplitParams | EntityNotSameParams | EntityAl
 class EntityHandlers:
     """entity.list, show, merge, split, not_same, alias."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock, reader: RelationReader) -> None:
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores
         self._identities = identities
         self._clock = clock
-        self._reader = reader
 
     @handles("entity.list", in_task=True)
     async def list(self, call: Call, params: EntityListParams) -> EntityListResult:
         """Return people and things."""
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         return warm.marked(await warm.store.read(partial(_listed, params=params)))
 
     @handles("entity.show", in_task=True)
@@ -64,7 +62,6 @@ class EntityHandlers:
         now = format_us(self._clock.now_us())
         when = when_of(params.as_of, params.known_at, now, problems)
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         return warm.marked(await warm.store.read(partial(_page, params=params, when=when, now=now)))
 
     @handles("entity.merge", in_task=True)
@@ -94,7 +91,6 @@ class EntityHandlers:
         if problems := with_op_id(problems, params.op_id):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         wanted = NameDecision(
             decision=decision, name=params.name, other=params.other, scope=scope_of(params),
             propose=decision == "merge" and not is_person(call),
@@ -138,9 +134,9 @@ def _page(connection: Connection, params: EntityShowParams, when: When, now: str
         not_same=apart[:MAX_ALIASES],
         total_not_same=len(apart),
         proposed=entity_pages.proposed_for(connection, root, found, scope),
-        now=with_evidence(connection, rows.now[:MAX_PART], at, scope),
-        before=with_evidence(connection, rows.before[:MAX_PART], at, scope),
-        later=with_evidence(connection, rows.later[:MAX_PART], at, scope),
+        now=with_evidence(connection, rows.now[:MAX_PART], at, scope, when.known_at),
+        before=with_evidence(connection, rows.before[:MAX_PART], at, scope, when.known_at),
+        later=with_evidence(connection, rows.later[:MAX_PART], at, scope, when.known_at),
         events=events[-params.limit :],
         total_events=len(events),
         memories=[_memory(each) for each in reversed(memories[-params.limit :])],

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 import trio
-from msgspec import UNSET
 
 from mnemond.api.projects import Asked, Projects
 from mnemond.api.requests import moment_of, one_active, scope_of, span_of, until_seen
@@ -54,17 +53,14 @@ from mnemond.model.answers import (
 from mnemond.model.changes import RecallLine
 from mnemond.model.memory import CATEGORIES, STATUSES, Insight, Status, format_us, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled
-from mnemond.model.relations import EntityBrief, When
 from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.core_text import beside
 from mnemond.recall.corrections import Asked as AskedFormer
-from mnemond.recall.entity_facts import facts_about, lines_of, may_name
 from mnemond.recall.former import asked_former, replaced, with_former
 from mnemond.recall.passages import session_label, shown
 from mnemond.recall.profiles import Profile, default_profile, profile_named
-from mnemond.recall.question import MAX_ANALYSED
 from mnemond.recall.recall import (
     Pool,
     answered,
@@ -82,7 +78,6 @@ from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable
 from mnemond.store.stored_rows import read_mended
 from mnemond.store.verify_checks import UNREADABLE
-from mnemond.text.cues import intent_of
 from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -216,18 +211,16 @@ def build_answer(
     found: Recalled,
     form: Form,
     meta: Callable[[], RecallMeta],
-    facts: Sequence[EntityBrief] = (),
 ) -> Answer:
-    """Convert results from `snapshot` to the requested form, with what is known of the things that the question names.
-    `meta` is called last, so that it measures the time."""
+    """Convert results from `snapshot` to the requested form. `meta` is called last, so that it measures the time."""
     if form.budget is not None:
         order = "WHEN" if form.by_time else found.meta.intent
         frame = Frame(warm.store.name, order, form.nonce, form.budget, found.here)
-        return _context(snapshot, found, meta, frame, _core(warm, snapshot, found, form), facts)
+        return _context(snapshot, found, meta, frame, _core(warm, snapshot, found, form))
     hits = [recall_hit(hit, found.meta.intent, found.here) for hit in found.hits]
     if form.compact:
-        return CompactResult(results=[_short(hit) for hit in hits], meta=meta(), entities=list(facts) or UNSET)
-    return RecallResult(results=hits, meta=meta(), entities=list(facts) or UNSET)
+        return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
+    return RecallResult(results=hits, meta=meta())
 
 
 def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
@@ -254,12 +247,11 @@ def _context(
     meta: Callable[[], RecallMeta],
     frame: Frame,
     core: str,
-    facts: Sequence[EntityBrief],
 ) -> ContextResult:
-    doubt = NOTHING_FITS if found.meta.nothing_fits and not facts else ""
+    doubt = NOTHING_FITS if found.meta.nothing_fits else ""
     frame = frame._replace(budget=max(1, frame.budget - token_count(quarters(doubt))))
     among = relations_among(snapshot, [hit.insight for hit in found.hits])
-    made = linearise(found.hits, frame, among, core, list(lines_of(facts)))
+    made = linearise(found.hits, frame, among, core)
     text = f"{doubt}{made.text}" if found.hits or core or not doubt else doubt
     return ContextResult(
         text=text, shown=len(made.shown), omitted=made.omitted, tokens=token_count(quarters(text)), nonce=frame.nonce,
@@ -381,8 +373,6 @@ class ReadHandlers:
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
-        if _wants_facts(query, form, warm, snapshot):
-            job = job._replace(facts=await in_task(_facts, warm, query))
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
         if not form.basic and query.rerank and warm.config.retrieval.rerank.provider != "lexical":
@@ -406,7 +396,7 @@ class ReadHandlers:
         """Put what held before above the results that hold now."""
         found, query = made.recalled, job.query
         chains: dict[str, list[Insight]] = {}
-        with trio.move_on_after(FACTS_S), suppress(MnemonError):
+        with trio.move_on_after(READ_S), suppress(MnemonError):
             chains = await job.warm.store.read(partial(replaced, hits=found.hits, wanted=query.filter))
         if not chains:
             return made
@@ -480,7 +470,7 @@ class ReadHandlers:
         return self._finish(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings, passages))
 
     def _finish(self, job: _RecallJob, found: Recalled) -> _Answer:
-        answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found), job.facts)
+        answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
         used = used_ids(found, answer, job.warm.config.retrieval.touch)
         best = max(found.hits, key=lambda hit: hit.score, default=None)  # a question why has causes in front of it
         return _Answer(
@@ -584,9 +574,13 @@ class _Answer(NamedTuple):
     recalled: Recalled
 
 
+READ_S: Final = 0.1
+"""Seconds that a read of the database beside the index may take: with a store that is busy or hangs, memories answer
+alone."""
+
+
 class _RecallJob(NamedTuple):
-    """A recall under way. `embed_ms`: time of embedding the question beforehand, if it was. `facts`: what is known of
-    the things that it names."""
+    """A recall under way. `embed_ms`: time of embedding the question beforehand, if it was."""
 
     call: Call
     warm: OpenStore
@@ -596,11 +590,6 @@ class _RecallJob(NamedTuple):
     form: Form
     started: float
     embed_ms: float | None = None
-    facts: Sequence[EntityBrief] = ()
-
-
-FACTS_S: Final = 0.1
-"""Seconds that facts may take: with a store that is busy or hangs, memories answer alone."""
 
 
 def _former(query: Query, found: Recalled, form: Form) -> AskedFormer | None:
@@ -608,30 +597,6 @@ def _former(query: Query, found: Recalled, form: Form) -> AskedFormer | None:
     if form.basic or query.filter.historic or not found.hits:
         return None
     return asked_former(found, query.text, query.now_us)
-
-
-def _wants_facts(query: Query, form: Form, warm: OpenStore, snapshot: Snapshot) -> bool:
-    """Return True for a question about a person or a thing, and for a context whose question may name one, in a store
-    that has relations or aliases. Any other is answered by the index alone: a read of the database takes as long as a
-    small recall."""
-    if form.basic or not warm.store.has_facts:
-        return False
-    if (query.intent or intent_of(query.text)) == "ENTITY":
-        return True
-    return form.budget is not None and may_name(query.text[:MAX_ANALYSED], snapshot.entity_spelling)
-
-
-async def _facts(warm: OpenStore, query: Query) -> list[EntityBrief]:
-    """Read what is known of the things that a question names, at the time that it is about."""
-    wanted = query.filter
-    as_of, known_at = (None if at is None else format_us(at) for at in (wanted.as_of_us, wanted.known_at_us))
-    read = partial(
-        facts_about, question=query.text[:MAX_ANALYSED], when=When(as_of, known_at), now=format_us(wanted.now_us),
-        scope=wanted.scope,
-    )  # fmt: skip
-    with trio.move_on_after(FACTS_S), suppress(MnemonError):
-        return await warm.store.read(read)
-    return []
 
 
 def _needs_thread(job: _RecallJob) -> bool:

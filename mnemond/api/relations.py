@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from mnemond.api.requests import Identities, moment_of, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.store_access import OpenStores
 from mnemond.api.types_relations import (
     RelationsAddParams,
     RelationsCloseParams,
@@ -19,10 +19,7 @@ from mnemond.api.types_relations import (
     TimelineResult,
 )
 from mnemond.clock import Clock
-from mnemond.errors import FieldProblem, MnemonError, invalid
-from mnemond.extract.relations import begin_of
-from mnemond.jobs.relations import NAME, is_behind
-from mnemond.jobs.scheduler import Scheduler
+from mnemond.errors import FieldProblem, invalid
 from mnemond.memory.draft import clean, problems_of, with_op_id
 from mnemond.memory.relations import (
     Names,
@@ -42,38 +39,20 @@ from mnemond.model.relations import Origin, Relationship, RelationshipView, Toge
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from mnemond.store.relations import Naming
-from mnemond.text.dates import only_date
+from mnemond.text.dates import begin_of, only_date
 from mnemond.text.resources import regex
 from mnemond.wire.dispatch import Call, handles
 
 _PART_OF_YEAR = regex(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2]))?")
 
 
-class RelationReader:
-    """Lets relations be read that memories state, before a question about them. For the event loop's thread."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    async def catch_up(self, warm: OpenStore) -> None:
-        """Read the relations of memories that were written since. What cannot be read now is read later: a store that
-        takes no writes answers with what it has."""
-        if await warm.store.read(is_behind):
-            try:
-                await self._scheduler.of(warm.store.name).run(NAME)
-            except MnemonError as error:
-                if warm.degraded_reason is None and not error.kind.retryable:
-                    raise
-
-
 class RelationHandlers:
     """relations.list, relations.add, relations.close, timeline."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock, reader: RelationReader) -> None:
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores
         self._identities = identities
         self._clock = clock
-        self._reader = reader
 
     @handles("relations.list", in_task=True)
     async def list(self, call: Call, params: RelationsListParams) -> RelationsListResult:
@@ -84,7 +63,6 @@ class RelationHandlers:
         now = format_us(self._clock.now_us())
         when = when_of(params.as_of, params.known_at, now, problems, history=params.history)
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         return warm.marked(await warm.store.read(partial(_listed, params=params, when=when, now=now)))
 
     @handles("relations.add", in_task=True)
@@ -101,7 +79,6 @@ class RelationHandlers:
         if problems := with_op_id(problems, params.op_id):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         wanted = RelationToAdd(
             source=params.source, type=params.type, target=params.target, since=since, until=until,
             literal=params.literal, memory_id=params.memory_id, origin=_origin(call), user=params.user_id,
@@ -118,7 +95,6 @@ class RelationHandlers:
         if problems := with_op_id(problems, params.op_id):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         wanted = RelationToClose(
             id=params.id, source=params.source, type=params.type, target=params.target, at=at,
             memory_id=params.memory_id, origin=_origin(call), user=params.user_id,
@@ -132,7 +108,6 @@ class RelationHandlers:
         now = format_us(self._clock.now_us())
         when = when_of(params.as_of, params.known_at, now, problems, history=params.as_of is None)
         warm = await self._open_stores.use(params.store)
-        await self._reader.catch_up(warm)
         return warm.marked(await warm.store.read(partial(_timeline, params=params, when=when)))
 
 
@@ -189,8 +164,8 @@ def _listed(connection: Connection, params: RelationsListParams, when: When, now
         root, value = None if target is None else found.of(target), params.target.casefold()
         rows = [it for it in rows if it.thing == ("", value) or (it.target_id and found.of(it.target_id) == root)]
     return RelationsListResult(
-        relations=with_evidence(connection, rows[: params.limit], now, scope), total=len(rows), as_of=when.as_of,
-        known_at=when.known_at,
+        relations=with_evidence(connection, rows[: params.limit], now, scope, when.known_at), total=len(rows),
+        as_of=when.as_of, known_at=when.known_at,
         together=_together(connection, params, ids, When(when.as_of if params.as_of else None, when.known_at)),
     )  # fmt: skip
 
@@ -205,9 +180,11 @@ def _together(
     return relations.together(connection, ids, stated, params.limit, scope, when)
 
 
-def with_evidence(connection: Connection, rows: list[Relationship], now: str, scope: Scope) -> list[RelationshipView]:
+def with_evidence(
+    connection: Connection, rows: list[Relationship], now: str, scope: Scope, known_at: str | None = None
+) -> list[RelationshipView]:
     """Return relations as they are shown, each with the statements in `scope` that it rests on."""
-    evidence = relations.evidence_for(connection, rows, scope)
+    evidence = relations.evidence_for(connection, rows, scope, known_at)
     return [
         msgspec.structs.replace(view, evidence=evidence[view.id])
         for view in relations.views(connection, rows, now, scope)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from mnemond.api.projects import Projects
+from mnemond.api.relations import secrets
 from mnemond.api.requests import Identities, only_by_person, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffParams, RememberParams
@@ -19,11 +20,13 @@ from mnemond.index.vectors import Cosines, own_vector
 from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import Draft, calibration_of, problems_of, with_op_id
+from mnemond.memory.relations import name_problems, relation_of, type_problems
 from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.memory import TextWithCues
 from mnemond.model.outcomes import RememberResult
+from mnemond.model.relations import GivenRelation
 from mnemond.text.tokens import index_terms
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -48,13 +51,14 @@ class RememberHandlers:
         if problems:
             problems = with_op_id(problems, params.op_id)
             raise invalid(problems, hint=f"{plural(len(problems), 'problem')}; nothing was written")
+        given = relations_of(params)
         if params.enforce is not UNSET:
             if not (params.when or None):
                 raise invalid([FieldProblem("enforce", "enforce needs a trigger (--when) to which it belongs")])
             only_by_person(call, "enforce")
         warm = await self._open_stores.use(params.store)
         project = await self._projects.written(params, params.content, warm)
-        identity, draft = self._identities.of(warm, params, call=call), _draft(params, project)
+        identity, draft = self._identities.of(warm, params, call=call), _draft(params, project, given)
         if _is_quick(warm, params.content, params.metadata):
             prepared = prepared_draft(warm, draft, identity.now_us)
         else:
@@ -101,9 +105,34 @@ _DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "m
 """Fields of a draft with parameters of the same name."""
 
 
-def _draft(params: RememberParams | DiffParams, project: str | None) -> Draft:
+def relations_of(params: RememberParams) -> tuple[GivenRelation, ...]:
+    """Return the relations that are given with a text. Raises MnemonError(INVALID_PARAMS)."""
+    found: list[GivenRelation] = []
+    problems: list[FieldProblem] = []
+    for number, each in enumerate(() if params.relations is UNSET else params.relations):
+        field = f"relations[{number}]"
+        it = relation_of(each) if isinstance(each, str) else each
+        if it is None:
+            sentence = (
+                "is no relation: write subject, type and object, as Ana leads billing, or Ana Silva works_at Acme"
+            )
+            problems.append(FieldProblem(field, f"{field} {sentence}"))
+            continue
+        its = [*type_problems(it.type), *name_problems("subject", it.subject), *name_problems("object", it.object)]
+        if not params.allow_secret:
+            its += secrets("object", it.subject, it.object)
+        problems += [FieldProblem(f"{field}.{problem.field}", problem.message) for problem in its]
+        found.append(it)
+    if problems:
+        raise invalid(problems, hint="nothing was written")
+    return tuple(found)
+
+
+def _draft(
+    params: RememberParams | DiffParams, project: str | None, relations: tuple[GivenRelation, ...] = ()
+) -> Draft:
     given = {name: value for name in _DRAFTED if (value := getattr(params, name, UNSET)) is not UNSET}
-    given["weighed"] = "importance" in given
+    given |= {"weighed": "importance" in given, "relations": relations}
     return Draft(**given, scope=scope_of(params, project), metadata=getattr(params, "metadata", None) or {})
 
 

@@ -18,6 +18,7 @@ from mnemond.model.answers import (
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, MAX_CUES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
 from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName, ResultKind
+from mnemond.model.relations import MAX_GIVEN, MAX_RELATION_TEXT, GivenRelation
 from mnemond.wire.params import (
     MAX_DIRECTORY,
     MAX_EXACT,
@@ -105,6 +106,9 @@ METADATA: Final = "an object of texts, numbers, true, false, null and lists of t
 # remember, and diff, its dry run.
 
 
+RelationText = Annotated[str, Meta(min_length=1, max_length=MAX_RELATION_TEXT)]
+
+
 class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     """Limits of the content itself (characters, tags, entities, cues) are checked with the other rules of a write.
 
@@ -121,6 +125,16 @@ class RememberParams(ScopedWriteParams, frozen=True, kw_only=True):
     entity_mode: EntityMode = "merge"
     cues: Cues | UnsetType = UNSET  # so that requests without any have the digests of earlier versions
     when: When | UnsetType = UNSET
+    relations: Annotated[
+        Annotated[tuple[GivenRelation | RelationText, ...], Meta(max_length=MAX_GIVEN)] | UnsetType,
+        about(
+            'relations of people and things that it states, as objects or as "Ana leads billing"; "ended: Ana leads'
+            ' billing" ends one',
+            item="--relation",
+            json=True,
+            example='[{"subject": "Ana", "type": "leads", "object": "billing"}]',
+        ),
+    ] = UNSET
     enforce: Annotated[
         Literal["ask", "deny"] | UnsetType,
         about("let such a call wait for your consent, or refuse it; taken from a terminal only", metavar="HOW"),

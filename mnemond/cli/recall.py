@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from mnemond.api import types_memories
 from mnemond.cli.output import (
@@ -33,7 +31,6 @@ from mnemond.cli.output import (
     wrap,
 )
 from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words, by_type
-from mnemond.cli.relations import relation
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,
@@ -55,8 +52,7 @@ from mnemond.model.answers import (
     traits_text,
 )
 from mnemond.model.memory import NOTE, Cue, Trigger
-from mnemond.model.relations import EntityBrief
-from mnemond.wire.params import about, counted, plural
+from mnemond.wire.params import about, counted
 
 _FILTERS = (
     """--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT \
@@ -97,20 +93,7 @@ def _recall(result: RecallResult, style: Style) -> str:
     )
     doubt = _doubt(len(result.results), result.meta)
     hits = (_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1))
-    about = lines(*_entities(result.entities, style))
-    return "\n".join([*filter(None, (about, lines(doubt))), *hits, footer])
-
-
-def _entities(found: Sequence[EntityBrief] | UnsetType, style: Style) -> Iterator[str]:
-    """What is known of the people and things that a question names."""
-    for it in () if found is UNSET else found:
-        also = f"  also {', '.join(map(one_line, it.aliases))}" if it.aliases else ""
-        many = f"  {plural(it.memories, 'memory')}" if it.memories else ""
-        yield body(f"{one_line(it.name)}  {one_line(it.type)}{also}{many}", style, "")
-        yield from (f"  {relation(each, style)}" for each in it.relations)
-        left = it.total_relations - len(it.relations)
-        if left:
-            yield style.faint(f"  {left:,} more: mnemonctl entity show {shlex.quote(one_line(it.name))}")
+    return "\n".join([*filter(None, (lines(doubt),)), *hits, footer])
 
 
 def _compact(result: CompactResult, style: Style) -> str:
@@ -118,8 +101,7 @@ def _compact(result: CompactResult, style: Style) -> str:
     if style.quiet:
         return ids(result.results)
     hits = (_compact_hit(hit, style) for hit in result.results)
-    about = _entities(result.entities, style)
-    return lines(*about, _doubt(len(result.results), result.meta), *hits, _found(result.results, result.meta))
+    return lines(_doubt(len(result.results), result.meta), *hits, _found(result.results, result.meta))
 
 
 _NOTHING_FITS: Final = "Nothing known surely fits"

@@ -7,7 +7,20 @@ from typing import Final
 
 from mnemond.api import types_relations
 from mnemond.api.types_relations import RelationsListResult, TimelineEvent, TimelineResult
-from mnemond.cli.output import MAX_SAID, Style, body, lines, note, one_line, repeated, row, short_id, shorten, undo_hint
+from mnemond.cli.output import (
+    MAX_SAID,
+    Style,
+    body,
+    day,
+    lines,
+    note,
+    one_line,
+    repeated,
+    row,
+    short_id,
+    shorten,
+    undo_hint,
+)
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, long_enough
 from mnemond.model.outcomes import RelationResult
 from mnemond.model.relations import EvidenceView, RelationshipView, TogetherView, span_text, time_text
@@ -29,9 +42,11 @@ def relation(it: RelationshipView, style: Style) -> str:
 def statements(found: list[EvidenceView], style: Style) -> Iterator[str]:
     """Yield lines with the statements of a relation, the last ones."""
     for each in found[-MAX_EVIDENCE:]:
-        by = "given" if each.memory_id is None else short_id(each.memory_id)
-        quote = f": {shorten(one_line(each.quote), MAX_SAID)}" if each.quote else f" by {one_line(each.origin)}"
-        yield note(f"{by}{quote}", style)
+        if each.memory_id is None:
+            yield note(f"given by {one_line(each.origin)}", style)
+            continue
+        quote = f": {shorten(one_line(each.quote), MAX_SAID)}" if each.quote else ""
+        yield note(f"said {day(each.created_at)} in {short_id(each.memory_id)}{quote}", style)
 
 
 def _list(result: RelationsListResult, style: Style) -> str:
@@ -67,7 +82,7 @@ LIST = Command(
     method=types_relations.RELATIONS_LIST,
     details=(
         "Without a time: what holds now. --as-of asks what held then, --known-at what was known then.",
-        "Relations are read from memories that state them plainly; `relations add` notes others.",
+        "Relations are given with a memory (`remember --relation`) or by `relations add`, or read by a model.",
         "A relation without a beginning holds since before anything is known of it.",
         "--together adds names that stand in the same memories, without a relation that is stated; with --as-of or",
         "--known-at in those of that time.",

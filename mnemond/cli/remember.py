@@ -177,6 +177,7 @@ REMEMBER = Command(
         'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
         "git log -1 --format=%B | mnemonctl remember - --source git",
         'mnemonctl remember "Build 7 is out" --metadata build=7',
+        'mnemonctl remember "Bob handed billing to Ana" --relation "Ana leads billing"',
         'mnemonctl remember "Ana prefers short answers" --project none',
         'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
     ),
@@ -186,6 +187,7 @@ REMEMBER = Command(
         'Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
         "A text that is known already is not stored again: its tags, entities and higher importance join the memory.",
         "One that corrects or refines a memory takes its place.",
+        "A relation holds as long as its memory is in recall; its type is a word: Ana Silva works_at Acme.",
         "`mnemonctl undo` takes that back, and `mnemonctl diff` shows it beforehand.",
         """A memory written in a project (a repository, or another directory that is no home) is shown unasked in that \
 project alone, unless its text says that it holds in all projects, or --project says otherwise. `recall` finds it in \

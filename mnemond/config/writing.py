@@ -232,11 +232,11 @@ class CueSettings(Section, frozen=True):
 
 
 class RelationReadingSettings(Section, frozen=True):
-    """Relations between people and things that a memory states."""
+    """Relations between people and things that a memory states, beside those that are given with it."""
 
     engine: Annotated[
         GateEngine,
-        Meta(description="`llm`: the model of `[llm]` reads those that the rules miss; they count as inferred."),
+        Meta(description="`llm`: the model of `[llm]` reads them; they count as inferred. `rules`: none are read."),
     ] = "rules"
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mnemond.model.answers import InsightView, RecallHit
+from mnemond.recall.passages import EXCERPT
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.hooks import first_units, units
@@ -36,9 +37,6 @@ def references(ids: Sequence[str]) -> list[str]:
 
 MAX_IN_PROMPT: Final = 600
 """Characters of one memory shown for a prompt."""
-
-MAX_PASSAGE: Final = 800
-"""Characters of a passage shown for a prompt: as many as recall returns."""
 
 MAX_IN_BRIEF: Final = 280
 """Characters of one memory in a brief: there are many."""
@@ -86,7 +84,7 @@ def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> 
     for hit in hits:
         ref = refs[hit.insight.id]
         if hit.kind == "passage":
-            page.add(f"<ref:{ref} {inert(hit.session)}> ", hit.insight, MAX_PASSAGE)
+            page.add(f"<ref:{ref} {inert(hit.session)}> ", hit.insight, EXCERPT)
         else:
             page.add(_marks(hit.insight, refs, hit.contradicts, hit.confidence), hit.insight, MAX_IN_PROMPT)
     return PromptText(head + fenced(page.lines, nonce) if page.lines else "", page.shown, page.whole)

@@ -32,7 +32,6 @@ from mnemond.interchange.tables import (
 from mnemond.store.connection import Connection, Value
 from mnemond.store.history import IMPORTED
 from mnemond.store.meta import LINKS_KEY, LinksRecord, read_record
-from mnemond.store.relations import STALE, last_read
 from mnemond.text.secrets import redact
 
 ROWS_AT_ONCE: Final = 100
@@ -73,12 +72,6 @@ def lines(connection: Connection, selection: Selection) -> Iterator[bytes]:
 def _meta(connection: Connection, selection: Selection) -> Line:
     """Return the first line: what the lines are, and how much of them jobs have read, so that nothing is read twice."""
     line: Line = {"mnemond": FORMAT, "kind": META, "whole": selection.is_whole, "redacted": selection.redacted}
-    if (last := last_read(connection)) is not None:
-        sql = f"SELECT memory_id FROM memory_operations WHERE id <= ?{_OWN_RECORDS[OPERATIONS.table]}"  # noqa: S608
-        read = connection.column(sql, (last,))
-        chosen = selection.memories
-        line["relations_read"] = sum(chosen is None or each in chosen for each in read)
-        line["relations_stale"] = connection.value("SELECT value FROM meta WHERE key = ?", (STALE,)) == "1"
     links = read_record(connection, LINKS_KEY, LinksRecord)
     unread = "SELECT count(*) FROM insights WHERE number > ? AND deleted_at IS NULL"
     line["links_read"] = links is not None and not connection.count(unread, (links.after,))

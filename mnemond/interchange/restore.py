@@ -38,7 +38,6 @@ from mnemond.interchange.tables import (
 from mnemond.model.memory import DAY_US, EDGE_TYPES, MAX_CONTENT, effective_importance, parse_rfc3339
 from mnemond.store import history, imports, insights, meta, relations, stored_rows
 from mnemond.store.connection import Connection, ConstraintError, SqliteError, Value
-from mnemond.store.relations import READ_KEY, STALE, last_read
 from mnemond.text.secrets import find_secrets
 
 MAX_NAMED: Final = 20
@@ -96,8 +95,6 @@ class _Meta(msgspec.Struct, frozen=True):
 
     whole: bool = True
     redacted: bool = False
-    relations_read: int | None = None
-    relations_stale: bool = False
     links_read: bool = False
 
 
@@ -163,7 +160,6 @@ class _Restoring:
         """Of the lines so far, the last id that one had here."""
         self._first = {table: self._last_id(table) for table in self._rows}
         self._meta_line = _Meta()
-        self._read = last_read(connection)
         self._last_number = connection.count("SELECT max(number) FROM insights")
         self._handlers: dict[str, tuple[Exported, Callable[[Row], bool]]] = {
             ENTITIES.kind: (ENTITIES, self._entity),
@@ -214,6 +210,8 @@ class _Restoring:
     def finish(self) -> Report:
         self._note_read()
         record = self._record
+        if any(self.report.added.get(each.kind) for each in (RELATIONSHIPS, EVIDENCE)):
+            relations.derive_again(self._connection, record.op_id, record.now)
         imports.begin(self._connection, record.op_id, imports.OWN, record.digest, record.now)
         imports.finish(self._connection, record.op_id)
         imports.note(self._connection, record.op_id, ((_source(each), each) for each in self._fresh))
@@ -226,25 +224,9 @@ class _Restoring:
         self.report.active = len(self._active)
         return self.report
 
-    @property
-    def _reads_again(self) -> bool:
-        """True if this store has not read the relations of its own memories to the end: it will read those of restored
-        ones as well, so that what was read of them there is left out."""
-        first = self._first[OPERATIONS.table]
-        return bool(first) and (self._read is None or self._read < first)
-
     def _note_read(self) -> None:
         """Note what jobs need not read again. Raises MnemonError(INVALID_PARAMS)."""
         line, facts = self._meta_line, list[tuple[str, str]]()
-        brings = bool(self._fresh) or self._read is None
-        if line.relations_read is not None and brings and not self._reads_again:
-            try:
-                last = self._counted(OPERATIONS.table, line.relations_read)
-            except ConstraintError as error:
-                raise _bad(1, f"does not fit: {error}") from error
-            facts.append((READ_KEY, str(last)))
-        if brings and (line.relations_stale or self._reads_again):
-            facts.append((STALE, "1"))
         links = meta.read_record(self._connection, meta.LINKS_KEY, meta.LinksRecord)
         after = 0 if links is None else links.after
         if line.links_read and after >= self._last_number and (self._fresh or links is None):
@@ -273,7 +255,7 @@ class _Restoring:
         try:
             self._meta_line = _meta.decode(msgspec.json.encode(fields))
         except msgspec.MsgspecError:
-            raise _bad(number, "has a value that cannot be used: whole, redacted, relations_read …") from None
+            raise _bad(number, "has a value that cannot be used: whole, redacted, links_read") from None
 
     def _conflict(self, insight_id: str, why: str) -> None:
         self.report.conflicts_found += 1
@@ -438,7 +420,7 @@ class _Restoring:
 
     def _relationship(self, row: Row) -> bool:
         row = self._mapped(row, "source_id", "target_id")
-        if self._reads_again or self._exists(RELATIONSHIPS.table, row, "id"):
+        if self._exists(RELATIONSHIPS.table, row, "id"):
             return False
         same = ("source_id", "type", "slot", "target_id", "value", "valid_from")
         if row.get("expired_at") is None and self._exists(RELATIONSHIPS.table, row | {"expired_at": None}, *same,
@@ -452,7 +434,7 @@ class _Restoring:
         memory = row.get("memory_id")
         if memory is not None and memory not in self._fresh:
             return False
-        if self._reads_again and row.get("origin") in ("rules", "model"):
+        if row.get("origin") == "rules":  # of a development checkout, whose rules read relations
             return False
         same = ("op_id", "source_id", "type", "slot", "target_id", "value", "kind", "at", "memory_id", "quote")
         if memory is None and self._exists(EVIDENCE.table, row, *same):

@@ -28,7 +28,7 @@ from mnemond.text.entities import nothing_known
 
 NAME: Final = "entity_backfill"
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised when the rules find names that they did not find before: stores are read again then."""
 
 PORTION: Final = 50

@@ -20,7 +20,6 @@ from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, METHOD, Done, Job, Line, Work, in_slices
 from mnemond.jobs.received import LinkReceived
-from mnemond.jobs.relations import ReadRelations
 from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
 from mnemond.jobs.slow_path import SlowPath
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
@@ -297,7 +296,6 @@ def jobs_of(
         ResolveReviews(answering),
         SlowPath(config_of, answering),
         LinkReceived(answering),
-        ReadRelations(),
         EntityBackfill(config_of),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(config_of),

@@ -132,20 +132,10 @@ WRITING: Final = "the store is being written; it runs when nothing waits to be w
 ELSEWHERE: Final = "another daemon runs jobs in this shared store; it runs after that"
 
 WITHOUT_TURN: Final = frozenset(
-    {
-        "backup",
-        "checkpoint",
-        "decay_refresh",
-        "full_verify",
-        "graph_metrics",
-        "oplog_trim",
-        "relations",
-        "vacuum",
-        "verify",
-    }
+    {"backup", "checkpoint", "decay_refresh", "full_verify", "graph_metrics", "oplog_trim", "vacuum", "verify"}
 )
-"""Jobs that several daemons may run at once in a shared store: they change what each has for itself, but for
-`relations`, which writes only where nothing was read since. All others would find the same work, and do it twice."""
+"""Jobs that several daemons may run at once in a shared store: they change what each has for itself. All others would
+find the same work, and do it twice."""
 
 POSTPONED_S: Final = 10.0
 """Seconds until a job is tried again that another daemon kept from running."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from msgspec import UNSET
-
 from mnemond.api.types_admin import StatusResult
 from mnemond.api.types_changes import ReviewsResult, ReviewView
 from mnemond.api.types_entities import EntityListResult, EntityPage
@@ -40,7 +38,7 @@ from mnemond.model.outcomes import (
     United,
     UpdateResult,
 )
-from mnemond.model.relations import EntityBrief, RelationshipView, relation_text
+from mnemond.model.relations import RelationshipView, relation_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.params import counted, plural
@@ -73,8 +71,7 @@ def recalled(result: RecallResult, nonce: str) -> str:
     """Results, best first, after a sentence if none of them surely fits."""
     hits = result.results
     note = _degraded(result)
-    about = [] if result.entities is UNSET else [line for it in result.entities for line in _brief(it)]
-    if not hits and not about:
+    if not hits:
         return f"{note}Nothing is known about this."
     ids = [hit.insight.id for hit in hits]
     refs = dict(zip(ids, references(ids), strict=True))
@@ -86,17 +83,11 @@ def recalled(result: RecallResult, nonce: str) -> str:
     ]
     if result.meta.nothing_fits:
         note += f"{NOTHING_FITS} "
-    return f"{note}{counted(hit.kind for hit in hits)}, best first. {WARNING}\n{fenced([*about, *lines], nonce)}"
+    return f"{note}{counted(hit.kind for hit in hits)}, best first. {WARNING}\n{fenced(lines, nonce)}"
 
 
 def _until(hit: RecallHit) -> str:
     return "" if hit.former is None else f" held until {hit.former.until[:10]}"
-
-
-def _brief(it: EntityBrief) -> list[str]:
-    """What is known of a person or a thing that a question names."""
-    also = f", also {', '.join(it.aliases)}" if it.aliases else ""
-    return [f"<{_name(it.type)}> {_shown(f'{it.name}{also}')}", *(_relation(each, "now") for each in it.relations)]
 
 
 def related(found: Sequence[RelatedMemory], nonce: str) -> str:

@@ -49,18 +49,19 @@ class RecallArguments(StoreArguments, frozen=True, kw_only=True):
     category: Category | UnsetType = UNSET
     since: Annotated[Moment | UnsetType, about("A day (2026-11-22) or RFC 3339 time.")] = UNSET
     until: Moment | UnsetType = UNSET
-    entity: Annotated[Name | UnsetType, about("Only what names this person, thing or place.")] = UNSET
+    entity: Annotated[Name | UnsetType, about("Only what names this.")] = UNSET
     project: Annotated[Project | UnsetType, about("Your project's name or directory: it comes first.")] = UNSET
 
 
 class RememberArguments(StoreArguments, frozen=True, kw_only=True):
     content: Annotated[Text, about("One thought in one or two sentences: names, absolute dates, the reason.")]
     category: Category | UnsetType = UNSET
-    importance: Annotated[Importance | UnsetType, about("5 must not be lost, 3 usual, 1 detail.")] = UNSET
+    importance: Annotated[Importance | UnsetType, about("5 must stay, 3 usual, 1 detail.")] = UNSET
     tags: Tags | UnsetType = UNSET
     entities: Entities | UnsetType = UNSET
     cues: Annotated[Cues | UnsetType, about('3-6 prompts that need it: "can I just push?"; not "git"')] = UNSET
     when: Annotated[tuple[str, ...] | UnsetType, about("A rule's calls: Bash:git push*, Edit:src/**.")] = UNSET
+    relations: Annotated[tuple[str, ...] | UnsetType, about('"Ana leads billing"')] = UNSET
     source: Annotated[Name | UnsetType, about("Who said so: user, agent, or where you read it.")] = UNSET
     project: Annotated[
         Project | UnsetType, about("Name or directory of the one project it is about; none: it holds in all.")
@@ -90,8 +91,8 @@ class UpdateArguments(StoreArguments, frozen=True, kw_only=True):
     content: Annotated[Text | UnsetType, about("The whole new text.")] = UNSET
     category: str | UnsetType = UNSET  # one of those of `remember`; naming them again costs every session 30 tokens
     importance: Importance | UnsetType = UNSET
-    tags: Annotated[Tags | UnsetType, about("All of them.")] = UNSET
-    entities: Annotated[Entities | UnsetType, about("All of them.")] = UNSET
+    tags: Tags | UnsetType = UNSET
+    entities: Entities | UnsetType = UNSET
     cues: Cues | UnsetType = UNSET
 
 
@@ -293,7 +294,7 @@ def _every() -> Mapping[str, Tool]:
         _tool(RelatedArguments, "related", "The memories around one: causes, effects, the same people or things."),
         _tool(LinkArguments, "link", "Say that two memories belong together.", writes="adds"),
         _tool(ForgetArguments, "forget", "Take a memory out of recall; the user can restore it.", writes="changes"),
-        _tool(UpdateArguments, "update", "Change a memory; its history keeps the old.", writes="changes"),
+        _tool(UpdateArguments, "update", "Change a memory; lists whole; its history keeps the old.", writes="changes"),
         _tool(StatusArguments, "status", "How much is in memory, and whether it is well."),
         _tool(
             ExtractArguments, "memory_extract", "Keep what is worth it of a conversation, fact by fact.", writes="adds"

@@ -55,7 +55,7 @@ from mnemond.model.memory import (
     parse_rfc3339,
 )
 from mnemond.model.outcomes import Outcome, QualityDetail, Substance
-from mnemond.model.relations import AddLink
+from mnemond.model.relations import AddLink, GivenRelation
 from mnemond.model.reviews import CloseReview, OpenReview
 from mnemond.store import relations
 from mnemond.store.connection import Connection
@@ -434,6 +434,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope = Scope()
     created_at: str | None = None
     metadata: Mapping[str, object] = {}
+    relations: Sequence[GivenRelation] = ()
     no_diff: bool = False
     corrects: bool = False
     dry_run: bool = False

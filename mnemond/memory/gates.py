@@ -21,7 +21,6 @@ from mnemond.config.writing import CommitmentSettings, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
 from mnemond.extract.account import stems
 from mnemond.extract.orders import is_order
-from mnemond.extract.relations import target_shapes
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
 from mnemond.memory import relation_claims
@@ -29,7 +28,7 @@ from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.relation_claims import Claim
-from mnemond.memory.relations import outdated
+from mnemond.memory.relations import claimed_in, outdated
 from mnemond.model.changes import Change, ChangeSet, PutInsight
 from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, NOTE, Cue, EdgeType, Entity, Insight
 from mnemond.model.outcomes import Maintained
@@ -102,8 +101,7 @@ ORDERS: Final = f"{LEFT}the text gives orders to a program"
 
 class Note(msgspec.Struct, frozen=True):
     """What a model was asked about a memory: `of` is the hash of the text, `gates` the purposes that were switched on,
-    `told` what came of each, `names` the names it added, `prompts` the hashes of the prompts,
-    `relations` those it read."""
+    `told` what came of each, `names` the names it added, `prompts` the hashes of the prompts."""
 
     of: str
     gates: str
@@ -112,7 +110,6 @@ class Note(msgspec.Struct, frozen=True):
     told: dict[str, str] = {}
     names: tuple[str, ...] = ()
     prompts: dict[str, str] = {}
-    relations: tuple[Claim, ...] = ()
 
 
 class Question(NamedTuple):
@@ -292,7 +289,7 @@ def _about_cues(it: Insight, found: Found, config: Config, known: str) -> Questi
 def _about_relations(it: Insight, found: Found, config: Config, known: str) -> Question | None:
     if not (it.entities or found.names or relation_claims.speaks(it.content)):
         return None
-    types = ", ".join(target_shapes())
+    types = ", ".join(relation_claims.TYPES)
     return Question(
         "relations", "extract_relations", (_text(it), types), relation_claims.schema(), relation_claims.MAX_TOKENS
     )
@@ -557,7 +554,8 @@ def _decide(
         subject=old.id,
     )
     counted = added_up(meta.read_record(view.connection, COUNTS, dict[str, int]) or {}, old, new, found)
-    return msgspec.structs.replace(reached, facts=((COUNTS, msgspec.json.encode(counted).decode()),))
+    noted = claimed_in(old, found.relations, view.connection)
+    return msgspec.structs.replace(reached, knowledge=noted, facts=((COUNTS, msgspec.json.encode(counted).decode()),))
 
 
 def _without_outdated(found: Found, connection: Connection, user: str | None) -> Found:
@@ -611,8 +609,7 @@ def _noted(old: Insight, found: Found, model: str, now: str, settings: Commitmen
     prompts: dict[str, str] = {} if had is None else dict(had.prompts)
     prompts.update({str(gate): prompt for gate, prompt in found.prompts.items()})
     told: dict[str, str] = {gate: found.told[gate] for gate in GATES if gate in found.told}
-    read = found.relations or (() if had is None else had.relations)
-    note = Note(digest(old.content), " ".join(settings.read_by_model()), model, now, told, names, prompts, read)
+    note = Note(digest(old.content), " ".join(settings.read_by_model()), model, now, told, names, prompts)
     fields = msgspec.json.decode(old.metadata, type=dict[str, object])
     return as_text(fields | {NOTE: msgspec.to_builtins(note)})
 

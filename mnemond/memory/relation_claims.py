@@ -1,23 +1,23 @@
 """Relations that a model claims to read in a memory, and why they are not believed.
 
-A claim rests on a quote of the memory; its names are in the text, its type is one of those that rules read, and its
-time is one that the text says. What is left stays with the memory as a part of the note about the model, and is read
-from there like what the rules find: as inferred, and never against a statement of the same time (docs/decisions/0051).
+A claim rests on a quote of the memory; its names are in the text, its type is one of TYPES, and its time is one that
+the text says. What is left is evidence of the memory: as inferred, and never against a statement of the same time
+(docs/decisions/0051).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 import msgspec
 
 from mnemond.extract.acceptance import no_name, unfit
-from mnemond.extract.relations import Stated, begin_of, first_persons, is_supposed, statements_in, target_shapes
 from mnemond.llm.reader import Schema, items_of
 from mnemond.model.memory import Insight, format_us, parse_rfc3339
-from mnemond.model.relations import INFERRED, MAX_QUOTE, MAX_VALUE, Granularity, PointKind, is_functional
-from mnemond.text.dates import dates
+from mnemond.model.relations import MAX_QUOTE, MAX_VALUE, Granularity, PointKind
+from mnemond.text.dates import begin_of, dates
 from mnemond.text.entities import canonical_name
 from mnemond.text.resources import regex
 
@@ -32,11 +32,23 @@ USER: Final = "User"
 
 Time = Literal["holds", "began", "ended"]
 
-_WORD: Final = regex(r"[^\W\d_]+")
+TYPES: Final[Mapping[str, Literal["name", "text"]]] = {
+    "works_at": "name", "lives_in": "name", "reports_to": "name", "located_in": "name", "knows": "name",
+    "uses": "text", "depends_on": "text", "part_of": "text", "owns": "text", "created": "text", "prefers": "text",
+    "dislikes": "text",
+}  # fmt: skip
+"""Types of relations that a model is asked about, and what the target is: a name, or any word of the text."""
+
+_SPEAKER: Final = regex(r"\b(?:i|we|ich|wir)\b|我", re.IGNORECASE)
+_SUPPOSED: Final = regex(
+    r"\b(?:if|unless|whether|maybe|perhaps|might|may|could|would|should|will|plans|wants|hopes|falls|vielleicht|könnte"
+    r"|würde)\b",
+    re.IGNORECASE,
+)
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """An accepted claim, as it is kept with the memory. `at` is RFC 3339."""
+    """An accepted claim. `at` is RFC 3339."""
 
     source: str
     type: str
@@ -45,13 +57,6 @@ class Claim(msgspec.Struct, frozen=True):
     at: str
     granularity: Granularity
     quote: str
-
-    def stated(self) -> Stated:
-        """Return the statement that the claim makes."""
-        return Stated(
-            self.source, self.type, self.target, self.kind, self.at, self.granularity, self.quote,
-            target_shapes()[self.type] == "name", strength=INFERRED, origin="model",
-        )  # fmt: skip
 
 
 class _Item(msgspec.Struct, frozen=True):
@@ -65,14 +70,14 @@ class _Item(msgspec.Struct, frozen=True):
 
 def speaks(content: str) -> bool:
     """Return True if a text says something about its speaker."""
-    return "我" in content or not first_persons().isdisjoint(word[0].lower() for word in _WORD.finditer(content))
+    return _SPEAKER.search(content) is not None
 
 
 def schema() -> Schema:
     """Return the schema of an answer."""
     fields: dict[str, object] = {
         "source": {"type": "string", "maxLength": MAX_VALUE},
-        "type": {"type": "string", "enum": list(target_shapes())},
+        "type": {"type": "string", "enum": list(TYPES)},
         "target": {"type": "string", "maxLength": MAX_VALUE},
         "time": {"type": "string", "enum": list(get_args(Time))},
         "when": {"type": ["string", "null"], "maxLength": 60},
@@ -92,11 +97,10 @@ def accepted(value: object, it: Insight) -> tuple[list[Claim], dict[str, None]]:
     """Return the claims of an answer about a memory that are believed, and the reasons why others are not."""
     items, bad = items_of(value, "relations", _Item)
     said_us = parse_rfc3339(it.created_at)
-    ruled = statements_in(it.content, said_us)
     found: dict[tuple[str, ...], Claim] = {}
     refused: dict[str, None] = dict.fromkeys(["not readable"] if bad else [])
     for each in items[:MAX_CLAIMS]:
-        claim = _claim(each, it.content, said_us, ruled)
+        claim = _claim(each, it.content, said_us)
         if isinstance(claim, str):
             refused[claim] = None
         else:
@@ -104,10 +108,10 @@ def accepted(value: object, it: Insight) -> tuple[list[Claim], dict[str, None]]:
     return list(found.values()), refused
 
 
-def _claim(item: _Item, content: str, said_us: int, ruled: Sequence[Stated]) -> Claim | str:
+def _claim(item: _Item, content: str, said_us: int) -> Claim | str:
     """Return the claim of an item, or why it is refused."""
     source, target, quote = (" ".join(each.split()) for each in (item.source, item.target, item.quote))
-    if item.type not in target_shapes():
+    if item.type not in TYPES:
         return "type"
     if why := _not_said(quote, content) or _no_source(source, quote, content) or _no_target(target, item.type, quote):
         return why
@@ -116,8 +120,6 @@ def _claim(item: _Item, content: str, said_us: int, ruled: Sequence[Stated]) -> 
     when = _moment(item, quote, said_us)
     if when is None:
         return "date not said"
-    if why := _read_by_rules(source, item.type, target, ruled):
-        return why
     kind: PointKind = {"holds": "seen", "began": "start", "ended": "end"}[item.time]  # type: ignore[assignment]
     if kind == "seen" and item.when is not None:
         kind = "start"
@@ -127,7 +129,7 @@ def _claim(item: _Item, content: str, said_us: int, ruled: Sequence[Stated]) -> 
 def _not_said(quote: str, content: str) -> str | None:
     if not quote or len(quote) > MAX_QUOTE or quote not in " ".join(content.split()):
         return "quote not said"
-    return "not stated" if quote.rstrip().endswith(("?", "？")) or is_supposed(quote) else None
+    return "not stated" if quote.rstrip().endswith(("?", "？")) or _SUPPOSED.search(quote) else None
 
 
 def _no_source(source: str, quote: str, content: str) -> str | None:
@@ -138,7 +140,7 @@ def _no_source(source: str, quote: str, content: str) -> str | None:
 
 def _no_target(target: str, kind: str, quote: str) -> str | None:
     if why := no_name(target, quote.lower()):
-        return why if target_shapes()[kind] == "name" or why != "no name" else _no_value(target, quote)
+        return why if TYPES[kind] == "name" or why != "no name" else _no_value(target, quote)
     return None
 
 
@@ -155,11 +157,3 @@ def _moment(item: _Item, quote: str, said_us: int) -> tuple[str, Granularity] | 
         return format_us(said_us), "exact"
     found = [each for each in dates(item.when, said_us) if each.explicit]
     return begin_of(found[0]) if found and item.when.strip() in quote else None
-
-
-def _read_by_rules(source: str, kind: str, target: str, ruled: Sequence[Stated]) -> str | None:
-    """Return why a claim adds nothing to what the rules read in the same text."""
-    about = [each for each in ruled if each.type == kind and canonical_name(each.source) == canonical_name(source)]
-    if any(canonical_name(each.target) == canonical_name(target) for each in about):
-        return "read by the rules"
-    return "the rules read it otherwise" if about and is_functional(kind, "") else None

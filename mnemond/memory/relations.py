@@ -1,49 +1,50 @@
-"""Statements about relations: given directly, read from memories, and taken back (docs/decisions/0048)."""
+"""Statements about relations: given directly or with a memory, read by a model, taken back (docs/decisions/0048)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.extract.relations import Stated, statements_in
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.relation_claims import Claim
-from mnemond.memory.sync_records import Name, RelationValue, relation_key
+from mnemond.memory.relation_claims import TYPES, Claim
+from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
-from mnemond.model.memory import Entity, Insight, Scope, parse_rfc3339
-from mnemond.model.outcomes import Maintained, RelationResult, UndoResult
+from mnemond.model.memory import Entity, Insight, Scope
+from mnemond.model.outcomes import RelationResult, UndoResult
 from mnemond.model.relations import (
+    INFERRED,
+    MAX_QUOTE,
     MAX_TYPE,
     MAX_VALUE,
     AddEntity,
     AddEvidence,
     AddLink,
     Evidence,
-    ExpireEvidence,
     ExpireLink,
+    GivenRelation,
     Granularity,
     KnowledgeChange,
-    KnownSince,
     Origin,
     PointKind,
-    RefreshAll,
     Relationship,
     Roots,
     Statement,
     is_functional,
     split_type,
 )
-from mnemond.store import history, insights, relations, sync_state
+from mnemond.store import history, insights, relations
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name, extract
 from mnemond.text.entity_shapes import kind_of
+from mnemond.text.passages import sentences
 from mnemond.text.resources import regex
 
 TYPE: Final = regex(r"[a-z][a-z0-9_]*")
@@ -211,7 +212,7 @@ def propose_addition(wanted: RelationToAdd, identity: WriteContext) -> Proposal:
 def _decide_addition(wanted: RelationToAdd, identity: WriteContext, view: View) -> ChangeSet:
     connection = view.connection
     names = Names(connection, wanted.user)
-    memory_id, quote = _memory(connection, wanted.memory_id)
+    memory_id, quote = _memory(connection, wanted.memory_id, wanted.source, wanted.target)
     stated = [_start(wanted.since, wanted.until, identity.now)]
     if wanted.until is not None and wanted.since is not None:
         stated.append(("end", wanted.until))
@@ -247,7 +248,8 @@ def _thing(names: Names, target: str, literal: bool | None) -> tuple[str | None,
     return (None, target) if literal else (names.of(target), None)
 
 
-def _memory(connection: Connection, insight_id: str | None) -> tuple[str | None, str]:
+def _memory(connection: Connection, insight_id: str | None, *ends: str) -> tuple[str | None, str]:
+    """Return the id of the memory that states a relation, and the sentence. Raises MnemonError."""
     if insight_id is None:
         return None, ""
     found = insights.ids_beginning(connection, insight_id.casefold(), 2)
@@ -257,7 +259,16 @@ def _memory(connection: Connection, insight_id: str | None) -> tuple[str | None,
             kind, f"{'several memories' if found else 'no memory'} with id {insight_id[:64]!a}",
             hint="`mnemonctl list` shows the ids", outcome="rejected",
         )  # fmt: skip
-    return found[0], ""
+    it = insights.read(connection, found[0])
+    return found[0], "" if it is None else _sentence(it.content, ends)
+
+
+def _sentence(content: str, ends: Sequence[str]) -> str:
+    """Return the first of the sentences of a memory that name most of the ends of a relation, as it is quoted."""
+    small = [" ".join(each.split()).lower() for each in ends]
+    said = (" ".join(each.split()) for each in sentences(content))
+    best = max(said, key=lambda sentence: sum(end in sentence.lower() for end in small), default="")
+    return best[:MAX_QUOTE]
 
 
 def _change_set(
@@ -265,6 +276,46 @@ def _change_set(
 ) -> ChangeSet:
     change_set = identity.change_set(method, (), outcome, operation="relation", detail=f"type={outcome.type}")
     return msgspec.structs.replace(change_set, knowledge=tuple(changes))
+
+
+ENDED: Final = regex(r"\s*ended:\s*", re.IGNORECASE)
+"""Beginning of a line about a relation that ended."""
+
+
+def relation_of(text: str) -> GivenRelation | None:
+    """Return the relation of a line as "Ana leads billing", "Ana Silva works_at Acme" or "ended: …"; None if it is
+    none. Its type is the first word with an underscore, else in small letters, of those between the ends."""
+    ended = ENDED.match(text)
+    words = text[ended.end() if ended else 0 :].split()
+    places = [place for place in range(1, len(words) - 1) if TYPE.fullmatch(words[place])]
+    if not places:
+        return None
+    at = next((place for place in places if "_" in words[place]), places[0])
+    return GivenRelation(
+        subject=" ".join(words[:at]), type=words[at], object=" ".join(words[at + 1 :]), ended=ended is not None
+    )
+
+
+def given_with(
+    it: Insight, given: Sequence[GivenRelation], at: str, identity: WriteContext, user: str | None, view: View
+) -> tuple[KnowledgeChange, ...]:
+    """Return the changes that note relations which a memory states, said `at` (RFC 3339); what it states already is not
+    noted again."""
+    names = Names(view.connection, user)
+    known = {_same(each)[:-1] for each in _stated(view.connection, it.id)}
+    found: dict[tuple[object, ...], AddEvidence] = {}
+    for each in given:
+        kind, slot = split_type(each.type)
+        source = names.of(" ".join(each.subject.split()))
+        target, value = _thing(names, " ".join(each.object.split()), None)
+        stated = Statement(
+            source_id=source, type=kind, slot=slot, target_id=target, value=value,
+            kind="until" if each.ended else "seen", at=at, memory_id=it.id,
+            quote=_sentence(it.content, (each.subject, each.object)), origin="user" if identity.by_person else "host",
+        )  # fmt: skip
+        if (key := _same(stated)[:-1]) not in known:
+            found.setdefault(key, AddEvidence(stated))
+    return (*names.added, *found.values()) if found else ()
 
 
 class RelationToClose(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,7 +340,7 @@ def propose_closing(wanted: RelationToClose, identity: WriteContext) -> Proposal
 def _decide_closing(wanted: RelationToClose, identity: WriteContext, view: View) -> ChangeSet:
     connection = view.connection
     when = wanted.at or Point(identity.now)
-    memory_id, quote = _memory(connection, wanted.memory_id)
+    memory_id, quote = _memory(connection, wanted.memory_id, wanted.source or "", wanted.target or "")
     ended = [it for it in _open(wanted, connection) if it.valid_from is None or it.valid_from < when.at]
     if not ended:
         raise MnemonError(
@@ -324,13 +375,18 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
                 AMBIGUOUS, f"{wanted.id[:64]!a} is the beginning of several ids", hint="write more of the id",
                 outcome="rejected",
             )  # fmt: skip
-        return [it for it in found if it.invalid_at is None]
+        visible = {each.id for it in found for each in seen(connection, [it.source_id], None, Scope(wanted.user))}
+        return [it for it in found if it.invalid_at is None and it.id in visible]
     if wanted.source is None or wanted.type is None:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
-    source = relations.roots(connection).of(named_row(connection, wanted.source, Scope(wanted.user)))
-    rows = relations.relationships_from(connection, [source], kind, slot)
-    rows = [it for it in rows if it.expired_at is None and it.invalid_at is None]
+    scope = Scope(wanted.user)
+    members = relations.roots(connection).members(named_row(connection, wanted.source, scope))
+    rows = [
+        it
+        for it in seen(connection, members, None, scope)
+        if it.source_id in members and (it.type, it.slot) == (kind, slot) and it.invalid_at is None
+    ]
     if wanted.target is None:
         return rows
     target = Names(connection, wanted.user).find(wanted.target)
@@ -339,27 +395,7 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
     return [it for it in rows if (it.target_id is not None and it.target_id == root) or it.thing == ("", value)]
 
 
-# Read from memories.
-
-
-class Reading(msgspec.Struct, frozen=True):
-    """A memory as it was written at `at` (RFC 3339), and what it says about relations; None: it was purged."""
-
-    insight: Insight
-    at: str
-    stated: tuple[Stated, ...]
-
-
-WITHDRAWN: Final = frozenset({"forgotten"})
-"""States of a memory in which what it said is not believed any more. What was superseded, merged or pruned was so."""
-
-
-def read_memory(it: Insight, at: str, claims: Sequence[Claim] = ()) -> Reading:
-    """Read what a memory states, and what a model read in it. For a thread."""
-    if it.status in WITHDRAWN or it.quarantined:
-        return Reading(it, at, ())
-    stated = statements_in(it.content, parse_rfc3339(it.created_at))
-    return Reading(it, at, (*stated, *(each.stated() for each in claims)))
+# Read by a model.
 
 
 def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
@@ -371,99 +407,39 @@ def outdated(claim: Claim, connection: Connection, user: str | None) -> bool:
         return False
     found, target = relations.roots(connection), names.find(claim.target)
     thing = (found.of(target), "") if target is not None else ("", claim.target.casefold())
-    rows = relations.relationships_from(connection, found.members(source), kind, slot)
-    return any(it.expired_at is None and it.valid_from == claim.at and it.thing != thing for it in rows)
+    members = found.members(source)
+    rows = [it for it in seen(connection, members, None, Scope(user)) if it.source_id in members]
+    return any((it.type, it.slot, it.valid_from) == (kind, slot, claim.at) and it.thing != thing for it in rows)
 
 
-def propose_reading(readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int]) -> Proposal:
-    """Propose to note what memories stated since when, and to take back what they no longer do: because they were
-    forgotten, or have another text. No memory may be read twice. `part`: the rows of the history that were read, from
-    behind the first (None: all of the store is read for the first time) to the last. Nothing is done if others were
-    read meanwhile, by another daemon that shares the store."""
-    return identity.proposal("jobs", partial(_decide_reading, readings, identity, part))
+def claimed_in(it: Insight, claims: Sequence[Claim], connection: Connection) -> tuple[KnowledgeChange, ...]:
+    """Return the changes that note what a model read in a memory; what it states already is not noted again."""
+    names = Names(connection, it.scope.user_id, as_written=True)
+    known = {_same(each) for each in _stated(connection, it.id)}
+    found: dict[tuple[object, ...], AddEvidence] = {}
+    for claim in claims:
+        kind, slot = split_type(claim.type)
+        source = names.of(claim.source)
+        is_name = TYPES[claim.type] == "name"
+        target, value = (names.of(claim.target), None) if is_name else _thing(names, claim.target, None)
+        stated = Statement(
+            source_id=source, type=kind, slot=slot, target_id=target, value=value, kind=claim.kind, at=claim.at,
+            granularity=claim.granularity, strength=INFERRED, memory_id=it.id, quote=claim.quote, origin="model",
+        )  # fmt: skip
+        if target != source and (key := _same(stated)) not in known:
+            found.setdefault(key, AddEvidence(stated))
+    return (*names.added, *found.values()) if found else ()
 
 
-def _decide_reading(
-    readings: Sequence[Reading], identity: WriteContext, part: tuple[int | None, int], view: View
-) -> ChangeSet:
-    connection = view.connection
-    if relations.last_read(connection) != part[0]:
-        return identity.change_set("jobs", (), Maintained(op_id=identity.op_id), operation="")
-    facts, refresh = [(relations.READ_KEY, str(part[1]))], part[0] is None and (part[1] > 0 or bool(readings))
-    changes: list[KnowledgeChange] = []
-    asked = relations.last_asked(connection)
-    withdrawn = sync_state.withdrawn(connection)
-    names: dict[str | None, Names] = {}
-    for reading in readings:
-        user = reading.insight.scope.user_id
-        of_user = names.setdefault(user, Names(connection, user, as_written=True))
-        if found := _changes(reading, connection, of_user, withdrawn):
-            changes += [KnownSince(max(asked, reading.at)), *found]
-    count = sum(isinstance(each, AddEvidence | ExpireEvidence) for each in changes)
-    stale = connection.row("SELECT 1 FROM meta WHERE key = ? AND value = '1'", (relations.STALE,)) is not None
-    if refresh or stale:
-        changes += [KnownSince(identity.now), RefreshAll()]
-        facts.append((relations.STALE, "0"))
-    outcome = Maintained(changed=count, op_id=identity.op_id)
-    change_set = identity.change_set("jobs", (), outcome, operation="relations", detail=f"statements={count}")
-    return msgspec.structs.replace(change_set, knowledge=tuple(changes), facts=tuple(facts))
+def _stated(connection: Connection, memory_id: str) -> list[Evidence]:
+    """Return the statements of a memory that count."""
+    noted = relations.evidence_of_memory(connection, memory_id)
+    counted = relations.visible(connection, noted, relations.NO_SCOPE)
+    return [it for it in noted if it.id in counted]
 
 
-def _changes(
-    reading: Reading, connection: Connection, names: Names, withdrawn: Collection[str] = ()
-) -> list[KnowledgeChange]:
-    """Return the statements to add and to take back for one memory. `withdrawn`: keys of statements that were taken
-    back by hand on this or another device, which no text states again."""
-    it = reading.insight
-    if insights.read(connection, it.id) is None:
-        return []  # it was purged since
-    silent = it.status in WITHDRAWN or it.quarantined
-    stored = relations.evidence_of_memory(connection, it.id)
-    had = [each for each in stored if silent or each.origin in ("rules", "model")]
-    before = len(names.added)
-    wanted = [new for each in reading.stated if (new := _statement(each, it, names)) is not None]
-    if withdrawn:
-        wanted = [new for new in wanted if _synced_key(new, connection, names) not in withdrawn]
-    keys, kept = set(map(_same, wanted)), set(map(_same, had))
-    gone = [ExpireEvidence(each.id) for each in had if _same(each) not in keys]
-    return [*names.added[before:], *gone, *(AddEvidence(each) for each in wanted if _same(each) not in kept)]
-
-
-def _same(it: Statement | Evidence) -> tuple[object, ...]:
+def _same(it: Statement) -> tuple[object, ...]:
     return (it.source_id, it.type, it.slot, *it.thing, it.kind, it.at)
-
-
-def _synced_key(it: Statement, connection: Connection, names: Names) -> str:
-    """Return the key of a statement among devices."""
-    rows = {each.id: Name(each.name, each.canonical, each.kind, each.sense) for each in names.added}
-
-    def name_of(row: str) -> Name:
-        stored = connection.row("SELECT name, canonical_name, entity_type, sense FROM entities WHERE id = ?", (row,))
-        return rows[row] if stored is None else Name(*stored)
-
-    value = RelationValue(
-        name_of(it.source_id), it.type, it.slot, None if it.target_id is None else name_of(it.target_id), it.value,
-        it.kind, it.at, it.granularity, it.origin, it.strength, it.quote, it.at,
-    )  # fmt: skip
-    return relation_key(value, it.memory_id)
-
-
-def _statement(stated: Stated, it: Insight, names: Names) -> Statement | None:
-    kind, slot = split_type(stated.type)
-    source = names.of(stated.source, stated.source_kind)
-    target: str | None
-    value: str | None
-    if stated.names_target:
-        target, value = names.of(stated.target, stated.target_kind), None
-    else:
-        target, value = _thing(names, stated.target, None)
-    if target == source:
-        return None
-    return Statement(
-        source_id=source, type=kind, slot=slot, target_id=target, value=value, kind=stated.kind, at=stated.at,
-        granularity=stated.granularity, strength=stated.strength, memory_id=it.id, quote=stated.quote,
-        origin=stated.origin,
-    )  # fmt: skip
 
 
 # Taken back.
@@ -483,7 +459,8 @@ MAX_TRIED: Final = 100
 def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
     """Return the newest requested operation of this kind (`is_knowledge`) that is no undo and can be undone."""
     for done in relations.newest_operations(connection, MAX_TRIED):
-        if done.undoes is None and not done.triggered_by.startswith("system:"):
+        is_asked = done.undoes is None and not done.triggered_by.startswith("system:")
+        if is_asked and is_knowledge(connection, done.op_id):
             found = relations.undoing(connection, done.op_id)
             if not found.is_nothing and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
                 return done

@@ -1,8 +1,8 @@
-"""Relations as a reader with a scope sees them.
+"""Relations as a reader sees them: those of memories in recall, and in the reader's scope.
 
-The table has the intervals that follow from the statements of all memories. Of a user, a session or an agent each group
-with statements of others is derived anew from those alone that memories in its scope make, or that were given directly:
-otherwise what another user said would begin, end or prove a relation of this one.
+The table has the intervals that follow from the statements of all memories, in any state. A group with statements of
+memories that left recall, or of other users, sessions or agents, is derived anew from the others: otherwise what is
+outdated, or what another user said, would begin, end or prove a relation.
 """
 
 from __future__ import annotations
@@ -30,21 +30,19 @@ from mnemond.store.connection import Connection
 
 def seen(connection: Connection, ids: Collection[str] | None, known_at: str | None, scope: Scope) -> list[Relationship]:
     """Return the relations with one of these rows of entities, or all, that are believed at `known_at` (RFC 3339; None:
-    now) by what memories in `scope` and direct statements say."""
+    now) by what memories in `scope` that were in recall then, and direct statements, say."""
     believed = [it for it in relations.relationships(connection, ids) if holds(it, When(None, known_at))]
-    if scope == Scope():
-        return believed
     found = relations.roots(connection)
     wanted = None if ids is None else set(map(found.of, ids))
     shown: list[Relationship] = []
     about = (
-        relations.all_evidence(connection, expired=True)
+        relations.all_evidence(connection, expired=known_at is not None)
         if ids is None
-        else relations.evidence(connection, ids, expired=True)
+        else relations.evidence(connection, ids, expired=known_at is not None)
     )
     for source in sorted({found.of(it.source_id) for it in about}):
         stated = [_rooted(it, source, found) for it in _counted(connection, found.members(source), known_at)]
-        visible = relations.visible(connection, stated, scope)
+        visible = relations.visible(connection, stated, scope, known_at)
         rows = [it for it in believed if found.of(it.source_id) == source]
         groups = {group_key(of[0]): of for of in grouped(stated)}
         for of in grouped([it for it in stated if it.id in visible]):

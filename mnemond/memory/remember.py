@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -41,6 +41,7 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
+from mnemond.memory.relations import given_with
 from mnemond.memory.repetition import Repetition, united
 from mnemond.memory.resolver import opened
 from mnemond.memory.retention import prune
@@ -70,7 +71,9 @@ from mnemond.model.memory import (
 )
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
+from mnemond.model.relations import AddEvidence
 from mnemond.model.reviews import OpenReview
+from mnemond.store import insights
 from mnemond.store.operations import Proposal, View
 from mnemond.text.causes import Claim, claims_between
 from mnemond.text.similarity import token_set
@@ -248,7 +251,18 @@ def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Pr
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
 
     def decided(view: View) -> ChangeSet:
-        return decide(prepared, identity, rules, view.snapshot, view.similarity)
+        change_set = decide(prepared, identity, rules, view.snapshot, view.similarity)
+        outcome = cast("RememberResult", change_set.outcome)
+        if not prepared.draft.relations or outcome.id is None:
+            return change_set
+        said, user = format_us(prepared.said_us), prepared.draft.scope.user_id
+        written = [each.insight for each in change_set.changes if isinstance(each, AddInsight | PutInsight)]
+        it = next((each for each in written if each.id == outcome.id), None)
+        it = it or cast("Insight", insights.read(view.connection, outcome.id))
+        noted = given_with(it, prepared.draft.relations, said, identity, user, view)
+        many = sum(isinstance(each, AddEvidence) for each in noted)
+        detail = f"{change_set.detail} relations={many}"
+        return msgspec.structs.replace(change_set, knowledge=noted, detail=detail)
 
     return identity.proposal("remember", decided, vector)
 

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, TypedDict
 import msgspec
 
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.relations import WITHDRAWN
 from mnemond.memory.sync_records import (
     AHEAD_US,
     FACTS,
@@ -53,12 +52,6 @@ from mnemond.store.operations import Proposal, View
 FACTS_AT_ONCE: Final = 500
 """Records that are united in one operation, which compares all that is known as well."""
 
-BY_HAND: Final = ("user", "host")
-"""Origins of statements that were given directly."""
-
-BY_DAEMON: Final = frozenset({"jobs", METHOD})
-"""Methods of operations that take a statement back without a decision about it."""
-
 OVERRULED: Final = "joined on one device; another decision on another device contradicts that"
 FOR_A_PERSON: Final = "joined on another device"
 """`reason` of reviews about two names."""
@@ -70,47 +63,40 @@ _json = msgspec.json.Encoder()
 
 
 class _Statement(NamedTuple):
-    """A statement of the store. `by`: the method of the operation that noted it."""
+    """A statement of the store."""
 
     id: int
     value: RelationValue
-    by: str
 
 
 class _Local(msgspec.Struct):
-    """The rows of one statement. `is_read`: a text states it. `ended`: when the last one was taken back, and the method
-    of the operation."""
+    """The rows of one statement. `ended`: when the last one was taken back, and the method of the operation."""
 
     memory: str | None
-    is_read: bool
     live: list[_Statement] = []
     ended: tuple[str, str] | None = None
 
 
-def _statements(connection: Connection, memories: Sequence[str]) -> dict[str, _Local]:
-    """Return what was stated by hand, what is stated or was taken back by `undo`, and all that these memories state, by
-    key."""
+def _statements(connection: Connection) -> dict[str, _Local]:
+    """Return what is stated, or was and was taken back, by key."""
     rows = connection.rows(
         "SELECT e.id, e.type, e.slot, e.value, e.kind, e.at, e.granularity, e.origin, e.strength, e.quote,"
-        " e.created_at, e.memory_id, e.expired_at, a.method, x.method, s.name, s.canonical_name, s.entity_type,"
+        " e.created_at, e.memory_id, e.expired_at, x.method, s.name, s.canonical_name, s.entity_type,"
         " s.sense, t.name, t.canonical_name, t.entity_type, t.sense"
         " FROM relationship_evidence AS e JOIN entities AS s ON s.id = e.source_id"
-        " LEFT JOIN entities AS t ON t.id = e.target_id LEFT JOIN knowledge_operations AS a ON a.op_id = e.op_id"
-        " LEFT JOIN knowledge_operations AS x ON x.op_id = e.expired_op"
-        " WHERE e.origin IN ('user', 'host') OR a.method IN ('undo', ?1) OR x.method IN ('undo', ?1)"
-        " OR e.memory_id IN (SELECT value FROM json_each(?2)) ORDER BY e.id",
-        (METHOD, _json.encode(memories).decode()),
+        " LEFT JOIN entities AS t ON t.id = e.target_id"
+        " LEFT JOIN knowledge_operations AS x ON x.op_id = e.expired_op ORDER BY e.id"
     )
     found: dict[str, _Local] = {}
-    for (number, kind, slot, text, point, at, granularity, origin, strength, quote, created_at, memory, expired_at, by,
+    for (number, kind, slot, text, point, at, granularity, origin, strength, quote, created_at, memory, expired_at,
          ended_by, *names) in rows:  # fmt: skip
         target = None if names[4] is None else Name(*names[4:])
         value = RelationValue(
             Name(*names[:4]), kind, slot, target, text, point, at, granularity, origin, strength, quote, created_at
         )
-        local = found.setdefault(relation_key(value, memory), _Local(memory, origin not in BY_HAND, live=[]))
+        local = found.setdefault(relation_key(value, memory), _Local(memory, live=[]))
         if expired_at is None:
-            local.live.append(_Statement(number, value, by or ""))
+            local.live.append(_Statement(number, value))
         elif local.ended is None or expired_at >= local.ended[0]:
             local.ended = (expired_at, ended_by or "")
     return found
@@ -180,7 +166,7 @@ def scan(connection: Connection, now_us: int, device: str) -> Scanned:
     if _noted(connection, SCANNED) != mark:
         meta.note(connection, [(SCANNED, mark)])
         known = _known(connection)
-        local = _statements(connection, _memories(known))
+        local = _statements(connection)
         changed = _changed_here(known, local, _decisions(connection), stamp_of(now_us, device))
         sync_state.put(connection, [fact_row(fact, publish=publish) for fact, publish in changed])
     return Scanned(None, sync_state.count_facts_from(connection, stamp_of(now_us + AHEAD_US + 1, "")))
@@ -206,7 +192,7 @@ def _known(connection: Connection) -> dict[str, Fact]:
 
 
 def _memories(known: dict[str, Fact]) -> list[str]:
-    """Return the memories of which a statement was taken back, or waits: what is read from them is compared as well."""
+    """Return the memories of which a statement was taken back, or waits."""
     records = (it.record for it in known.values() if not it.here)
     return sorted({it.memory for it in records if isinstance(it, RelationRecord) and it.memory is not None})
 
@@ -239,18 +225,15 @@ def _statement_as_here(key: str, fact: Fact | None, local: _Local, now: str) -> 
     if local.live:
         if value is not None and any(it.value == value for it in local.live):
             return None if fact is not None and fact.here else (Fact(before, here=True), False)  # type: ignore[arg-type]
-        one = next((it for it in local.live if it.value.origin in BY_HAND or it.by == "undo"), None)
-        if one is None:
-            return None  # it is read from the text here
+        one = local.live[0]
         stamps = _next(one.value.created_at, before, now)
         return Fact(RelationRecord(key=key, memory=local.memory, value=one.value, **stamps), here=True), True
     ended, by = local.ended or ("", "")
     if fact is None:
-        if by != "undo" or not local.is_read:
-            return None  # no other device knows of it
-    elif not fact.here or value is None:
+        return None  # no other device knows of it
+    if not fact.here or value is None:
         return None
-    elif by in BY_DAEMON:
+    if by == METHOD:
         return Fact(fact.record), False
     return Fact(RelationRecord(key=key, memory=local.memory, **_next(ended, before, now))), True
 
@@ -395,7 +378,7 @@ class _Uniting:
         self.report = Report(conflicts=[], held=[])
         self._known = _known(connection)
         self._before = dict(self._known)
-        self._local = _statements(connection, _memories(self._known))
+        self._local = _statements(connection)
         self._names = _decisions(connection)
         self._publish: set[str] = set()
         for fact, publish in _changed_here(self._known, self._local, self._names, stamp_of(identity.now_us, device)):
@@ -439,22 +422,19 @@ class _Uniting:
 
     def statements(self) -> None:
         """Let each statement count that is known, and no other one."""
-        memories = _memories(self._known)
-        if memories != _memories(self._before):
-            self._local = _statements(self._connection, memories)
-        standing = {each: self._standing(each) for each in memories}
+        standing = {each: self._standing(each) for each in _memories(self._known)}
         for key, fact in sorted(self._known.items()):
             record = fact.record
             if isinstance(record, RelationRecord):
                 self._statement(key, fact, record, standing)
 
     def _standing(self, memory: str) -> str:
-        """Return the state of a memory: purged, "" if it is not there, withdrawn if what it says is not believed."""
-        row = self._connection.row("SELECT status, quarantined FROM insights WHERE id = ?", (memory,))
-        if row is None:
+        """Return the state of a memory: purged, "" if it is not there."""
+        status = self._connection.value("SELECT status FROM insights WHERE id = ?", (memory,))
+        if status is None:
             gone = known_of(self._connection, memory).purged is not None or history.is_purged(self._connection, memory)
             return "purged" if gone else ""
-        return "withdrawn" if row[0] in WITHDRAWN or row[1] else str(row[0])
+        return str(status)
 
     def _statement(self, key: str, fact: Fact, record: RelationRecord, standing: dict[str, str]) -> None:
         local = self._local.get(key)
@@ -465,7 +445,7 @@ class _Uniting:
             if record.value is not None:
                 self._forgets = True
                 self._known[key] = Fact(msgspec.structs.replace(record, value=None))
-        elif record.value is None or state == "withdrawn":
+        elif record.value is None:
             self._expire(live)
             self._known[key] = Fact(record)
         elif any(it.value == record.value for it in live):

@@ -35,7 +35,7 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
-from mnemond.store import edges, history, insights, passages, reviews
+from mnemond.store import edges, history, insights, reviews
 from mnemond.store import held_texts as stored_texts
 from mnemond.store import relations as stored_relations
 from mnemond.store.connection import Connection
@@ -292,7 +292,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
     returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
     links = _links(plan, view, returning)
-    said, _ = passages.undoing(connection, plan.op_id)
+    noted = stored_relations.undoing(connection, plan.op_id)
     outcome = UndoResult(
         status="undone",
         undone=plan.op_id,
@@ -305,7 +305,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         edges_removed=0,  # counted by the store, as it removes them
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
-        passages=len(said),
+        passages=len(noted.passages),
         op_id=identity.op_id,
         replayed=False,
     )
@@ -317,7 +317,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         subject=next(iter(plan.effect.memories)),
         undoes=plan.op_id,
     )
-    return msgspec.structs.replace(change_set, passages=tuple(said))
+    return msgspec.structs.replace(change_set, knowledge=noted.changes, passages=noted.passages)
 
 
 # Selection of the operation.

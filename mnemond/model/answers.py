@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 
 from mnemond.model.memory import Cue, Insight, Trigger, is_same_project, project_parts
 from mnemond.model.outcomes import Result, Suggestion
-from mnemond.model.relations import EntityBrief
 
 # Memories, links and pages.
 
@@ -327,12 +326,10 @@ class RecallMeta(msgspec.Struct, frozen=True):
 
 
 class RecallResult(Result, frozen=True, kw_only=True):
-    """Results, best first. `entities`: what is known of the people and things that a question about them names; only
-    where the intent is ENTITY and something is."""
+    """Results, best first."""
 
     results: list[RecallHit]
     meta: RecallMeta
-    entities: list[EntityBrief] | UnsetType = UNSET
 
 
 class CompactHit(MemoryInProject, frozen=True, gc=False):
@@ -350,11 +347,10 @@ class CompactHit(MemoryInProject, frozen=True, gc=False):
 
 
 class CompactResult(Result, frozen=True, kw_only=True):
-    """Results in short, best first. `entities` as in a RecallResult."""
+    """Results in short, best first."""
 
     results: list[CompactHit]
     meta: RecallMeta
-    entities: list[EntityBrief] | UnsetType = UNSET
 
 
 class ContextResult(Result, frozen=True, kw_only=True):

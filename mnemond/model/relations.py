@@ -9,7 +9,7 @@ what was before (docs/decisions/0048).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ PointKind = Literal["start", "seen", "until", "end"]
 Granularity = Literal["exact", "day", "week", "month", "quarter", "year", "seen"]
 """How exactly a time is known. `seen`: a statement of that time is the first to say so, it may have been so before."""
 
-Origin = Literal["rules", "model", "host", "user"]
+Origin = Literal["model", "host", "user"]
 
 FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "located_in", "reports_to", "named"})
 """Types of which a source has one value at a time."""
@@ -70,7 +70,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     strength: float = EXPLICIT
     memory_id: str | None = None
     quote: str = ""
-    origin: Origin = "rules"
+    origin: Origin = "host"
 
     @property
     def thing(self) -> tuple[str, str]:
@@ -203,6 +203,25 @@ def repeated(strength: float, new: float) -> float:
     return 1.0 - (1.0 - strength) * (1.0 - REPEATED * new)
 
 
+# Relations that are given with a memory.
+
+
+MAX_GIVEN: Final = 20
+"""Relations given with one memory: more are no one thought."""
+
+MAX_RELATION_TEXT: Final = 2 * MAX_VALUE + MAX_TYPE + 20
+"""Characters of one that is written as a line: two names, a type, and what stands around them."""
+
+
+class GivenRelation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A relation that the text of a memory states: `type` as works_at. `ended`: it held until the text was said."""
+
+    subject: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_VALUE)]
+    type: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TYPE)]
+    object: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_VALUE)]
+    ended: bool = False
+
+
 # Relations as they are shown.
 
 
@@ -242,18 +261,6 @@ class RelationshipView(msgspec.Struct, frozen=True):
     expired_at: str | None
     status: Literal["current", "past", "future", "withdrawn"] = "current"
     evidence: list[EvidenceView] = []
-
-
-class EntityBrief(msgspec.Struct, frozen=True):
-    """What is known of a person or a thing in short: the relations that hold at the time asked about, the latest first,
-    of `total_relations`, and how many active memories name it."""
-
-    name: str
-    type: str
-    aliases: list[str]
-    relations: list[RelationshipView]
-    total_relations: int
-    memories: int
 
 
 _KNOWN_CHARACTERS: Final = {"year": 4, "quarter": 7, "month": 7, "week": 10, "day": 10}
@@ -378,20 +385,7 @@ class ExpireLink(msgspec.Struct, frozen=True, tag=True):
     id: int
 
 
-class RefreshAll(msgspec.Struct, frozen=True, tag=True):
-    """Derive every interval again."""
-
-
-class KnownSince(msgspec.Struct, frozen=True, tag=True):
-    """The changes behind this one have been known since `at` (RFC 3339), before the operation: a memory that is read
-    now was written then."""
-
-    at: str
-
-
-KnowledgeChange = (
-    KnownSince | AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | RefreshAll | PutCore | ExpireCore
-)
+KnowledgeChange = AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | PutCore | ExpireCore
 
 
 class Link(msgspec.Struct, frozen=True):

@@ -53,14 +53,6 @@ hidden characters and the like. Memories that need more are left out."""
 LOOKED = 512
 """Characters measured at once."""
 
-FACTS_SHARE = 0.2
-"""Largest share of a budget for what is known of the things that a question names."""
-
-MAX_FACTS = 24
-"""Lines of that."""
-
-FACTS = "known relations:\n"
-
 SUMMARY = "summary: "
 RELATIONS = "relations:\n"
 
@@ -123,18 +115,17 @@ def linearise(
     frame: Frame,
     relations: Sequence[Relation] = (),
     summary: str = "",
-    facts: Sequence[str] = (),
 ) -> Context:
     """Render one line for each of `results`, choosing by score as many as fit into `frame.budget` tokens.
 
     The order is by time for WHEN, as given for WHY, else by score. The best one is cut if necessary but never omitted;
     only then may the text exceed its budget. `relations` between shown memories follow, the first ones preferred;
-    `summary` and `facts`, a line each as far as they fit, come before. Raises ValueError for an invalid nonce.
+    `summary` comes before. Raises ValueError for an invalid nonce.
     """
     if not _NONCE.fullmatch(frame.nonce):
         raise ValueError("a nonce has 16 to 64 hexadecimal digits")
     ordered = _ordered(results, frame.intent)
-    page = _Page(ordered, frame, relations, summary, facts)
+    page = _Page(ordered, frame, relations, summary)
     for number, place in enumerate(sorted(range(len(ordered)), key=lambda place: -ordered[place].score)):
         (page.add if number else page.add_best)(place)
     text = page.text()
@@ -161,9 +152,7 @@ def _ordered(results: Sequence[Hit], intent: str) -> list[Hit]:
 class _Page:
     """Lines of a context. `left`: free quarters of a token after all mandatory lines."""
 
-    def __init__(
-        self, hits: list[Hit], frame: Frame, relations: Sequence[Relation], summary: str, facts: Sequence[str]
-    ) -> None:
+    def __init__(self, hits: list[Hit], frame: Frame, relations: Sequence[Relation], summary: str) -> None:
         insights = [hit.insight for hit in hits]
         self._insights = insights
         self._until = {hit.insight.id: hit.former.until[:10] for hit in hits if hit.former is not None}
@@ -171,7 +160,6 @@ class _Page:
         self._frame = frame
         self._refs = _references(insights)
         self._summary = self._summarised(summary)
-        self._facts = self._known(facts)
         self._relations = self._by_place(relations)
         self._related: dict[tuple[int, int], str] = {}
         self.lines: dict[int, str] = {}
@@ -249,7 +237,7 @@ class _Page:
         head = self._without_nonce(f"store: {inert(frame.store)} · intent: {inert(frame.intent)} · ")
         count = f"{shown} of {len(self._insights)} memories\n"
         mark = f"recalled-data {frame.nonce}>\n"
-        return f"{INTRODUCTION}<{mark}", head + count + self._summary + self._facts, f"</{mark}"
+        return f"{INTRODUCTION}<{mark}", head + count + self._summary, f"</{mark}"
 
     def _line(self, place: int, content: str) -> str:
         it = self._insights[place]
@@ -264,17 +252,6 @@ class _Page:
         if room < MIN_CONTENT or not summary:
             return ""
         return f"{SUMMARY}{self._without_nonce(_beginning(summary, room))}\n"
-
-    def _known(self, facts: Sequence[str]) -> str:
-        """Return the lines of what is known that fit."""
-        room = int(FACTS_SHARE * QUARTERS * self._frame.budget) - quarters(FACTS)
-        lines: list[str] = []
-        for each in facts[:MAX_FACTS]:
-            line = f"{self._without_nonce(_beginning(each, MIN_CONTENT * 2))}\n"
-            if quarters(line) <= room:
-                lines.append(line)
-                room -= quarters(line)
-        return "".join([FACTS, *lines]) if lines else ""
 
     def _without_nonce(self, text: str) -> str:
         return re.sub(self._frame.nonce, ELLIPSIS, text, flags=re.IGNORECASE)

@@ -59,7 +59,9 @@ class Pairs(NamedTuple):
 def stated(connection: Connection, ids: Collection[str]) -> list[GraphRelation]:
     """Return what memories state about names, in the order of their arrival."""
     wanted = frozenset(ids)
-    found = [it for it in relations.all_evidence(connection) if it.memory_id in wanted][:MAX_RELATIONS]
+    found = [it for it in relations.all_evidence(connection) if it.memory_id in wanted]
+    visible = relations.visible(connection, found, relations.NO_SCOPE)
+    found = [it for it in found if it.id in visible][:MAX_RELATIONS]
     roots = relations.roots(connection)
     things = {each for it in found for each in (it.source_id, it.target_id) if each is not None}
     called = relations.names(connection, {roots.of(each) for each in things})

@@ -44,7 +44,6 @@ from mnemond.store import (
     operations,
     passages,
     purge,
-    relations,
     reviews,
     shared_log,
 )
@@ -163,7 +162,7 @@ class Engine:
         self.pending_reviews = self.held_texts = 0
         self.imports = imports.Waiting()
         self.core_summaries: Mapping[str, CoreSummary] = {}
-        self.has_facts = self.rules_off = False
+        self.rules_off = False
         self._read_derived(opened.connection)
 
     # ------------------------------------------------------------ batches of writes
@@ -213,8 +212,6 @@ class Engine:
                 self._read_cores(connection, touched.cores)
             if touched.rules:
                 self._read_switch(connection)
-            if not self.has_facts:
-                self._look_for_facts(connection)
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
@@ -742,20 +739,12 @@ class Engine:
         """Read what readers need that must not wait for the writer."""
         self._count_reviews(connection)
         self._read_cores(connection)
-        self._look_for_facts(connection)
         self._read_switch(connection)
 
     def _read_switch(self, connection: Connection) -> None:
         """Read if all rules are switched off."""
         try:
             self.rules_off = are_rules_off(connection)
-        except SqliteError as error:
-            self.health.note_failure(error)
-
-    def _look_for_facts(self, connection: Connection) -> None:
-        """Note if the store has a relation or an alias."""
-        try:
-            self.has_facts = relations.has_any(connection)
         except SqliteError as error:
             self.health.note_failure(error)
 

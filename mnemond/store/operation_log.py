@@ -31,7 +31,6 @@ from mnemond.model.passages import DropPassage, KeepPassage, PassageChange
 from mnemond.store import edges, insights, passages
 from mnemond.store.connection import ChangedRow, Connection, RowChange, Value
 from mnemond.store.meta import ENTITIES_READ_KEY, LINKS_KEY, RULES_OFF_KEY, EmbedderRecord, made_by
-from mnemond.store.relations import READ_KEY, STALE
 
 FORMAT: Final = 1
 """Version of the format: the value of `mnemond_log` in every line. A reader refuses a line of another one."""
@@ -97,7 +96,7 @@ TABLES: Final = (
 )  # fmt: skip
 """Each table after those that it refers to."""
 
-FACTS: Final = frozenset({READ_KEY, STALE, LINKS_KEY, ENTITIES_READ_KEY, RULES_OFF_KEY})
+FACTS: Final = frozenset({LINKS_KEY, ENTITIES_READ_KEY, RULES_OFF_KEY})
 """Keys of `meta` that are in the log: what jobs have read of the store, and the switch of its rules. The others are
 about one file of it."""
 

@@ -56,10 +56,12 @@ def edges_indexed_by_target(connection: Connection, rows: int) -> Iterator[None]
 
 
 class Removed(NamedTuple):
-    """What a removed memory had: its edges, and how many decisions about names that nothing else has."""
+    """What a removed memory had: its edges, how many decisions about names that nothing else has, and whether it was
+    evidence of relations."""
 
     edges: list[Edge]
     decisions: int
+    is_evidence: bool
 
 
 def remove(connection: Connection, insight_id: str) -> Removed:
@@ -76,13 +78,13 @@ def remove(connection: Connection, insight_id: str) -> Removed:
     held_texts.purge(connection)
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
     named = relations.rows_of_memory(connection, insight_id)
-    relations.purge(connection, insight_id)
+    is_evidence = relations.purge(connection, insight_id)
     passages.purge_texts(connection, contents, conversation)
     exchanges.purge(connection, contents)
     insights.purge(connection, insight_id)
     decisions = relations.purge_names(connection, named, contents)
     sync_state.purge_names(connection, named, contents)
-    return Removed(links, decisions)
+    return Removed(links, decisions, is_evidence)
 
 
 def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:

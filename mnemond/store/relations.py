@@ -27,10 +27,8 @@ from mnemond.model.relations import (
     ExpireLink,
     Interval,
     KnowledgeChange,
-    KnownSince,
     Link,
     LinkKind,
-    RefreshAll,
     Relationship,
     RelationshipView,
     Roots,
@@ -332,7 +330,7 @@ def hidden(connection: Connection, ids: Collection[str], scope: Scope) -> frozen
         )
         seen: set[str] = {each for each, is_seen in rows if is_seen}
         stated = evidence(connection, part, expired=True)
-        within = visible(connection, stated, scope)
+        within = visible(connection, stated, scope, of_any_state=True)
         about = {each for each, _ in rows} | {each for it in stated for each in (it.source_id, it.target_id) if each}
         seen |= {each for it in stated if it.id in within for each in (it.source_id, it.target_id) if each}
         gone |= about.intersection(part) - seen
@@ -340,24 +338,6 @@ def hidden(connection: Connection, ids: Collection[str], scope: Scope) -> frozen
             own = {user_id(scope.user_id), user_id(DEFAULT_USER)}
             gone |= {each for each in part if each not in own and is_user(connection, each)}
     return frozenset(gone)
-
-
-def entities_named(connection: Connection, canonicals: Sequence[str]) -> list[str]:
-    """Return the ids of the rows that have one of these canonical names, or one as an alias, in the order of names."""
-    found: dict[str, str] = {}
-    for part, places in _parts(canonicals):
-        found |= dict(
-            connection.rows(f"SELECT alias, entity_id FROM entity_aliases WHERE alias IN ({places})", part)  # noqa: S608
-        )
-        sql = f"SELECT canonical_name, id FROM entities WHERE sense = '' AND canonical_name IN ({places})"  # noqa: S608
-        found |= dict(connection.rows(sql, part))
-    return [found[each] for each in canonicals if each in found]
-
-
-def has_any(connection: Connection) -> bool:
-    """Return True if the store has a relation or an alias."""
-    found = "SELECT EXISTS (SELECT 1 FROM relationships) OR EXISTS (SELECT 1 FROM entity_aliases)"
-    return connection.count(found) > 0
 
 
 def is_user(connection: Connection, entity_id: str) -> bool:
@@ -406,10 +386,10 @@ def views(
 
 
 def evidence_for(
-    connection: Connection, rows: Sequence[Relationship], scope: Scope = NO_SCOPE
+    connection: Connection, rows: Sequence[Relationship], scope: Scope = NO_SCOPE, known_at: str | None = None
 ) -> dict[str, list[EvidenceView]]:
     """Return the statements that each interval rests on, by the id of its row: those about it within it, what ended it,
-    and what began the interval that took its place. Of memories only what those in `scope` say."""
+    and what began the interval that took its place. Only those that are `visible`."""
     found = roots(connection)
     stated: dict[str, list[Evidence]] = {}
     result: dict[str, list[EvidenceView]] = {}
@@ -418,7 +398,7 @@ def evidence_for(
         if source not in stated:
             sql, values = _from("relationship_evidence", _EVIDENCE, found.members(source), None, None)
             every = [_evidence(each) for each in connection.rows(f"{sql} ORDER BY at, id", values)]
-            within = visible(connection, every, scope)
+            within = visible(connection, every, scope, known_at)
             stated[source] = [it for it in every if it.id in within]
         result[row.id] = [
             EvidenceView(it.memory_id, it.quote, it.origin, it.kind, it.at, it.created_at)
@@ -428,29 +408,41 @@ def evidence_for(
     return result
 
 
-def visible(connection: Connection, stated: Collection[Evidence], scope: Scope) -> frozenset[int]:
-    """Return the ids of the statements that a reader with a scope may see: those of memories in it, and those that were
-    given directly, unless they are about another user of the store."""
-    if scope == NO_SCOPE:
-        return frozenset(it.id for it in stated)
-    memories: set[str] = set()
+def visible(
+    connection: Connection,
+    stated: Collection[Evidence],
+    scope: Scope,
+    known_at: str | None = None,
+    *,
+    of_any_state: bool = False,
+) -> frozenset[int]:
+    """Return the ids of the statements that count for a reader with a scope: those of memories in it that are in recall
+    now, or were at `known_at`, and still have the quoted sentence; and those that were given directly, unless they are
+    about another user of the store. `of_any_state`: also those of memories that left recall."""
+    texts: dict[str, tuple[str, str]] = {}
     for part, _ in _parts({it.memory_id for it in stated if it.memory_id is not None}):
-        places = ", ".join(f"?{number + 4}" for number in range(len(part)))
-        memories |= set(
-            connection.column(
-                f"SELECT i.id FROM insights AS i WHERE {_IN_SCOPE.format(1, 2, 3)} AND i.id IN ({places})",  # noqa: S608
-                (scope.user_id, scope.session_id, scope.agent_id, *part),
-            )
+        places = ", ".join(f"?{number + 6}" for number in range(len(part)))
+        rows = connection.rows(
+            f"SELECT i.id, i.content, i.updated_at FROM insights AS i WHERE {_IN_SCOPE.format(1, 2, 3)}"  # noqa: S608 - places
+            f" AND (?4 OR {_STANDS.format(5)}) AND i.id IN ({places})",
+            (scope.user_id, scope.session_id, scope.agent_id, of_any_state, known_at, *part),
         )
+        texts |= {each: (" ".join(content.split()), updated_at) for each, content, updated_at in rows}
     others: set[str] = set()
     if scope.user_id is not None:
         own = (USER_SENSE, user_id(scope.user_id), user_id(DEFAULT_USER))
         others = set(connection.column("SELECT id FROM entities WHERE sense = ? AND id NOT IN (?, ?)", own))
-    return frozenset(
-        it.id
-        for it in stated
-        if (it.memory_id in memories if it.memory_id is not None else others.isdisjoint((it.source_id, it.target_id)))
-    )
+
+    def counts(it: Evidence) -> bool:
+        if it.memory_id is None:
+            return others.isdisjoint((it.source_id, it.target_id))
+        if it.memory_id not in texts:
+            return False
+        content, updated_at = texts[it.memory_id]
+        is_of_then = known_at is not None and known_at < updated_at  # it may have had another text
+        return of_any_state or is_of_then or it.quote in content
+
+    return frozenset(it.id for it in stated if counts(it))
 
 
 def _supports(it: Evidence, row: Relationship, found: Roots) -> bool:
@@ -511,6 +503,12 @@ _IN_SCOPE: Final = (
     "coalesce(i.user_id = ?{}, TRUE) AND coalesce(i.session_id = ?{}, TRUE) AND coalesce(i.agent_id = ?{}, TRUE)"
 )
 """As `memory.history.admits`: what is null, in the memory or in the question, fits all."""
+
+_STANDS: Final = (
+    "(NOT i.quarantined AND CASE WHEN ?{0} IS NULL THEN i.status = 'active' ELSE coalesce(i.deleted_at > ?{0}, TRUE)"
+    " END)"
+)
+"""A memory is in recall, or was at a time."""
 
 
 NOW: Final = When()
@@ -606,13 +604,6 @@ def undone_by(connection: Connection, op_id: str) -> str | None:
     return next((each for each in by if undone_by(connection, each) is None), None)
 
 
-def last_asked(connection: Connection) -> str:
-    """Return the time of the last operation that was asked for, here or on another device, "" if there is none: nothing
-    that is read from memories can have been known between two of them that it would come before."""
-    sql = "SELECT max(created_at) FROM knowledge_operations WHERE triggered_by NOT LIKE 'system:%' OR method = 'sync'"
-    return str(connection.value(sql) or "")
-
-
 class Undoing(NamedTuple):
     """The changes that take an operation back, to knowledge and to passages, and how much of it was changed since."""
 
@@ -691,9 +682,6 @@ class _Knowledge:
     def apply(self, changes: Iterable[KnowledgeChange]) -> None:
         for change in changes:
             match change:
-                case KnownSince():
-                    self._refresh()
-                    self._now = change.at
                 case AddEvidence():
                     self._add(change)
                 case ExpireEvidence():
@@ -710,13 +698,15 @@ class _Knowledge:
                     self._unlink(change)
                 case PutCore() | ExpireCore():
                     core_summaries.apply(self._connection, change, self._op_id, self._now)
-                case RefreshAll():
-                    rows = self._connection.column(
-                        "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
-                    )
-                    self._touched |= {_Group(each) for each in rows}
                 case _:
                     assert_never(change)
+        self._refresh()
+
+    def derive_all(self) -> None:
+        rows = self._connection.column(
+            "SELECT source_id FROM relationship_evidence UNION SELECT source_id FROM relationships"
+        )
+        self._touched |= {_Group(each) for each in rows}
         self._refresh()
 
     def _add(self, change: AddEvidence) -> None:
@@ -948,34 +938,18 @@ def _from(
     return f"SELECT {columns} FROM {table} WHERE {where}", tuple(values)  # noqa: S608 - constants
 
 
-# Progress of reading them from memories.
-
-
-READ_KEY: Final = "relations_read"
-"""Key in `meta` of the last row of the history that was read."""
-
-
-def last_read(connection: Connection) -> int | None:
-    """Return the last row of the history that was read, None before the first run."""
-    value = connection.value("SELECT value FROM meta WHERE key = ?", (READ_KEY,))
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
-
-
 # Purging.
 
 
-STALE: Final = "relations_stale"
-"""Key in `meta`: statements were deleted, so the intervals have to be derived anew."""
-
-
-def purge(connection: Connection, insight_id: str) -> None:
-    """Delete the statements of a memory, and the rows that no other statement is about."""
+def purge(connection: Connection, insight_id: str) -> bool:
+    """Delete the statements of a memory, and the rows that no other statement is about; return False if it has none.
+    `derive_again` must follow."""
     gone = [
         _evidence(row)
         for row in connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE memory_id = ?", (insight_id,))  # noqa: S608
     ]
     if not gone:
-        return
+        return False
     connection.run("DELETE FROM relationship_evidence WHERE memory_id = ?", (insight_id,))
     found = roots(connection)
     for source in sorted({found.of(it.source_id) for it in gone}):
@@ -986,7 +960,12 @@ def purge(connection: Connection, insight_id: str) -> None:
             "DELETE FROM relationships WHERE id = ?",
             [(it.id,) for it in relationships_from(connection, members) if _about(it, found) not in stated],
         )
-    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (STALE,))
+    return True
+
+
+def derive_again(connection: Connection, op_id: str, now: str) -> None:
+    """Derive every interval again, after statements or decisions about names were deleted or restored."""
+    _Knowledge(connection, op_id, now).derive_all()
 
 
 def rows_of_memory(connection: Connection, insight_id: str) -> set[str]:
@@ -1049,7 +1028,6 @@ def _purge_name(connection: Connection, row: str) -> None:
             connection.run(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?{which}", (heir, row))  # noqa: S608
     for table, column, _ in _NAMED_IN:
         connection.run(f"DELETE FROM {table} WHERE {column} = ?", (row,))  # noqa: S608 - constants
-    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (STALE,))
 
 
 _NAMED_IN: Final = (

@@ -180,7 +180,7 @@ CREATE TABLE relationship_evidence(
   strength REAL NOT NULL CHECK(strength >= 0 AND strength <= 1),
   memory_id TEXT REFERENCES insights(id),
   quote TEXT NOT NULL DEFAULT '',
-  origin TEXT NOT NULL CHECK(origin = 'rules' OR origin = 'model' OR origin = 'host' OR origin = 'user'),
+  origin TEXT NOT NULL CHECK(origin = 'model' OR origin = 'host' OR origin = 'user'),
   op_id TEXT NOT NULL,
   created_at TEXT NOT NULL,
   expired_op TEXT,

@@ -313,12 +313,6 @@ class Store:
         return self._engine.core_summaries
 
     @property
-    def has_facts(self) -> bool:
-        """True if the store has a relation or an alias, as of the last write: something to say of a name besides the
-        memories that have it."""
-        return self._engine.has_facts
-
-    @property
     def rules_off(self) -> bool:
         """True if all rules are switched off, as of the last write."""
         return self._engine.rules_off

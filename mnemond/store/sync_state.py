@@ -107,12 +107,6 @@ def state(connection: Connection, kind: str, key: str) -> str | None:
     return found
 
 
-def withdrawn(connection: Connection) -> frozenset[str]:
-    """Return the keys of statements about relations that were taken back by hand on any device."""
-    sql = "SELECT key FROM sync_rows WHERE kind = 'relation' AND json_extract(state, '$.record.value') IS NULL"
-    return frozenset(connection.column(sql))
-
-
 def has_waiting_facts(connection: Connection) -> bool:
     """Return True if a statement or a decision about names is known that does not count in the store yet."""
     sql = (

@@ -304,6 +304,7 @@ class _Application:
         self._applied = _Applied([], [], [], [])
         self._trail = Trail()
         self._purged: list[str] = []
+        self._derive_again = False
 
     def run(self) -> _Applied:
         """Raises MnemonError when the operation is refused, SqliteError when the database fails."""
@@ -313,6 +314,8 @@ class _Application:
             self._apply_all()
         if self._purged:
             purge.remove_traces(connection, self._purged)
+        if self._derive_again:
+            relations.derive_again(connection, change_set.op_id, change_set.now)
         entries = self._trail.entries(lambda insight_id: insights.read(connection, insight_id))
         history.append(connection, change_set, entries)
         if change_set.queue:
@@ -458,6 +461,7 @@ class _Application:
         removed = purge.remove(self._connection, change.id)
         self._applied.removed += removed.edges
         self._applied.decisions += removed.decisions
+        self._derive_again |= removed.is_evidence or removed.decisions > 0
         self._purged.append(change.id)
         self._trail.purge(change.id)
         self._trail.memory("DELETE", change.id, None, None)

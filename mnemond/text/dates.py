@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from mnemond.model.relations import Granularity
 from mnemond.text.date_rules import (
     CHINESE_STARTS,
     LEFT_EDGE,
@@ -168,3 +169,17 @@ def _mention(written: str, found: _Reading) -> DateMention:
     return DateMention(
         text=written[found.start : found.end], start=first.isoformat(), end=last.isoformat(), explicit=found.explicit
     )
+
+
+_GRANULARITIES: Final[tuple[tuple[int, Granularity], ...]] = (
+    (1, "day"), (7, "week"), (31, "month"), (92, "quarter"),
+)  # fmt: skip
+"""Longest span in days of each."""
+
+
+def begin_of(mention: DateMention) -> tuple[str, Granularity]:
+    """Return the begin of the days that a date means (RFC 3339), and how exact it is."""
+    first, last = date.fromisoformat(mention.start), date.fromisoformat(mention.end)
+    days = (last - first + timedelta(days=1)).days
+    name: Granularity = next((name for most, name in _GRANULARITIES if days <= most), "year")
+    return f"{first.isoformat()}T00:00:00.000000Z", name

@@ -485,6 +485,11 @@ class _Names:
             return "location"
         if before in ("for", "at", "by", "with", "from", "joined", "joins") and is_work:
             return "organization"
+        if before in _LEAVING and (at - self._person_until <= _CLOSE or self._before(at - 1) in lists.persons):
+            return "organization"
+        is_alone = not is_possessive and (not following.isalpha() or following in FUNCTION_WORDS)
+        if before in _USING and is_alone:
+            return "tool" if at - self._person_until <= _CLOSE or self._has_near(at, lists.persons) else ""
         if before in lists.organization_cues and (self._before(at - 1) != "the" or before not in _CLIENTS):
             return "organization"
         if before in lists.roles and end - at > 1 - (before not in _LOOSE_ROLES):
@@ -495,6 +500,8 @@ class _Names:
             return "person"
         if self._is_labelled(at) or self._is_role_of(at):
             return "person"
+        if is_free and self._at(end + 1) in _RELATED.get(following, ()) and self._is_capital(end + 2):
+            return "person"  # "Gita reports to Marcus"
         return "person" if is_free and end - at > 1 and self._acts(end) else ""
 
 
@@ -518,6 +525,16 @@ _DEEDS: Final = frozenset({
     *("approved", "fixed", "lives", "moved"),
 })  # fmt: skip
 """Verbs behind a given name that is an ordinary word too: "Victor maintains the CLI"."""
+
+_RELATED: Final = {"reports": ("to",), "works": ("at", "for"), "lives": ("in",), "moved": ("to",)}
+"""Verbs of people with their prepositions, behind an unknown word and before a name."""
+
+_LEAVING: Final = frozenset({"left", "quit", "joined"})
+_USING: Final = frozenset({"use", "uses", "used", "using"})
+"""Verbs behind a person: before an organisation, and before a tool."""
+
+_CLOSE: Final = 2
+"""Words from a person to what stands behind such a verb: "Ana now uses Zotero"."""
 
 _PARTNERS: Final = frozenset({"sons", "söhne", "co", "partner", "partners", "company"})
 """Words behind "&" in the name of an organisation."""

@@ -22,7 +22,6 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import ResolveResult
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 from tests.api.test_held_texts import ORDER, said
 from tests.api.test_knowledge import EACH, INDEX, Measuring
 
@@ -41,11 +40,11 @@ class Names:
 
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock)
         self.reviews = ReviewHandlers(over.open_stores, over.identities)
 
     async def prepare(self) -> None:
-        relations = RelationHandlers(self.over.open_stores, self.over.identities, self.over.clock, ReadAlready())
+        relations = RelationHandlers(self.over.open_stores, self.over.identities, self.over.clock)
         for name, firm in (("Ana", "Acme"), ("Anita", "Globex")):
             await relations.add(CALL, RelationsAddParams(source=name, type="works_at", target=firm))
 

@@ -39,7 +39,7 @@ from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "extract", "resolve", "slow_path", "link_received", "relations", "entity_backfill",
+    "extract", "resolve", "slow_path", "link_received", "entity_backfill",
     "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary",
     "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
 ]  # fmt: skip

@@ -19,6 +19,8 @@ METHOD_OF = {
     "backdated": "remember",
     "skipped": "remember",
     "united": "remember",
+    "with a relation": "remember",
+    "new with a relation": "remember",
     "replaced": "remember",
     "backdate": "update",
     "keep": "gc",

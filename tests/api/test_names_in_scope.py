@@ -18,12 +18,11 @@ from mnemond.api.types_entities import (
     EntityNotSameParams,
     EntityShowParams,
 )
-from mnemond.api.types_memories import ContextParams, ForgetParams, RememberParams
+from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_relations import RelationsAddParams, RelationsListParams, TimelineParams
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 from tests.api.test_held_texts import ORDER, said
 
 
@@ -32,8 +31,8 @@ class Two:
 
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
-        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
+        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock)
         self.reviews = ReviewHandlers(over.open_stores, over.identities)
 
     async def names(self, user: str | None, *names: str) -> str:
@@ -118,9 +117,6 @@ async def test_a_thing_with_names_of_both_goes_by_what_each_calls_it(tmp_path: P
         assert [it.source for it in listed.relations] == ["Anita"]
         found = await two.entities.list(CALL, EntityListParams(user_id="bea"))
         assert [(it.name, it.aliases) for it in found.entities] == [("Anita", []), ("Acme", [])]
-        told = await over.reads.context(CALL, ContextParams(query="where does Anita work", user_id="bea"))
-        assert "Anita works_at Acme" in str(told)
-        assert "Silva" not in str(told)
         whole = await two.entities.show(CALL, EntityShowParams(name="Anita"))
         assert (whole.name, whole.aliases) == ("Ana Silva", ["Anita"])
 

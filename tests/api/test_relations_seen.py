@@ -13,7 +13,6 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_relations import RelationsAddParams, RelationsListParams, TimelineParams
 from mnemond.model.memory import format_us
 from tests.api.factories import CALL, Bench, bench
-from tests.api.test_entity_facts import ReadAlready
 
 
 class Two:
@@ -21,8 +20,8 @@ class Two:
 
     def __init__(self, over: Bench) -> None:
         self.over = over
-        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
-        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        self.relations = RelationHandlers(over.open_stores, over.identities, over.clock)
+        self.entities = EntityHandlers(over.open_stores, over.identities, over.clock)
 
     async def says(self, user: str, target: str, since: str | None, *, kind: str = "works_at") -> None:
         text = f"Ana {kind} {target}, said {user}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from mnemond.api.core import CoreHandlers
 from mnemond.api.types_admin import GcParams
@@ -23,7 +24,8 @@ from mnemond.api.types_core import CoreSetParams, CoreUpdateParams
 from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.config.settings import Config
 from mnemond.jobs.core_summary import CoreDeps
-from mnemond.model.memory import Insight
+from mnemond.memory.relations_seen import seen
+from mnemond.model.memory import Insight, Scope
 from mnemond.recall.core_text import shown
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
@@ -35,6 +37,10 @@ TEXTS = (
     "The gateway crashed because Redis lost its data",
     "Bob prefers tabs in the gateway",
 )
+
+
+RELATIONS = {TEXTS[1]: ("Ana runs gateway",), TEXTS[3]: ("Bob prefers tabs", "ended: Bob prefers spaces")}
+"""What is given with these."""
 
 
 def core(over: Bench) -> CoreHandlers:
@@ -51,6 +57,12 @@ OPERATIONS: dict[str, Do] = {
     "skipped": lambda over, ids: over.remembering.remember(CALL, RememberParams(content=TEXTS[0])),
     "united": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content=TEXTS[0], tags=("x",), entities=("Redis", "Ana"), importance=5)
+    ),
+    "with a relation": lambda over, ids: over.remembering.remember(
+        CALL, RememberParams(content=TEXTS[1], relations=("Ana deploys gateway",))
+    ),
+    "new with a relation": lambda over, ids: over.remembering.remember(
+        CALL, RememberParams(content="Carol took over Kafka", relations=("Carol runs Kafka", "ended: Bob runs Kafka"))
     ),
     "replaced": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content="We no longer chose SQLite for the billing service")
@@ -78,8 +90,8 @@ OPERATIONS: dict[str, Do] = {
 }
 
 
-def everything(connection: Connection) -> tuple[dict[str, Any], set[Any], set[Any]]:
-    """Active memories without what is derived, their edges, and what they name."""
+def everything(connection: Connection) -> tuple[dict[str, Any], set[Any], set[Any], set[Any]]:
+    """Active memories without what is derived, their edges, what they name, and which relations hold by them."""
     ids = [row[0] for row in connection.rows("SELECT id FROM insights WHERE status = 'active' ORDER BY id")]
     found = [it for each in ids if (it := insights.read(connection, each)) is not None]
     kept = [name for name in Insight.__struct_fields__ if name not in ("updated_at", "effective_importance")]
@@ -91,7 +103,10 @@ def everything(connection: Connection) -> tuple[dict[str, Any], set[Any], set[An
             " WHERE status = 'active'"
         )
     )
-    return told, links, mentions
+    held = {
+        (it.source_id, it.type, it.thing, it.valid_from, it.invalid_at) for it in seen(connection, None, None, Scope())
+    }
+    return told, links, mentions, held
 
 
 async def now(over: Bench) -> Any:
@@ -107,7 +122,8 @@ async def test_there_and_back_again(tmp_path: Path, name: str) -> None:
         ids: list[str] = []
         for text in (*TEXTS, "The runner is out of disk space"):
             over.clock.us += 3_600_000_000
-            result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
+            said = RememberParams(content=text, no_diff=True, relations=RELATIONS.get(text, UNSET))
+            result: Any = await over.remembering.remember(CALL, said)
             ids.append(result.id)
         await core(over).update(CALL, CoreUpdateParams())
         await over.changes.forget(CALL, ForgetParams(id=ids[4]))

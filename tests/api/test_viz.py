@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import trio
 
-from mnemond.api.relations import RelationHandlers, RelationReader
+from mnemond.api.relations import RelationHandlers
 from mnemond.api.types_changes import SupersedeParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_relations import RelationsAddParams
@@ -121,18 +121,10 @@ async def test_a_community_alone(tmp_path: Path) -> None:
         assert (await handlers.viz(CALL, VizParams(community=99))).nodes == []
 
 
-class ReadAlready(RelationReader):
-    def __init__(self) -> None:
-        """There is no job."""
-
-    async def catch_up(self, warm: object) -> None:
-        """Nothing is waiting."""
-
-
 async def test_what_memories_state_is_part_of_it_unless_redacted(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         handlers, ids = await filled(over)
-        relations = RelationHandlers(over.open_stores, over.identities, over.clock, ReadAlready())
+        relations = RelationHandlers(over.open_stores, over.identities, over.clock)
         for target, literal in (("Acme", None), ("at four", True)):
             params = RelationsAddParams(source="Ana", type="drinks", target=target, literal=literal, memory_id=ids[3])
             await relations.add(CALL, params)

@@ -59,7 +59,7 @@ summary
   Ana works at Acme, and did at Initech.
 now
   5e5e5e5e  Ana works_at Acme  since 2024-03
-    1a2b3c4d: Ana works at Acme
+    said 2026-02-01 in 1a2b3c4d: Ana works at Acme
     given by user
 before
   6f6f6f6f  Ana works_at Initech  until 2024-03  (past)

@@ -58,7 +58,7 @@ RELATION_TRANSCRIPTS = {
     "relations.list": """\
 6f6f6f6f  Ana works_at Initech  until 2024-03  (past)
 5e5e5e5e  Ana works_at Acme  since 2024-03
-  1a2b3c4d: Ana works at Acme
+  said 2026-02-01 in 1a2b3c4d: Ana works at Acme
   given by user
 1 more: -n 3
 together with Bob  in 2 memories: 1a2b3c4d, 5e5e5e5e

@@ -13,7 +13,7 @@ SCENES = {
     "one thing with two names": """\
 $ mnemonctl relations add Ana works_at Acme --since 2024-03 -q > /dev/null
 $ mnemonctl relations add "Ana Silva" works_at Initech --since 2025-01 -q > /dev/null
-$ mnemonctl remember "Ana Silva likes tea" -q > /dev/null
+$ mnemonctl remember "Ana Silva likes tea" --relation "Ana Silva prefers tea" -q > /dev/null
 $ mnemonctl entity list
 Ana Silva  person  1 memory, 2 relations
 Acme  concept  1 relation
@@ -39,7 +39,7 @@ Ana  person
   also: Ana Silva, Anita
 now
   1d0dc6ec  Ana prefers tea
-    9adb843c: Ana Silva likes tea
+    said 2026-11-28 in 9adb843c: Ana Silva likes tea
   f7a880a4  Ana works_at Initech  since 2025-01
     given by host
 before
@@ -60,7 +60,7 @@ Ana  person
   as it was 2024-06-01T00:00:00
 now
   1d0dc6ec  Ana prefers tea
-    9adb843c: Ana Silva likes tea
+    said 2026-11-28 in 9adb843c: Ana Silva likes tea
   35977f3d  Ana works_at Acme  since 2024-03 until 2025-01
     given by host
     given by host

@@ -34,7 +34,7 @@ $ mnemonctl jobs run gates
 gates changed 1
 $ mnemonctl relations list
 00000002  Ana works_at Globex
-  00000001: The desk of Ana in the office of Globex is by the window
+  said DATE in 00000001: The desk of Ana in the office of Globex is by the window
 $ mnemonctl relations list --json | grep -o '"strength":[.0-9]*'
 "strength":0.6
 $ mnemonctl get 00000001 --text | grep model

@@ -77,12 +77,11 @@ $ mnemonctl import HOME/chatgpt.zip --yes
 Nothing is new: store "default" has all of it
 $ mnemonctl import accept
 Accepted 2 memories: sessions may begin with them now
-$ mnemonctl jobs run relations -q > /dev/null
 $ mnemonctl export -o HOME/a.jsonl -q > /dev/null
 """
 
 MOVES_ON = """\
-$ mnemonctl import HOME/a.jsonl --yes -q > /dev/null ; mnemonctl jobs run relations -q > /dev/null
+$ mnemonctl import HOME/a.jsonl --yes -q > /dev/null
 $ mnemonctl export > HOME/b.jsonl
 $ sed 's/,"op_id":"[^"]*"}$/}/' HOME/a.jsonl > HOME/c.jsonl
 $ sed 's/,"op_id":"[^"]*"}$/}/' HOME/b.jsonl | cmp HOME/c.jsonl - && echo identical but for the operation of passages

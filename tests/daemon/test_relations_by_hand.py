@@ -11,18 +11,18 @@ from tests.daemon.typed import Terminal, play
 
 SCENES = {
     "what stands together": """\
-$ mnemonctl remember "Ana works at Acme since 2024-03-01" -q
+$ mnemonctl remember "Ana works at Acme since 2024-03-01" --relation "Ana works_at Acme" -q
 00000001
 $ mnemonctl remember "Ana and Bob met in Oslo" -q
 00000002
 $ mnemonctl remember "Bob prepared the talk with Ana" -q
 00000003
 $ mnemonctl relations list --of Ana
-00000004  Ana works_at Acme  since 2024-03-01
-  00000001: Ana works at Acme since 2024-03-01
+00000004  Ana works_at Acme
+  said 2026-11-27 in 00000001: Ana works at Acme since 2024-03-01
 $ mnemonctl relations list --of Ana --together
-00000004  Ana works_at Acme  since 2024-03-01
-  00000001: Ana works at Acme since 2024-03-01
+00000004  Ana works_at Acme
+  said 2026-11-27 in 00000001: Ana works at Acme since 2024-03-01
 together with Bob  in 2 memories: 00000003, 00000002
 together with Oslo  in 1 memory: 00000002
 $ mnemonctl relations list --together

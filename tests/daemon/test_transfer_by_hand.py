@@ -16,10 +16,9 @@ $ mnemonctl remember "We deploy on Thursdays, as support is full then" --cat dec
 00000001
 $ mnemonctl remember "Alice leads the payments team in Berlin" -q
 00000002
-$ mnemonctl jobs run relations > /dev/null ; mnemonctl export -o HERE-a.jsonl -q > /dev/null
+$ mnemonctl export -o HERE-a.jsonl -q > /dev/null
 $ mnemonctl store create moved
 Created store "moved"
-$ mnemonctl jobs run relations --store moved > /dev/null
 $ mnemonctl import HERE-a.jsonl --store moved ; echo $?
 mnemonctl: import writes into a store; without a terminal it needs --yes
   --dry-run shows what would be imported

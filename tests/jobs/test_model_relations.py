@@ -18,10 +18,10 @@ from mnemond.config.settings import config_from
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.gates import Asking, GateDeps, ReadMemories
 from mnemond.jobs.job import Done
-from mnemond.jobs.relations import ReadRelations
 from mnemond.memory.draft import WriteContext, write_rules
+from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import AddInsight, RetireInsight
-from mnemond.model.memory import Insight, format_us
+from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from tests.jobs.factories import NOW_US, Keeping, kept
@@ -45,13 +45,12 @@ class World:
 
     async def run(self) -> Done:
         found = await self.over.attendant.run("gates")
-        await self.over.attendant.run("relations")
         assert isinstance(found, Done), found
         return found
 
     async def known(self) -> Told:
         def query(connection: Connection) -> Told:
-            rows = [it for it in relations.relationships(connection) if it.expired_at is None]
+            rows = seen(connection, None, None, Scope())
             return [(it.source, it.type, it.target) for it in relations.views(connection, rows)]
 
         return await self.over.store.read(query)
@@ -80,7 +79,7 @@ async def world(path: Path, clock: MockClock, *replies: Reply, **settings: objec
     async with scripted(replies) as server:
         bench = Bench(server.url)
         job = ReadMemories(GateDeps(desk, identity, Asking("tiny", bench.reader.ask, lambda: PROMPTS)))
-        async with kept(path, clock, job, ReadRelations()) as over:
+        async with kept(path, clock, job) as over:
             yield World(over, server)
 
 
@@ -118,16 +117,17 @@ async def test_a_memory_that_is_forgotten_takes_it_along(tmp_path: Path, mock_cl
         await it.remember(1, TEXT, entities=("Ana",))
         await it.run()
         await it.over.change(RetireInsight(insight_id(1), "forgotten"))
-        await it.over.attendant.run("relations")
         assert await it.known() == []
 
 
 async def test_a_claim_that_is_not_newer_is_refused_with_its_reason(tmp_path: Path, mock_clock: MockClock) -> None:
-    began = RELATION | {"quote": "Ana has sat at Globex since 2026-01-05", "time": "began", "when": "2026-01-05"}
-    async with world(tmp_path, mock_clock, answer(began, RELATION)) as it:
-        await it.remember(1, "Ana joined Acme on 2026-01-05")
-        await it.over.attendant.run("relations")
-        await it.remember(2, str(began["quote"]), entities=("Ana", "Globex"))
+    first, second = "The desk of Ana is at Acme since 2026-01-05", "Ana has sat at Globex since 2026-01-05"
+    began = RELATION | {"time": "began", "when": "2026-01-05"}
+    at_acme, at_globex = began | {"quote": first, "target": "Acme"}, began | {"quote": second}
+    async with world(tmp_path, mock_clock, answer(at_acme), answer(at_globex, RELATION)) as it:
+        await it.remember(1, first, entities=("Ana", "Acme"))
+        await it.run()
+        await it.remember(2, second, entities=("Ana", "Globex"))
         await it.run()
         assert it.told(2) == "none (dropped: quote not said, not newer than what is known)"
         assert await it.known() == [("Ana", "works_at", "Acme")]

@@ -10,26 +10,24 @@ import msgspec
 
 from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
-from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.core_summary import entity_of, source_of
-from mnemond.memory.draft import as_text, write_rules
-from mnemond.memory.gates import Note, digest
+from mnemond.memory.draft import write_rules
 from mnemond.memory.relation_claims import Claim
 from mnemond.memory.relations import (
     Point,
     RelationToAdd,
     RelationToClose,
+    claimed_in,
     contradiction,
     propose_addition,
     propose_closing,
-    propose_reading,
 )
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.core import BY_HAND, CoreLine
-from mnemond.model.memory import NOTE, format_us
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import CoreResult, Maintained, Outcome
 from mnemond.model.relations import (
     MAX_QUOTE,
@@ -123,20 +121,12 @@ class KnowledgeWorld(AuditWorld):
     def roots(self) -> Roots:
         return self.read(relations.roots)  # type: ignore[no-any-return]
 
-    def read_memories(self) -> None:
-        """Read the relations that memories state, as the job does."""
-        while (part := self.read(next_part)) is not None:
-            identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
-            proposal = propose_reading(read_part(part.memories), identity, (part.start, part.last))
-            outcome = self.engine.commit([proposal])[0]
-            assert not isinstance(outcome, MnemonError), outcome
-
     def claim(self, insight_id: str, person: str, place: str, at: str) -> Any:
-        """Note with a memory that a model read this relation in it."""
-        content = self.insight(insight_id).content
-        claims = (Claim(person, "works_at", place, "start", at, "day", content[:MAX_QUOTE]),)
-        note = Note(digest(content), "relations", "tiny", self.now, relations=claims)
-        return self.revise(insight_id, metadata=as_text({NOTE: msgspec.to_builtins(note)}))
+        """Note that a model read this relation in a memory."""
+        it = self.insight(insight_id)
+        claim = Claim(person, "works_at", place, "start", at, "day", it.content[:MAX_QUOTE])
+        knowledge = self.read(lambda connection: claimed_in(it, [claim], connection))
+        return self.decide(*knowledge) if knowledge else None
 
     def relationships(self) -> list[Relationship]:
         return self.read(relations.relationships)  # type: ignore[no-any-return]
@@ -189,12 +179,11 @@ class KnowledgeWorld(AuditWorld):
     # ------------------------------------------------------------ purges
 
     def purge(self, insight_id: str) -> Outcome | MnemonError:
-        """Purge a memory, and derive the relations anew as the job does."""
+        """Purge a memory."""
         done = self.forget(insight_id, purge=True)
         if not isinstance(done, MnemonError):
             self.done.pop()  # it cannot be taken back
             self.cores.clear()  # of every version the lines are gone that rested on it
-            self.read_memories()
             self.purged_at = self.now
         return done
 

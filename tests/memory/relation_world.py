@@ -10,22 +10,22 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
-from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import undo
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.relations import (
+    Names,
     Point,
     RelationToAdd,
     RelationToClose,
     propose_addition,
     propose_closing,
-    propose_reading,
 )
+from mnemond.memory.relations_seen import seen
 from mnemond.memory.undo import Vectors
 from mnemond.model.changes import AddInsight, Change, PurgeInsight, PutInsight, RetireInsight
-from mnemond.model.memory import Entity, Insight, format_us
+from mnemond.model.memory import Entity, Insight, Scope, format_us
 from mnemond.model.outcomes import Maintained, Outcome
-from mnemond.model.relations import Relationship, When, holds
+from mnemond.model.relations import AddEvidence, Relationship, Statement, When, holds, split_type
 from mnemond.store import insights, relations
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Write
@@ -99,17 +99,27 @@ class RelationWorld:
     def purge(self, insight_id: str) -> None:
         self.change(PurgeInsight(insight_id))
 
-    def read(self) -> None:
-        """Read what memories say, as the job does."""
-        while (part := self.ask(next_part)) is not None:
-            context = self.context("system:relations")
-            self.write(propose_reading(read_part(part.memories), context, (part.start, part.last)))
-
     def add(self, source: str, kind: str, target: str, *, since: str | None = None, until: str | None = None) -> str:
         context = self.context()
         points = [None if each is None else Point(each, "day") for each in (since, until)]
         wanted = RelationToAdd(source=source, type=kind, target=target, since=points[0], until=points[1])
         self.write(propose_addition(wanted, context))
+        return context.op_id
+
+    def say(
+        self, source: str, kind: str, target: str, /, *, memory: str, since: str | None = None, **fields: Any
+    ) -> str:
+        """Note a relation that a memory states, as a model that read it does."""
+        context = self.context()
+        names = self.ask(lambda it: Names(it, as_written=True))
+        ends = names.of(source), names.of(target)
+        stated = Statement(
+            source_id=ends[0], type=split_type(kind)[0], slot=split_type(kind)[1], target_id=ends[1],
+            at=since or self.now, memory_id=memory,
+            **{"kind": "seen" if since is None else "start", "origin": "model", **fields},
+        )  # fmt: skip
+        made = context.change_set("test", (), Maintained(op_id=context.op_id))
+        self.write(msgspec.structs.replace(made, knowledge=(*names.added, AddEvidence(stated))))
         return context.op_id
 
     def close(self, source: str, kind: str, target: str | None = None, *, at: str | None = None) -> str:
@@ -127,7 +137,8 @@ class RelationWorld:
 
     def rows(self, when: When | None = None) -> list[Relationship]:
         """What is believed, of all times unless `when` is given."""
-        return [it for it in self.ask(relations.relationships) if holds(it, when or When())]
+        when = when or When()
+        return [it for it in self.ask(lambda it: seen(it, None, when.known_at, Scope())) if holds(it, when)]
 
     def told(self, when: When | None = None) -> list[Row]:
         """(source, type, target, since, until) by name, times as days where they are whole."""

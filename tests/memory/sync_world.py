@@ -15,20 +15,20 @@ from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory import retention, sync_knowledge, sync_passages, sync_uses, syncing
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.feedback import Judgement, propose_judgement
+from mnemond.memory.relation_claims import Claim
 from mnemond.memory.relations import (
     RelationToAdd,
     RelationToClose,
+    claimed_in,
     propose_addition,
     propose_closing,
-    propose_reading,
 )
 from mnemond.memory.sync_records import GROUPS, RecordError, decode, encode
 from mnemond.memory.syncing import Report
-from mnemond.model.outcomes import Outcome
+from mnemond.model.outcomes import Maintained, Outcome
 from mnemond.store import relations, reviews, sync_state
 from mnemond.store.connection import Connection
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
@@ -169,11 +169,14 @@ class Device(AuditWorld):
         wanted = NameDecision(decision=decision, name=name, other=other)
         return self.commit(propose_names(wanted, self.identity()))
 
-    def read_relations(self) -> None:
-        """What the job does."""
-        while (part := self.read(next_part)) is not None:
-            identity = msgspec.structs.replace(self.identity(), triggered_by="system:relations")
-            self._write(propose_reading(read_part(part.memories), identity, (part.start, part.last)))
+    def claim(self, insight_id: str, source: str, kind: str, target: str) -> str:
+        """Note that a model read this relation in a memory."""
+        it, identity = self.insight(insight_id), self.identity()
+        claim = Claim(source, kind, target, "seen", it.created_at, "exact", it.content)
+        made = identity.change_set("gates", (), Maintained(op_id=identity.op_id))
+        noted = self.read(lambda connection: claimed_in(it, [claim], connection))
+        self._write(msgspec.structs.replace(made, knowledge=noted) if noted else made)
+        return str(identity.op_id)
 
     def _by(self) -> Any:
         return msgspec.structs.replace(self.identity(), triggered_by=sync_state.BY)
@@ -185,7 +188,7 @@ class Device(AuditWorld):
         self.engine.rewrite(note)
 
     def stated(self) -> dict[bytes, str | None]:
-        """Statements by hand that count, with their memory."""
+        """Statements that count, with their memory."""
         found = self.read(lambda connection: relations.all_evidence(connection))
         called = self.read(lambda connection: {it.id: it.canonical for it in relations.entities(connection)})
         return {
@@ -193,7 +196,6 @@ class Device(AuditWorld):
                 [called[it.source_id], it.type, called.get(it.target_id or ""), it.kind, it.at, it.origin, it.memory_id]
             ): it.memory_id
             for it in found
-            if it.origin in ("user", "host")
         }
 
     def shared(self, *, with_last_use: bool = True) -> list[bytes]:

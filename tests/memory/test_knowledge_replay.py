@@ -41,7 +41,7 @@ KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back"
 CORES = ("make_core", "set_core")
 PURGE = "purge"
 MERGES = ("propose", "decide", "decide")
-OTHERS = ("read", "read", "read", "undo", "undo")
+OTHERS = ("undo", "undo")
 
 CHOICE = st.integers(0, 839)
 KINDS = (*WRITES, *KNOWLEDGE, *CORES, *MERGES, *OTHERS)
@@ -58,8 +58,6 @@ def step(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
     here = active[one % len(active)] if active else ""
     there = active[(one + 1 + two) % len(active)] if active else ""
     match kind:
-        case "read":
-            return world.read_memories()
         case "make_core" if active:
             return world.make_core(USERS[two % 2], *dict.fromkeys((here, there)))
         case "set_core":
@@ -152,7 +150,6 @@ def test_the_audit_gives_the_relations_of_every_time(steps: list[tuple[str, int,
 
 def whole(world: KnowledgeWorld) -> Any:
     """What an undo must bring back."""
-    world.read_memories()
     pending = [(it.id, it.asked) for it in world.waiting()]
     return portrait(world), world.believed(world.now), pending, [world.core(user) for user in USERS]
 

@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.model.memory import Entity
 from mnemond.model.outcomes import Maintained
-from mnemond.model.relations import AddEntity, AddLink, ExpireLink, KnowledgeChange, LinkKind, RefreshAll
+from mnemond.model.relations import AddEntity, AddLink, ExpireLink, KnowledgeChange, LinkKind
 from mnemond.store import edges, relations
 from mnemond.text.entities import canonical_name
 from tests.memory.relation_world import DAY_US, RelationWorld
@@ -111,7 +111,6 @@ def test_what_is_not_the_same_stays_two(world: NamesWorld) -> None:
     world.add("Anna", "uses", "Emacs")
     before = world.told()
     world.link("not_same", "Ana", "Anna")
-    world.decide(RefreshAll())
     assert world.told() == before
     (link,) = world.ask(relations.links)
     world.decide(ExpireLink(link.id))
@@ -122,11 +121,12 @@ def test_what_is_not_the_same_stays_two(world: NamesWorld) -> None:
 def test_a_page_of_a_name_has_what_rests_on_its_statements(world: NamesWorld) -> None:
     """Rows by source and target and their evidence; what began later ended the row before, and is its evidence too."""
     first = world.remember("Ana works at Acme since 2024-01-01")
-    world.read()
+    world.say("Ana", "works_at", "Acme", memory=first, since="2024-01-01T00:00:00.000000Z")
     world.us += DAY_US
     second = world.remember("Ana works at Initech since 2025-01-01")
     other = world.remember("Ana uses Vim")
-    world.read()
+    world.say("Ana", "works_at", "Initech", memory=second, since="2025-01-01T00:00:00.000000Z")
+    world.say("Ana", "uses", "Vim", memory=other)
     world.us += DAY_US
     world.close("Ana", "works_at", at="2026-01-01")
     ana, acme, vim = (world.id_of(name) for name in ("Ana", "Acme", "Vim"))

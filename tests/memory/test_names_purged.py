@@ -135,7 +135,6 @@ def test_names_that_were_joined_by_way_of_it_stay_joined(world: EntityWorld, pla
         world.decide("merge", "Carl", SECRET)
     before = {each[2:] for each in world.told()}
     world.purge(secret)
-    world.read()
     assert is_gone(world)
     joined = ["Ana", "Bea"] if place == "root" else ["Carl", "Ana", "Bea"]
     [thing] = [each for each in world.things(("Carl", "Ana", "Bea", "Dora")) if "Ana" in each]

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.memory.gates import digest
 from mnemond.memory.relation_claims import MAX_CLAIMS, Claim, accepted, schema
-from mnemond.memory.relations import outdated
+from mnemond.memory.relations import claimed_in, outdated
 from mnemond.model.memory import Insight
-from mnemond.store import relations
+from mnemond.model.outcomes import Maintained
+from mnemond.store import insights, relations
 from tests.memory.relation_world import DAY_US, RelationWorld
 
 AT = "2026-11-24T10:00:00.000000Z"
@@ -48,8 +48,6 @@ def test_a_claim_that_rests_on_the_text(fields: dict[str, Any], kind: str, at: s
     assert (found.source, found.type, found.target, found.kind, found.at, refused) == (
         "Ana", "works_at", "Globex", kind, at, []
     )  # fmt: skip
-    stated = found.stated()
-    assert (stated.strength, stated.origin, stated.names_target) == (0.6, "model", True)
 
 
 def test_the_speaker_is_the_user() -> None:
@@ -83,13 +81,6 @@ def test_every_refusal_has_its_reason(fields: dict[str, Any], why: str) -> None:
     assert judged(claim(**fields)) == ([], [why])
 
 
-def test_what_the_rules_read_is_not_read_again_or_otherwise() -> None:
-    text = "Ana works at Acme. Ana was at Globex for lunch"
-    assert judged(claim(target="Acme", quote="Ana works at Acme"), text=text) == ([], ["read by the rules"])
-    said = claim(quote="Ana was at Globex for lunch")
-    assert judged(said, text=text) == ([], ["the rules read it otherwise"])
-
-
 def test_an_answer_is_bounded_and_its_bad_items_are_named() -> None:
     found, refused = judged(*[claim()] * 3, 7, {"source": 3})
     assert (len(found), refused) == (1, ["not readable"])
@@ -104,13 +95,15 @@ def test_an_answer_is_bounded_and_its_bad_items_are_named() -> None:
 
 class World(RelationWorld):
     def claimed(self, text: str, **fields: Any) -> str:
-        """Write a memory with the note of a model that read this relation in it."""
-        quote, at = text, self.now
-        made = Claim("Ana", "works_at", "Globex", "seen", at, "exact", quote)
-        it = msgspec.structs.replace(made, **fields)
-        note = {"of": digest(text), "gates": "relations", "model": "tiny", "at": at, "told": {}}
-        note |= {"relations": [msgspec.to_builtins(it)]}
-        return self.remember(text, metadata=msgspec.json.encode({"model_gates": note}).decode())
+        """Write a memory in which a model read this relation, as `gates` notes it."""
+        insight_id = self.remember(text)
+        it = self.ask(lambda c: insights.read(c, insight_id))
+        assert it is not None
+        claim = msgspec.structs.replace(Claim("Ana", "works_at", "Globex", "seen", self.now, "exact", text), **fields)
+        context = self.context("system:gates:tiny")
+        made = context.change_set("gates", (), Maintained(op_id=context.op_id))
+        self.write(msgspec.structs.replace(made, knowledge=self.ask(lambda c: claimed_in(it, [claim, claim], c))))
+        return insight_id
 
 
 @pytest.fixture
@@ -123,39 +116,25 @@ LUNCH = "Ana has her desk at Globex"
 
 def test_a_claim_is_read_with_its_memory_and_goes_with_it(world: World) -> None:
     it = world.claimed(LUNCH)
-    world.read()
     assert world.told() == [("Ana", "works_at", "Globex", None, None)]
     [row] = world.rows()
     assert row.strength == pytest.approx(0.6)
     [evidence] = world.ask(lambda c: relations.all_evidence(c))
     assert (evidence.origin, evidence.memory_id, evidence.quote) == ("model", it, LUNCH)
     forgotten = world.forget(it)
-    world.read()
     assert world.told() == []
     world.undo(forgotten)
-    world.read()
     assert world.told() == [("Ana", "works_at", "Globex", None, None)]
-    world.reword(it, "Ana has her desk at home")  # the note is about another text
-    world.read()
-    assert world.told() == []
-
-
-def test_a_note_that_changes_is_read_again(world: World) -> None:
-    it = world.claimed(LUNCH)
-    world.read()
-    world.reword(it, LUNCH, metadata="{}")
-    world.read()
+    world.reword(it, "Ana has her desk at home")  # the quote is gone
     assert world.told() == []
 
 
 def test_a_later_claim_closes_and_one_of_the_same_time_does_not(world: World) -> None:
     world.add("Ana", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
     world.claimed(LUNCH, kind="start", at="2024-03-01T00:00:00.000000Z")
-    world.read()
     assert world.told() == [("Ana", "works_at", "Acme", "2024-03-01", None)]
     world.us += DAY_US
     world.claimed(f"{LUNCH} now", kind="start", at="2025-01-01T00:00:00.000000Z")
-    world.read()
     assert world.told() == [
         ("Ana", "works_at", "Acme", "2024-03-01", "2025-01-01"), ("Ana", "works_at", "Globex", "2025-01-01", None)
     ]  # fmt: skip
@@ -165,7 +144,6 @@ def test_a_claim_closes_nothing_of_another_type_or_source(world: World) -> None:
     world.add("Ana", "lives_in", "Berlin", since="2024-03-01T00:00:00.000000Z")
     world.add("Bob", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
     world.claimed(LUNCH)
-    world.read()
     assert [row[4] for row in world.told()] == [None, None, None]
 
 

@@ -8,20 +8,18 @@ import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.jobs.relations import next_part, read_part
 from mnemond.memory.relations import (
     Point,
     RelationToAdd,
     RelationToClose,
     propose_addition,
     propose_closing,
-    propose_reading,
 )
 from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import RetireInsight
-from mnemond.model.memory import Entity, Scope, format_us
+from mnemond.model.memory import Entity, Scope
 from mnemond.model.outcomes import Maintained
-from mnemond.model.relations import AddLink, When
+from mnemond.model.relations import AddLink, ExpireEvidence, When
 from mnemond.store import relations
 from mnemond.store.edges import entity_id
 from mnemond.text.entities import canonical_name
@@ -32,76 +30,6 @@ from tests.store.factories import bytes_of
 @pytest.fixture
 def world(tmp_path: Path) -> RelationWorld:
     return RelationWorld(tmp_path / "a.db")
-
-
-def test_memories_are_read_as_they_were_written(world: RelationWorld) -> None:
-    """What was known when is known by the time at which a memory was written, not at which it was read."""
-    world.remember("Ana works at Acme since 2024-03-01")
-    first = world.now
-    world.us += 10 * DAY_US
-    world.remember("Ana joined Globex on 2026-02-10")
-    world.us += 10 * DAY_US
-    world.read()
-    assert world.told() == [
-        ("Ana", "works_at", "Acme", "2024-03-01", "2026-02-10"),
-        ("Ana", "works_at", "Globex", "2026-02-10", None),
-    ]
-    assert world.told(When(None, first)) == [("Ana", "works_at", "Acme", "2024-03-01", None)]
-    assert world.told(When("2026-02-09", None)) == [("Ana", "works_at", "Acme", "2024-03-01", "2026-02-10")]
-    world.read()
-    assert len(world.rows()) == 2
-
-
-def test_a_memory_that_is_forgotten_takes_back_what_it_said(world: RelationWorld) -> None:
-    world.add("Ana", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
-    it = world.remember("Ana joined Globex on 2025-01-01")
-    world.read()
-    assert len(world.told()) == 2
-    forgotten = world.forget(it)
-    world.read()
-    assert world.told() == [("Ana", "works_at", "Acme", "2024-03-01", None)]
-    world.undo(forgotten)
-    world.read()
-    assert len(world.told()) == 2
-
-
-def test_what_another_daemon_read_meanwhile_stays(world: RelationWorld) -> None:
-    """Both read the same rows of the history; the second one is late, and the memory has another text by then."""
-    it = world.remember("Bob lives in Berlin")
-    late = world.ask(next_part)
-    assert late is not None
-    world.reword(it, "Bob lives in Munich")
-    world.read()
-    before = [(row.id, row.expired_at) for row in world.ask(relations.relationships)]
-    world.write(propose_reading(read_part(late.memories), world.context("system:relations"), (late.start, late.last)))
-    assert [(row.id, row.expired_at) for row in world.ask(relations.relationships)] == before
-    assert world.ask(next_part) is None
-    assert [row[2] for row in world.told()] == ["Munich"]
-
-
-def test_another_text_says_something_else(world: RelationWorld) -> None:
-    it = world.remember("Bob lives in Berlin. Bob reports to Ana")
-    world.read()
-    world.reword(it, "Bob lives in Munich. Bob reports to Ana")
-    before = {row.id for row in world.rows() if row.type == "reports_to"}
-    world.read()
-    assert [row[2] for row in world.told()] == ["Munich", "Ana"]
-    assert {row.id for row in world.rows() if row.type == "reports_to"} == before
-
-
-def test_what_a_memory_said_and_superseded_memories_stay(world: RelationWorld) -> None:
-    world.remember("Bob uses Vim", quarantined=True)
-    world.read()
-    assert world.told() == []
-
-
-def test_reading_goes_on_where_it_was(world: RelationWorld) -> None:
-    it = world.remember("Bob uses Vim")
-    world.reword(it, "Bob uses Emacs")
-    world.reword(it, "Bob uses Nano")
-    world.read()
-    assert [row[2] for row in world.told()] == ["Nano"]
-    assert len(world.ask(lambda c: relations.all_evidence(c, expired=True))) == 3
 
 
 def test_a_statement_is_added_closed_and_undone(world: RelationWorld) -> None:
@@ -132,16 +60,6 @@ def test_an_undo_can_be_undone_and_no_operation_twice(world: RelationWorld) -> N
     assert [row[2] for row in world.told()] == ["Vim"]
     with pytest.raises(MnemonError, match=r"was taken back|changed again"):
         world.undo("operation-000001")
-
-
-def test_what_was_changed_since_is_not_undone(world: RelationWorld) -> None:
-    it = world.remember("Ana uses Vim")
-    world.read()
-    [read] = world.ask(lambda c: relations.newest_operations(c, 5))
-    world.forget(it)
-    world.read()
-    with pytest.raises(MnemonError, match="changed again since"):
-        world.undo(read.op_id)
 
 
 def test_the_newest_of_both_kinds_is_undone_first(world: RelationWorld) -> None:
@@ -250,6 +168,68 @@ def test_the_memory_that_says_so(world: RelationWorld) -> None:
             world.write(add)
 
 
+@pytest.mark.parametrize("way", ["forgotten", "superseded", "merged", "quarantined", "reworded", "purged"])
+def test_a_relation_holds_as_long_as_its_memory(world: RelationWorld, way: str) -> None:
+    """Without a scope and with one, at every read; an undo brings both back, and what was known before stays known."""
+    world.add("Ana", "works_at", "Acme", since="2024-03-01T00:00:00.000000Z")
+    quote = "Ana has moved to Globex" if way == "reworded" else ""
+    it = world.remember(f"{quote or 'Ana has moved'}. More of it")
+    world.say("Ana", "works_at", "Globex", memory=it, since="2025-01-01T00:00:00.000000Z", quote=quote)
+    both = [
+        ("Ana", "works_at", "Acme", "2024-03-01", "2025-01-01"), ("Ana", "works_at", "Globex", "2025-01-01", None)
+    ]  # fmt: skip
+    assert world.told() == both
+    before, done = world.now, None
+    world.us += DAY_US
+    match way:
+        case "reworded":
+            done = world.reword(it, "Ana has stayed. More of it")
+        case "quarantined":
+            done = world.reword(it, "Ana has moved. More of it", quarantined=True)
+        case "purged":
+            world.purge(it)
+        case _:
+            done = world.change(RetireInsight(it, way))  # type: ignore[arg-type]
+    assert world.told() == [("Ana", "works_at", "Acme", "2024-03-01", None)]
+    assert [row.target_id for row in world.ask(lambda c: seen(c, None, None, Scope("bea")))] == [
+        entity_id(Entity("Acme", "acme", "concept"))
+    ]
+    if way in ("forgotten", "superseded", "merged"):
+        assert world.told(When(None, before)) == both
+    if done is not None:
+        world.undo(done)
+        assert world.told() == both
+
+
+def test_what_was_changed_since_is_not_undone(world: RelationWorld) -> None:
+    it = world.remember("a note about Ana")
+    said = world.say("Ana", "uses", "Vim", memory=it)
+    [stated] = world.ask(relations.all_evidence)
+    context = world.context()
+    taken_back = context.change_set("test", (), Maintained(op_id=context.op_id))
+    world.write(msgspec.structs.replace(taken_back, knowledge=(ExpireEvidence(stated.id),)))
+    with pytest.raises(MnemonError, match="changed again since"):
+        world.undo(said)
+
+
+def test_a_purge_leaves_no_word_of_what_a_memory_said(world: RelationWorld, tmp_path: Path) -> None:
+    gone = world.remember("Zebedee prefers quinquereme sauces")
+    world.say("Zebedee", "prefers", "quinquereme", memory=gone, quote="Zebedee prefers quinquereme sauces")
+    kept = world.remember("Ana works at Acme since 2024-01-01")
+    world.say("Ana", "works_at", "Acme", memory=kept, since="2024-01-01T00:00:00.000000Z")
+    also = world.remember("Ana works at Acme")
+    world.say("Ana", "works_at", "Acme", memory=also)
+    assert len(world.told()) == 2
+    world.purge(gone)
+    world.purge(kept)
+    assert world.told() == [("Ana", "works_at", "Acme", None, None)]
+    assert world.ask(lambda c: relations.evidence_of_memory(c, also))
+    world.engine.close()
+    stored = bytes_of(tmp_path)
+    assert b"quinquereme" not in stored
+    assert b"Ana works at Acme since" not in stored
+
+
 def test_the_user_is_one_thing_and_another_users_own(world: RelationWorld) -> None:
     world.add("User", "uses", "Vim")
     world.add("me", "uses", "Emacs")
@@ -257,49 +237,6 @@ def test_the_user_is_one_thing_and_another_users_own(world: RelationWorld) -> No
     world.write(propose_addition(other, world.context()))
     sources = {it.source_id for it in world.rows()}
     assert sources == {relations.user_id("default"), relations.user_id("bob")}
-
-
-def test_a_purge_leaves_no_word(world: RelationWorld, tmp_path: Path) -> None:
-    gone = world.remember("Zebedee prefers quinquereme sauces")
-    kept = world.remember("Ana works at Acme since 2024-01-01")
-    also = world.remember("Ana works at Acme")
-    world.read()
-    assert len(world.told()) == 2
-    world.purge(gone)
-    world.purge(kept)
-    world.read()
-    assert world.told() == [("Ana", "works_at", "Acme", None, None)]
-    assert not any(it.source_id == "" for it in world.rows())
-    assert world.ask(lambda c: relations.evidence_of_memory(c, also))
-    world.engine.close()
-    stored = bytes_of(tmp_path)
-    assert b"quinquereme" not in stored
-    assert b"2024-01-01T" not in stored or b"Ana works at Acme since" not in stored
-
-
-def test_a_value_of_a_purged_memory_goes_in_any_case_of_letters(world: RelationWorld) -> None:
-    first = world.remember("Ana prefers ÄTHER tea")
-    world.read()
-    world.purge(first)
-    assert world.ask(lambda c: relations.relationships(c)) == []
-
-
-def test_a_store_of_another_program_is_read_from_its_rows(world: RelationWorld) -> None:
-    it = world.remember("Ana uses Vim", days_ago=30)
-    world.ask(lambda c: c.run("DELETE FROM memory_operations"))
-    world.read()
-    [row] = world.rows()
-    assert row.created_at == format_us(world.us - 30 * DAY_US)
-    assert it
-
-
-def test_what_is_read_late_is_not_known_before_what_was_asked(world: RelationWorld) -> None:
-    world.remember("Ana uses Vim")
-    world.us += DAY_US
-    world.add("Ana", "uses", "Emacs")
-    world.us += DAY_US
-    world.read()
-    assert [it.created_at for it in world.rows()] == [format_us(world.us - DAY_US)] * 2
 
 
 def test_entities_of_relations_alone_survive_a_purge_of_others(world: RelationWorld) -> None:

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point
+from mnemond.memory.relations_seen import seen
 from mnemond.memory.sync_knowledge import counting
 from mnemond.memory.sync_records import Name, NameRecord, NameValue, RelationRecord, decode, name_key, stamp_of
+from mnemond.model.memory import Scope
 from mnemond.model.relations import RelationshipView
 from mnemond.store import relations
 from mnemond.store.connection import Connection
@@ -36,8 +38,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Device, Device]]:
 
 def known(device: Device) -> list[tuple[str, str, str, str | None, str | None]]:
     def look(connection: Connection) -> list[RelationshipView]:
-        rows = [it for it in relations.relationships(connection) if it.expired_at is None]
-        return relations.views(connection, rows)
+        return relations.views(connection, seen(connection, None, None, Scope()))
 
     return sorted(
         (it.source, it.type, it.target, it.valid_from and it.valid_from[:10], it.invalid_at and it.invalid_at[:10])
@@ -48,7 +49,7 @@ def known(device: Device) -> list[tuple[str, str, str, str | None, str | None]]:
 def one_thing(device: Device, *names: str) -> bool:
     def look(connection: Connection) -> set[str]:
         found = relations.roots(connection)
-        rows = relations.entities_named(connection, [each.lower() for each in names])
+        rows = [it.id for each in names if (it := relations.entity_named(connection, each.lower())) is not None]
         assert len(rows) == len(names)
         return {found.of(each) for each in rows}
 
@@ -97,42 +98,23 @@ def test_what_two_devices_note_independently_is_one_statement(pair: tuple[Device
         assert known(each) == [("Ana", "works_at", "Beta", "2020-01-01", None)]
 
 
-@pytest.mark.parametrize("reads_first", [True, False])
-def test_what_was_decided_about_a_derived_relation_holds_before_and_after_its_derivation(
-    pair: tuple[Device, Device], reads_first: bool
-) -> None:
+def test_what_a_model_read_travels_and_is_taken_back(pair: tuple[Device, Device]) -> None:
+    """On a device as on the other it counts with its memory, and an undo by one ends it for both."""
     one, other = pair
-    one.remember("Ana works at Acme", no_diff=True)
-    one.remember("Bob lives in Lisbon", no_diff=True)
+    one.remember("The desk of Ana is at Acme", no_diff=True)
+    (key,) = one.rows()
+    claimed = one.claim(key, "Ana", "works_at", "Acme")
     settle(list(pair))
-    one.read_relations()
-    read = one.read(lambda it: relations.newest_operations(it, 1))[0].op_id
-    assert [row[:3] for row in known(one)] == [("Ana", "works_at", "Acme"), ("Bob", "lives_in", "Lisbon")]
-    if reads_first:
-        other.read_relations()
-        assert len(known(other)) == 2
-    done(one.undo(read))
-    done(one.relate("Ana", "works_at", "Acme", since=Y2020, until=Y2024))
+    assert known(one) == known(other) == [("Ana", "works_at", "Acme", None, None)]
+    done(other.forget(key))
     settle(list(pair))
-    for _ in range(2):
-        for each in pair:
-            each.read_relations()
-            assert known(each) == [("Ana", "works_at", "Acme", "2020-01-01", "2024-01-01")]
-        settle(list(pair))
-    (bob,) = (key for key, it in other.rows().items() if "Bob" in it.content)
-    done(other.revise(bob, content="Bob lives in Lisbon today"))
-    other.read_relations()
-    assert len(known(other)) == 1, "it is not read again"
-    done(one.undo(one.done[-2] if one.done[-1] == read else _undo_of(one, read)))
+    assert known(one) == known(other) == []
+    done(other.undo())
     settle(list(pair))
-    for each in pair:
-        each.read_relations()
-    assert ("Bob", "lives_in", "Lisbon") in [row[:3] for row in known(other)]
-
-
-def _undo_of(device: Device, op_id: str) -> str:
-    found = device.read(lambda it: relations.newest_operations(it, 20))
-    return str(next(each.op_id for each in found if each.undoes == op_id))
+    assert known(one) == known(other) == [("Ana", "works_at", "Acme", None, None)]
+    done(one.undo(claimed))
+    settle(list(pair))
+    assert known(one) == known(other) == []
 
 
 def test_a_statement_waits_for_its_memory_and_goes_with_it(pair: tuple[Device, Device]) -> None:
@@ -282,39 +264,6 @@ def test_a_purge_takes_names_along_that_only_it_had(pair: tuple[Device, Device])
         assert each.read(lambda it: relations.links(it)) == []
 
 
-def test_what_was_read_under_an_alias_is_of_its_own_name_once_the_alias_is_gone(pair: tuple[Device, Device]) -> None:
-    one, other = pair
-    one.remember("Ana works at Acme", no_diff=True)
-    done(one.decide("alias", "Ana", "Max"))
-    alias = one.done[-1]
-    one.remember("Max lives in Lisbon", no_diff=True)
-    one.read_relations()
-    assert [row[:3] for row in known(one)] == [("Ana", "lives_in", "Lisbon"), ("Ana", "works_at", "Acme")]
-    done(one.undo(alias))
-    settle(list(pair))
-    other.read_relations()
-    assert known(one) == known(other)
-    assert [row[:3] for row in known(one)] == [("Ana", "works_at", "Acme"), ("Max", "lives_in", "Lisbon")]
-
-
-def test_what_is_read_of_a_forgotten_memory_counts_on_no_device(pair: tuple[Device, Device]) -> None:
-    one, other = pair
-    one.remember("Ana works at Acme", no_diff=True)
-    (key,) = one.rows()
-    one.read_relations()
-    done(one.forget(key))
-    one.read_relations()
-    done(one.undo(one.read(lambda it: relations.newest_operations(it, 1))[0].op_id))
-    assert known(one) != []
-    settle(list(pair))
-    assert known(one) == known(other) == []
-
-
-NAMES = [Name(each.upper(), each, "person") for each in "abcde"] + [
-    Name("User", each, "user", "user") for each in ("default", "ana")
-]
-
-
 def naively(known: list[NameRecord]) -> dict[str, NameValue]:
     """What `counting` accepts, by looking at all names for each decision."""
     accepted = {it.key: it.value for it in known if it.value and it.value.decision == "not_same"}
@@ -339,6 +288,11 @@ def naively(known: list[NameRecord]) -> dict[str, NameValue]:
             joined.append((it.value.one, it.value.other))
             accepted[it.key] = it.value
     return accepted
+
+
+NAMES = [Name(each.upper(), each, "person") for each in "abcde"] + [
+    Name("User", each, "user", "user") for each in ("default", "ana")
+]
 
 
 @given(

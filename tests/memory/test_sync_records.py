@@ -125,7 +125,7 @@ def decided(**fields: Any) -> NameRecord:
 @pytest.mark.parametrize(
     "it",
     [
-        stated(), stated(IT.id, quote="Ana joined Acme", origin="rules"), stated(target=None, value="tea"),
+        stated(), stated(IT.id, quote="Ana joined Acme", origin="model"), stated(target=None, value="tea"),
         stated(source=USER), stated(target=ANA),
         msgspec.structs.replace(stated(), value=None), decided(), decided(decision="not_same"),
         decided(decision="alias", other=Name("Annie", "annie", "")), msgspec.structs.replace(decided(), value=None),
@@ -150,7 +150,7 @@ BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
     "a name in it is no user": stated(source=Name("Ana", "ana", "person", "user")),
     "its target is too long": stated(target=None, value="x" * 401),
     "its strength or its sentence": stated(strength=2.0),
-    "it was read from a memory": stated(origin="rules"),
+    "it was read from a memory": stated(origin="model"),
     "a time of it cannot be used": stated(at="2024-01-01"),
     "a time of it cannot": decided(created_at="now"),
     "it is about one name": decided(other=ANA._replace(name="ANA")),

@@ -15,7 +15,6 @@ from mnemond.errors import MnemonError
 from mnemond.memory import sync_uses
 from mnemond.memory.relations import Point
 from mnemond.model.memory import Insight, parse_rfc3339
-from mnemond.store import relations
 from tests.memory.sync_world import Device, exchange, settle
 from tests.store.factories import START_US
 
@@ -33,7 +32,7 @@ PLACES = ("works at Acme", "works at Initech", "lives in Lisbon", "lives in Port
 
 ACTS = ("remember", "revise", "revise", "revise", "tag", "supersede", "forget", "link", "unlink", "undo", "purge")
 KNOWLEDGE = (
-    "relate", "relate", "end", "merge", "merge", "split", "not-same", "alias", "read", "undo read", "undo",
+    "relate", "relate", "end", "merge", "merge", "split", "not-same", "alias", "claim", "undo",
     "use", "judge",
 )  # fmt: skip
 PEOPLE = ("Ana", "Bob", "Max")
@@ -58,8 +57,7 @@ class Said:
 
     def note_statements(self, before: dict[bytes, str | None], after: dict[bytes, str | None], what: str) -> None:
         self.stated |= {key: after[key] for key in after.keys() - before.keys()}
-        if what != "read":  # it takes back what forgotten memories say
-            self.withdrawn |= before.keys() - after.keys()
+        self.withdrawn |= before.keys() - after.keys()
 
     def note(self, before: dict[str, Insight], after: dict[str, Insight]) -> None:
         for key, it in after.items():
@@ -70,7 +68,7 @@ class Said:
 
 
 def act(device: Device, chance: random.Random, share: float) -> str:
-    """One operation of the user of a device, or of the job that reads relations; return which. `share`: of operations
+    """One operation of the user of a device, or of a model that reads; return which. `share`: of operations
     on relations and names."""
     active = device.active()
     what = chance.choice(KNOWLEDGE if chance.random() < share else ACTS)
@@ -128,15 +126,9 @@ def act_on_knowledge(device: Device, chance: random.Random, what: str, active: l
             device.decide(what, one, other)
         case "alias":
             device.decide(what, one, chance.choice((f"{one}x", "Chief", other)))
-        case "read":
-            device.read_relations()
         case _:
-            device.read_relations()
-            found = device.read(lambda it: relations.newest_operations(it, 10))
-            for each in found:
-                if each.method == "jobs" and chance.random() < 0.5:
-                    device.undo(each.op_id)
-                    break
+            if active:
+                device.claim(chance.choice(active), one, "works_at", chance.choice(("Acme", "Initech")))
 
 
 def run_schedule(seed: int, steps: int = 14, *, wrong_clocks: bool = False) -> int:
@@ -176,9 +168,6 @@ def run_schedule(seed: int, steps: int = 14, *, wrong_clocks: bool = False) -> i
             settle(devices if wrong_clocks else [])
             for each in devices:  # each use is news by then
                 each.clock_us = now_us + 2 * sync_uses.WEEK_US
-            settle(devices)
-            for each in devices:
-                each.read_relations()
             settle(devices)
             return assert_agree(devices, said, with_last_use=not wrong_clocks)
         finally:

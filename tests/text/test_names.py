@@ -34,6 +34,8 @@ def named(text: str) -> list[str]:
         ("Nguyen Van Minh owns it", ["P Nguyen Van Minh"]),
         ("Lucía and Jean-Luc Moreau", ["P Lucía", "P Jean-Luc Moreau"]),
         ("Anna K. Lindqvist signs", ["P Anna K. Lindqvist"]),
+        ("Mika moved to Lisbon", ["P Mika", "L Lisbon"]),
+        ("Gita reports to Marcus", ["P Gita", "P Marcus"]),
         ("Prof. Dr. Zhelev agreed", ["P Zhelev"]),
         ("Zorblatt said no", ["P Zorblatt"]),
         ("Zorblatt is on call, Querent is allergic to nuts", ["P Zorblatt", "P Querent"]),
@@ -63,6 +65,7 @@ def test_people(text: str, expected: list[str]) -> None:
         ("The courier from DHL comes at ten.", ["O DHL"]),
         ("the ThyssenKrupp offer", ["O ThyssenKrupp"]),
         ("my cousin lives in Zorblatt", ["L Zorblatt"]),
+        ("Olga left Zorblatt, we left Querent", ["P Olga", "O Zorblatt", "O Querent"]),
         ("at 14 Garrick Street, near the Golden Gate Bridge", ["L Garrick Street", "L Golden Gate Bridge"]),
         ("Via Garibaldi 8, Mill Lane 22", ["L Via Garibaldi", "L Mill Lane"]),
         ("from Oslo to Bergen, then New York", ["L Oslo", "L Bergen", "L New York"]),
@@ -71,6 +74,11 @@ def test_people(text: str, expected: list[str]) -> None:
 )
 def test_organisations_and_places(text: str, expected: list[str]) -> None:
     assert named(text) == expected
+
+
+def test_what_a_person_uses_is_a_tool() -> None:
+    text = "For citations I use Zotero. Ana uses Zorblatt for tables. Use Querent. We use Quux paper"
+    assert [name for name, kind in names_in(split(text)) if kind == "tool"] == ["Zotero", "Zorblatt"]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +93,8 @@ def test_organisations_and_places(text: str, expected: list[str]) -> None:
         "The Security Group, the Working Group and a MIT license",
         "Jenkins builds, Prometheus scrapes, Terraform plans",
         "The Product Owner decides. Dr. No",
+        "Use Zorblatt, using Zorblatt: we use Zorblatt paper",
+        "The server moved to Querent and reports to the hub, the team left Zorblatt",
         "our office at Street, a Street",
         "Max Retries is 5, Grace Period is over, Bill Payment runs",
         "Port Forwarding is disabled. We moved from Notion to Obsidian. Signed by Legal. Told Product.",

@@ -25,7 +25,7 @@ resources.read = lambda name, kind: files.append(name) or read(name, kind)
 import mnemond.extract.quotes, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
 import mnemond.text.causes, mnemond.text.generality, mnemond.text.secrets, mnemond.text.statements
 import mnemond.memory.wordings, mnemond.text.frames, mnemond.text.proposed_triggers, mnemond.text.triggers
-import mnemond.extract.acceptance, mnemond.recall.unasked, mnemond.extract.relations
+import mnemond.extract.acceptance, mnemond.recall.unasked
 import mnemond.recall.session_outline, mnemond.recall.standing
 at_import = len(compiled), len(files)
 resources.warm_up()
