@@ -31,7 +31,6 @@ from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import open_regular
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.interchange import archives, markdown, sessions
-from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.recognise import (
     HEAD,
@@ -277,24 +276,8 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
         fast.write(1, imported(looked, output.style).encode())
         if not looked.added or not _is_confirmed():
             return CliRunResult(0, False, "", "")
-    if content.conversations and not params.get("dry_run") and not params.get("raise_cap"):
-        looked = looked or _imported(directory, {**params, "dry_run": True}, content, deadline, output)
-        _refuse_without_room(looked)
     result = _imported(directory, params, content, deadline, output)
     return success(invocation.command, result, output)
-
-
-def _refuse_without_room(looked: ImportFinishResult) -> None:
-    """Raise MnemonError(INVALID_PARAMS) if the store has no room for what is said in conversations: how many memories
-    that gives is known after they were read once."""
-    if looked.over_cap:
-        raise MnemonError(
-            INVALID_PARAMS,
-            f"the store would have {plural(looked.over_cap, 'memory')} more than its maximum (lifecycle.max_insights),"
-            " so that the least important ones would be pruned; nothing was imported",
-            hint="--raise-cap raises the maximum of this store",
-            outcome="rejected",
-        )
 
 
 def _is_confirmed() -> bool:
@@ -305,8 +288,8 @@ def _is_confirmed() -> bool:
 def _imported(
     directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
 ) -> ImportFinishResult:
-    if content.conversations or content.kind in sessions.KINDS:
-        deadline = fast.LONG_DEADLINE_S  # a model may be asked about each part; or the queue has to become shorter
+    if content.exchanges:
+        deadline = fast.LONG_DEADLINE_S  # the queue may have to become shorter
     opening = {
         **params, "kind": content.kind, "digest": content.digest, "memories": content.memories, "tty": output.tty
     }  # fmt: skip
@@ -327,7 +310,7 @@ def _imported(
 
 
 class _Content:
-    """The content of an import: its kind, size, hash and number of memories, whether it has `conversations`, how many
+    """The content of an import: its kind, size, hash and number of memories, whether it has `exchanges`, how many
     lines of transcripts could not be read (`unread`), and its lines in portions.
 
     An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
@@ -350,7 +333,7 @@ class _Content:
         """The files of an export, in their order, or what a zip file has of them."""
         self._items: Iterable[_Line] | None = None
         self.memories = self.unread = 0
-        self.conversations = False
+        self.exchanges = False
         named = None if kind is None else str(kind)
         if named is not None and named not in KINDS:
             raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
@@ -387,7 +370,7 @@ class _Content:
             raise _unreadable(self._path, f"there is nothing in it that was said to {transcripts.TITLES[kind]}")
         self.kind, self.digest, self.unread = kind, transcripts.digest(read.exchanges), read.unread
         self.size = sum(len(each.prompt) + len(each.answer) for each in read.exchanges)
-        self._items = read.exchanges
+        self._items, self.exchanges = read.exchanges, True
 
     def _measure(self) -> bytes:
         """Read the file once; return its beginning. Raises OSError, MnemonError."""
@@ -423,13 +406,13 @@ class _Content:
         try:
             with self._opened(self._path) as file:
                 of_lines = named in (None, SERVER_MEMORY) and is_server_memory(file.readline(MAX_LINE))
-            read: Callable[[], Iterator[Item | Exchange]] = self._items_of_lines
+            read: Callable[[], Iterator[_Line]] = self._items_of_lines
             self.kind = SERVER_MEMORY
             if not of_lines:
                 self.kind, read = streamed(lambda: self._opened(self._path), named)
             for each in read():
                 self.memories += isinstance(each, Item)
-                self.conversations |= isinstance(each, Exchange)
+                self.exchanges |= isinstance(each, SessionExchange)
         except UnknownKindError:
             sentence = f"it has more than {MAX_DOCUMENT:,} bytes, and no memories in a list"
             raise _unreadable(self._path, sentence, "import it in several parts") from None
@@ -437,14 +420,14 @@ class _Content:
             raise _unreadable(self._path, str(error)) from None
         self._items = read()
 
-    def _items_of_lines(self) -> Iterator[Item | Exchange]:
+    def _items_of_lines(self) -> Iterator[_Line]:
         with self._opened(self._path) as file:
             yield from streamed_items(_lines_of(file))
 
     def _read(self, named: str | None) -> None:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
         kinds: dict[str, None] = {}
-        items: list[Item | Exchange] = []
+        items: list[_Line] = []
         self._parts = []
         whole = hashlib.sha256()
         self.size = 0
@@ -479,7 +462,7 @@ class _Content:
                     continue
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
-            found: Sequence[Item | Exchange]
+            found: Sequence[_Line]
             if encrypted and content.startswith(MAGIC):
                 why = "it is an encrypted database, which would have to be written to the disk to be read"
                 raise _unreadable(path, why, "decrypt it yourself: age -d")
@@ -505,11 +488,11 @@ class _Content:
             raise _unreadable(self._path, "there is no file in it that can be imported")
         self.kind, self.digest = next(iter(kinds)), whole.hexdigest()
         if self.kind != OWN:
-            exchanges = [each for each in items if isinstance(each, Exchange)]
-            exchanges.sort(key=lambda each: each.began)  # so that what was said later replaces what was said before
+            exchanges = [each for each in items if isinstance(each, SessionExchange)]
+            exchanges.sort(key=lambda each: each.at)  # so that what was said later replaces what was said before
             memories = [each for each in items if isinstance(each, Item)]
             self._items, self.memories = [*memories, *exchanges], len(memories)
-            self.conversations = bool(exchanges)
+            self.exchanges = bool(exchanges)
 
     def portions(self) -> Iterator[str]:
         if self._items is not None:
@@ -552,7 +535,7 @@ EXCHANGES_AT_ONCE: Final = 10
 """Parts of conversations in one message."""
 
 
-def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Item | Exchange]]]:
+def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[_Line]]]:
     """Yield the kind, the content and the memories of each file in a zip file, without those of no known kind: exports
     have some beside. Raises MnemonError."""
     name = ""
@@ -597,7 +580,7 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-_Line = Item | Exchange | SessionExchange
+_Line = Item | SessionExchange
 
 
 def _in_portions(items: Iterable[_Line]) -> Iterator[str]:

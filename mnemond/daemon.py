@@ -177,11 +177,10 @@ class Daemon:
             self.projects,
             self._read_exchanges,
             self._exchange_kept,
-            self._engine,
-            is_partial=self._agents.sessions.is_partial,
+            self._agents.sessions.is_partial,
         )
         received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
-        self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received)
+        self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received, self._agents.sessions.is_partial)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)

@@ -14,8 +14,7 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from mnemond.api.import_conversations import SAMPLES, ConversationReader, Progress
-from mnemond.api.import_sessions import SessionKeeper
+from mnemond.api.import_exchanges import SAMPLES, ExchangeKeeper, Progress
 from mnemond.api.projects import Projects
 from mnemond.api.remember import prepared_draft, similarity_with
 from mnemond.api.requests import Identities, from_client, submit
@@ -34,15 +33,11 @@ from mnemond.api.types_interchange import (
     ImportSendParams,
     ImportSendResult,
 )
-from mnemond.config.settings import Config
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
-from mnemond.extract.facts import Engine
-from mnemond.extract.quotes import RuleEngine
-from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import ENDING, SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
@@ -75,7 +70,7 @@ MAX_ITEM: Final = 1 << 18
 """Characters of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a
 tenth of that."""
 
-_Line = Item | Exchange | SessionExchange
+_Line = Item | SessionExchange
 _line = msgspec.json.Decoder(_Line)
 
 
@@ -146,8 +141,8 @@ class _Receiving(Transfer):
         self._rest = ""
         self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
         self.seen: set[str] = set()
-        """Sources of this import so far."""
-        self.talk = Progress(params.kind, self.report, context, dry_run=params.dry_run)
+        """Sources of this import so far, keys of its exchanges, and marks of its sessions."""
+        self.talk = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
         self.raised: int | None = None
 
     def take(self, text: str) -> None:
@@ -202,17 +197,14 @@ class ImportHandlers:
         projects: Projects,
         read_queue: Callable[[str], Awaitable[object]],
         on_kept: Callable[[str], None] = lambda _: None,
-        engine: Callable[[Config], Engine] = lambda _: RuleEngine(),
         is_partial: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`engine` returns what reads conversations for a store with these settings; `on_kept` is called with the name
-        of a store in which exchanges of sessions wait to be read, `read_queue` to have them read now. `is_partial`: as
-        `SessionKeeper` takes it."""
+        """`on_kept` is called with the name of a store in which exchanges wait to be read, `read_queue` to have them
+        read now. `is_partial`: as `ExchangeKeeper` takes it."""
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
-        self._reader = ConversationReader(identities, engine)
-        self._sessions = SessionKeeper(identities, projects, on_kept, read_queue, is_partial)
+        self._exchanges = ExchangeKeeper(identities, projects, on_kept, read_queue, is_partial)
         self._imports: Transfers[_Receiving] = Transfers(_gone)
         self.run = self._imports.run
         registry.on_closed.append(self._imports.end_of)
@@ -290,32 +282,12 @@ class ImportHandlers:
     # ------------------------------------------------------------ memories of other programs
 
     async def _import(self, warm: OpenStore, receiving: _Receiving, text: str) -> None:
-        """Remember the memories in a part of the lines, and what is said in conversations; queue exchanges of sessions.
-        Raises MnemonError: INVALID_PARAMS for any other line, and for conversations with more memories than the store
-        keeps; BUSY."""
+        """Remember the memories in a part of the lines; keep and queue exchanges. Raises MnemonError: INVALID_PARAMS
+        for any other line, BUSY."""
         lines = receiving.items(text)
         await self._import_items(warm, receiving, [each for each in lines if isinstance(each, Item)])
-        if exchanges := [each for each in lines if isinstance(each, Exchange)]:
-            await self._reader.read(warm, receiving.talk, exchanges, partial(self._make_more_room, receiving))
-        if sessions := [each for each in lines if isinstance(each, SessionExchange)]:
-            await self._sessions.keep(warm, receiving.talk, sessions)
-
-    async def _make_more_room(self, receiving: _Receiving, warm: OpenStore, more: int) -> OpenStore:
-        """Raise the maximum of the store if so many memories exceed it, and it may be raised. Raises
-        MnemonError(INVALID_PARAMS) if it may not."""
-        room = _room(warm)
-        if not room.over(more):
-            return warm
-        if not receiving.params.raise_cap:
-            raise MnemonError(
-                INVALID_PARAMS,
-                f"the store is full: its maximum is {room.cap:,} memories (lifecycle.max_insights);"
-                f" {plural(receiving.report.active, 'memory')} of this import are in it",
-                hint=f"repeat it with --raise-cap to go on, or: mnemonctl undo {receiving.context.op_id}",
-                outcome="rejected",
-            )
-        receiving.raised = await self._raise_cap(warm.store.name, room.wanted(more))
-        return await self._open_stores.open(receiving.store)
+        if exchanges := [each for each in lines if isinstance(each, SessionExchange)]:
+            await self._exchanges.keep(warm, receiving.talk, exchanges)
 
     async def _import_items(self, warm: OpenStore, receiving: _Receiving, given: Sequence[Item]) -> None:
         report, kind = receiving.report, receiving.params.kind
@@ -386,7 +358,7 @@ class ImportHandlers:
             over = _room(warm).over(report.active)
             report.added = {name: count for name, count in report.added.items() if count}
         else:
-            report.added["memory"] = report.active + receiving.talk.superseded
+            report.added["memory"] = report.active
             report.added = {name: count for name, count in report.added.items() if count}
             now = format_us(self._identities.now_us())
 
@@ -394,11 +366,10 @@ class ImportHandlers:
                 if not imports.find(connection, context.op_id)[0].memories and "exchange" not in report.added:
                     imports.drop(connection, context.op_id)
                     return
-                if not report.unread:
-                    imports.finish(connection, context.op_id)
+                imports.finish(connection, context.op_id)
                 detail = f"kind={params.kind} memories={report.active}"
                 operations.log(connection, "import", None, detail, now)
-                if "session" in report.added:
+                if "exchange" in report.added:
                     relations.apply(
                         connection, context.change_set("import", (), Queued(kept=True, op_id=context.op_id))
                     )
@@ -542,8 +513,6 @@ def _result(receiving: _Receiving, report: Report, over_cap: int, raised: int | 
         over_cap=over_cap,
         raised_cap=raised,
         waits_until=waits,
-        calls=report.calls,
-        unread=report.unread,
         contradictions=tuple(
             ImportContradiction(each.id, each.content, each.imported) for each in report.contradictions
         ),

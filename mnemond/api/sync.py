@@ -39,12 +39,12 @@ from mnemond.api.types_sync import (
 )
 from mnemond.encryption import SUFFIX
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import sync_guard, sync_knowledge, sync_uses, syncing
+from mnemond.memory import sync_guard, sync_knowledge, sync_passages, sync_uses, syncing
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync_code import code_of, secret_from, secret_of, signed, verified
-from mnemond.memory.sync_records import AnyRecord, decode, encode
-from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PURGES, USES, Report
-from mnemond.model.memory import format_us
+from mnemond.memory.sync_records import AnyRecord, PassageRecord, decode, encode
+from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PASSAGES, PURGES, USES, Report
+from mnemond.model.memory import DAY_US, format_us
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal
@@ -118,10 +118,12 @@ class SyncHandlers:
 
     def __init__(
         self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities,
-        received: Callable[[str], None] = lambda _: None,
+        received: Callable[[str], None] = lambda _: None, is_partial: Callable[[str], bool] = lambda _: False,
     ) -> None:  # fmt: skip
-        """`received` is called with the name of a store that got memories."""
+        """`received` is called with the name of a store that got memories. `is_partial` returns True for a session, by
+        the host's id of it, of which some was not to be kept."""
         self._received = received
+        self._is_partial = is_partial
         self._open_stores = open_stores
         self._identities = identities
         self._syncs: Transfers[_Syncing] = Transfers(_gone)
@@ -151,7 +153,8 @@ class SyncHandlers:
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
         random = "".join(self._identities.nonce() for _ in range(3))
-        begin = partial(_begun, params=params, fresh=fresh, joined=joined, random=random)
+        passages = warm.config.sync.passages
+        begin = partial(_begun, params=params, fresh=fresh, joined=joined, random=random, passages=passages)
         begun: _Begun = await warm.store.rewrite(begin)
         device = begun.device.id
         name = self._identities.nonce()
@@ -188,7 +191,10 @@ class SyncHandlers:
             ahead += found
         for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
             ahead += (await warm.store.rewrite(partial(scan_all, now_us=now_us, device=device))).ahead
-        return ahead
+        scan_passages = partial(sync_passages.scan, now_us=now_us, device=device, is_partial=self._is_partial)
+        while warm.config.sync.passages and await warm.store.rewrite(scan_passages):
+            pass
+        return ahead + await warm.store.read(partial(sync_passages.count_ahead, now_us=now_us))
 
     async def _restamp(self, warm: OpenStore, device: str) -> int:
         """Take stamps ahead of the clock back to now; return how many records had such."""
@@ -242,13 +248,14 @@ class SyncHandlers:
             await warm.store.rewrite(note)
             if report.added or report.changed:
                 self._received(it.store)
-                if warm.on_missing_vector is not None:
-                    warm.on_missing_vector(it.store)
+            if (report.added or report.changed or report.passages) and warm.on_missing_vector is not None:
+                warm.on_missing_vector(it.store)
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(
             added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
-            links=report.links, relations=report.relations, names=report.names, conflicts=report.conflicts,
+            links=report.links, relations=report.relations, names=report.names, passages=report.passages,
+            conflicts=report.conflicts,
             conflicts_found=report.conflicts_found, held=report.held, held_purges=held[:MAX_NAMED],
             held_purges_found=len(held), refused=_sentences(it), refused_found=it.refused_found,
             op_id=it.context.op_id if report.undoable else None,
@@ -297,6 +304,14 @@ class SyncHandlers:
                     records, part = part.records, await next_part()
                 await self._write(warm, it, total, partial(_PROPOSE[kind], records), op_id)
                 is_waiting = False
+        sessions = warm.config.sessions
+        since = format_us(int(now_us - sessions.keep_days * DAY_US)) if sessions.keep_days else ""
+        while part is not None and part.kind == PASSAGES:
+            said = [each for each in part.records if isinstance(each, PassageRecord)]
+            if not warm.config.sync.passages:
+                said = [each for each in said if each.state in ("cut", "purged")]
+            await self._write(warm, it, total, partial(sync_passages.propose_unite, said, since=since), None)
+            part = await next_part()
         return total
 
     async def _write(
@@ -309,7 +324,7 @@ class SyncHandlers:
         await submit(warm, propose(identity, it.device, reports))
         report = reports[-1]
         total.add(report)
-        if report.purged and warm.on_purged is not None:
+        if (report.purged or report.passages) and warm.on_purged is not None:
             warm.on_purged()
         it.heard_at = trio.current_time()
         return report
@@ -437,7 +452,9 @@ class _Begun(NamedTuple):
     is_new: bool
 
 
-def _begun(connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str) -> _Begun:
+def _begun(
+    connection: Connection, params: SyncOpenParams, fresh: str, joined: str | None, random: str, *, passages: bool
+) -> _Begun:
     """Return the target and the id of this device, and for whom its files are encrypted. If there is a file of this
     device that it did not write, the store is a copy of another one, or was restored: it becomes a device of its own.
     Raises MnemonError, and then nothing was noted."""
@@ -456,6 +473,7 @@ def _begun(connection: Connection, params: SyncOpenParams, fresh: str, joined: s
     is_new = secret != known.secret and joined is None
     if secret != known.secret:  # its files have to be signed with it
         known = msgspec.structs.replace(known, secret=secret, purges=known.purges + 1)
+    known = sync_state.exchange_passages(connection, known, wanted=passages)
     sync_state.note_device(connection, known)
     if target is None:
         target = Target(params.target, params.label, -1 if whole else 0, known.purges, 0, whole)

@@ -145,9 +145,7 @@ class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
     """What was imported, or would be (`dry_run`). `added` and `known`: by kind of line. `memories`: how many more are
     in recall; `over_cap`: by how many the store would exceed its maximum. `conflicts`: the first of `conflicts_found`;
     `secrets`: texts with a key or password; `samples`: the beginnings of a few. Until `waits_until` they stay out of
-    what sessions begin with, unless they are accepted. `raised_cap`: the store's new maximum. Of conversations,
-    `calls`: in a dry run, parts about which a language model would be asked; `unread`: parts for which it gave no
-    answer, so that only the rules read them; a repeat of the import asks again.
+    what sessions begin with, unless they are accepted. `raised_cap`: the store's new maximum.
     `contradictions`: of a dry run over memories of another program, the first of `contradictions_found` that are at
     odds with one in the store.
     """
@@ -165,8 +163,6 @@ class ImportFinishResult(WriteResult, frozen=True, kw_only=True):
     samples: list[str]
     over_cap: int = 0
     raised_cap: int | None = None
-    calls: int = 0
-    unread: int = 0
     waits_until: str | None = None
     contradictions: tuple[ImportContradiction, ...] = ()
     contradictions_found: int = 0

@@ -116,6 +116,7 @@ class SyncUniteParams(Params, frozen=True, kw_only=True):
 class SyncUniteResult(Result, frozen=True, kw_only=True):
     """Changes by other devices here: memories `added`, `changed`, `retired` and `purged`, `links` made or removed,
     `relations` and `names`: statements about relations and decisions about names that were noted or taken back.
+    `passages`: exchanges of sessions that came, went or came back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
     `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
@@ -140,6 +141,7 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     links: int
     relations: int
     names: int
+    passages: int = 0
     conflicts: list[str]
     conflicts_found: int
     held: list[str]

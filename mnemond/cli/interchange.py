@@ -21,6 +21,7 @@ from mnemond.cli.output import MIN_CONTENT, Style, and_more, lines, one_line, sh
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.interchange import sessions
 from mnemond.interchange.recognise import KINDS
+from mnemond.store.imports import OWN
 from mnemond.wire.params import StoreParams, about, plural
 
 ExportFormat = Literal["jsonl", "markdown"]
@@ -137,19 +138,21 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         return lines(one_line(result.op_id))
     verb = "Would import" if result.dry_run else "Imported"
     is_done, of_sessions = not result.dry_run, result.kind in sessions.KINDS
-    added = {} if of_sessions else {name: count for name, count in result.added.items() if name != "memory"}
-    what = plural(result.memories, "memory")
-    if of_sessions:
-        counted = (result.added.get(name, 0) for name in ("exchange", "session"))
-        what = " of ".join(plural(count, noun) for count, noun in zip(counted, ("exchange", "session"), strict=True))
+    added = {name: count for name, count in result.added.items() if name != "memory"}
+    what = [plural(result.memories, "memory")] if result.memories or not of_sessions else []
+    said = next((name for name in ("session", "conversation") if name in added), None)
+    if said is not None:
+        part = f"{plural(added.pop('exchange'), 'exchange')} of {plural(added.pop(said), said)}"
+        what = [*what, part] if result.memories else [part]
     unread = "that could not be read" if of_sessions else "of a later version"
-    known = result.known.get("exchange" if of_sessions else "memory")
+    counted = ("memory",) if result.kind == OWN else ("memory", "exchange")
+    known = sum(result.known.get(name, 0) for name in counted)
     retired = result.added.get("memory", 0) - result.memories
     if not result.added and not result.conflicts_found:
         return lines(f'Nothing is new: store "{one_line(result.store)}" has all of it')
     return lines(
-        f'{verb} {what} into store "{one_line(result.store)}"',
-        "  kept as they were said; they are read for memories in the background" if of_sessions and is_done else None,
+        f'{verb} {" and ".join(what) or "nothing"} into store "{one_line(result.store)}"',
+        "  kept as they were said; they are read for memories in the background" if said and is_done else None,
         f"  out of recall: {retired:,}" if retired > 0 else None,
         f"  with {', '.join(f'{plural(count, one_line(name))}' for name, count in added.items())}" if added else None,
         f"  known already: {known:,}" if known else None,
@@ -164,16 +167,10 @@ def imported(result: ImportFinishResult, style: Style) -> str:
         if result.over_cap
         else None,
         f"  the store's maximum is {result.raised_cap:,} memories now" if result.raised_cap else None,
-        f"  found by the rules alone; a language model would be asked about {plural(result.calls, 'exchange')}"
-        if result.dry_run and result.calls
-        else None,
-        f"  the language model gave no answer about {plural(result.unread, 'exchange')}: repeat the import to ask again"
-        if result.unread
-        else None,
         f"  not at the beginning of sessions before {one_line(result.waits_until[:16])}, or: mnemonctl import accept"
         if result.waits_until
         else None,
-        undo_line(result.op_id) if is_done and (result.added.get("memory") or of_sessions) else None,
+        undo_line(result.op_id) if is_done and (result.added.get("memory") or said) else None,
     )
 
 
@@ -195,8 +192,8 @@ IMPORT = Command(
         "An export restores memories as they were: with their history, links, times and counts.",
         "Other kinds: Claude Code's memory folder, CLAUDE.md, notes of Obsidian and basic-memory, mem0, server-memory,",
         "mcp-memory-service, claude-mem, databases of mnemon and memman, drafts of mnemon. Of exports of ChatGPT and",
-        "Claude.ai what they remember, and what you said in conversations, with its dates. A zip file is read as it",
-        "was downloaded, and a file of age with --identity.",
+        "Claude.ai what they remember, and each exchange of their conversations as it was said, with its date. A zip",
+        "file is read as it was downloaded, and a file of age with --identity.",
         "--from claude-code-sessions, codex-sessions or gemini-sessions reads what these agents keep, at its place",
         "unless one is named: each exchange is kept with its date and project, as if a hook had brought it.",
         "What is known stays as it is. One operation: `mnemonctl undo` takes all of it back.",

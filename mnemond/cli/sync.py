@@ -96,8 +96,8 @@ def united(result: SyncUniteResult, style: Style) -> str:
         "added": result.added, "changed": result.changed, "out of recall": result.retired, "purged": result.purged,
     }  # fmt: skip
     changed = [f"{plural(count, 'memory')} {what}" for what, count in counts.items() if count]
-    for count, what in ((result.links, "link"), (result.relations, "relation"), (result.names, "name")):
-        changed += [f"{plural(count, what)} changed"] if count else []
+    others = {"link": result.links, "relation": result.relations, "name": result.names, "exchange": result.passages}
+    changed += [f"{plural(count, what)} changed" for what, count in others.items() if count]
     secret = f", encrypted for {plural(result.encrypted, 'recipient')}" if result.encrypted else ""
     kept = result.conflicts_found
     return lines(

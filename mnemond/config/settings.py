@@ -152,12 +152,24 @@ class SessionSettings(Section, frozen=True):
     """The record of agents' sessions: each prompt with its answer, as it was said."""
 
     keep_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="Days that an exchange is kept. 0 = for as long as there is room.")
+        int, Meta(ge=0, le=36_500, description="Days from an exchange, or its import, that it is kept. 0 = no maximum.")
     ] = 180
     keep_mb: Annotated[
         int,
         Meta(ge=0, le=10_000, description="Megabytes of text that are kept in a store, the newest. 0 = no maximum."),
     ] = 50
+
+
+class SyncSettings(Section, frozen=True):
+    """What `mnemonctl sync` carries between your devices."""
+
+    passages: Annotated[
+        bool,
+        Meta(
+            description="Exchange what was said in sessions as well. A device where it is off neither writes nor takes"
+            " in any, but for the purges of those that it has."
+        ),
+    ] = False
 
 
 class McpSettings(Section, frozen=True):
@@ -212,6 +224,7 @@ class Config(Section, frozen=True, cache_hash=True):
     server: ServerSettings = ServerSettings()
     hooks: HookSettings = HookSettings()
     sessions: SessionSettings = SessionSettings()
+    sync: SyncSettings = SyncSettings()
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 

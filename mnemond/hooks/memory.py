@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -60,13 +61,13 @@ from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import (
     IsMemory,
-    Record,
     prompt_pieces,
     public,
     summary,
     typed,
     without_command,
     without_echoes,
+    words_of_private,
 )
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
@@ -168,7 +169,7 @@ class AgentMemory:
                 summed_up = summary(event.text)
                 session, place = await self._session(event)
                 session.set_summary(summed_up)
-                return await self._keep(event, place, "", summed_up, "summary", session.record)
+                return await self._keep(event, place, "", summed_up, "summary", session)
             case Moment.ASSISTANT_DONE:
                 return await self._assistant_done(event)
             case Moment.SESSION_END:
@@ -268,7 +269,7 @@ class AgentMemory:
             return ""
         prompt = public(typed(event.text))
         session.set_prompt(prompt)
-        await self._note_record(session, session.record.at_prompt(event.text))
+        await self._note_record(session, event.text)
         if not (event.takes_context and place.exists):
             return ""
         if session.brief_pending:
@@ -292,9 +293,9 @@ class AgentMemory:
         session, place = await self._session(event)
         held = session.take_prompt()
         if event.prompt and not held and not event.again:  # its own event was missed
-            await self._note_record(session, session.record.at_prompt(event.prompt))
+            await self._note_record(session, event.prompt)
         prompt = "" if event.again else public(typed(event.prompt)) or held
-        return await self._keep(event, place, prompt, event.text, "exchange", session.record)
+        return await self._keep(event, place, prompt, event.text, "exchange", session)
 
     @handles("hook.preview")
     async def preview(self, call: Call, params: HookPreviewParams) -> HookPreviewResult:
@@ -333,12 +334,14 @@ class AgentMemory:
             self._rules.end(session.rules, warm)
         self.sessions.end(event)
         if prompt:
-            await self._keep(event, place, prompt, "", "exchange", session.record)
+            await self._keep(event, place, prompt, "", "exchange", session)
         await in_thread(self._save, self.sessions.saved(), limiter=self._threads)
         return ""
 
-    async def _note_record(self, session: AgentSession, record: Record) -> None:
-        """Note what may be kept of a session from now on, for the next daemon as well."""
+    async def _note_record(self, session: AgentSession, prompt: str) -> None:
+        """Note what may be kept of a session from a prompt on, as the host sends it, for the next daemon as well; but
+        for the words of its private parts, which stay in memory until the next prompt."""
+        session.private, record = words_of_private(prompt), session.record.at_prompt(prompt)
         if record != session.record:
             session.record = record
             await in_thread(self._save, self.sessions.saved(), limiter=self._threads)
@@ -452,10 +455,11 @@ class AgentMemory:
     # ---------------------------------------------------------------- what is kept of a session
 
     async def _keep(
-        self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind, record: Record
+        self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind, session: AgentSession
     ) -> str:
         """Keep an exchange as far as that may be; the model gets no text."""
-        prompt, reply = record.kept(prompt, reply, kind)
+        keeping = partial(session.record.kept, prompt, reply, kind, session.private)
+        prompt, reply = await in_thread(keeping, limiter=self._threads) if session.private else keeping()
         if not self._settings.keep or not (prompt.strip() or reply.strip()):
             return ""
         try:

@@ -25,6 +25,7 @@ from mnemond.hooks.rules import ShownRules
 from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
+from mnemond.text.private_parts import PrivateWords
 from mnemond.text.project_name import NONE, Project
 from mnemond.text.transcripts import KEEP_ALL, Record
 from mnemond.wire.hook_payload import HookEvent
@@ -89,11 +90,12 @@ class AgentSession:
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
     got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
     the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its brief. `record`:
-    what may be kept of it.
+    what may be kept of it; `private`: the words of private parts of the latest prompt, which are nowhere else.
     """
 
     __slots__ = (
-        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "project", "prompt", "record",
+        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "private", "project", "prompt",
+        "record",
         "rules", "spent", "summary", "task",
     )  # fmt: skip
 
@@ -106,6 +108,7 @@ class AgentSession:
         self.briefed = self.again = self.compacted = False
         self.spent = self.begun = 0
         self.record = KEEP_ALL
+        self.private: PrivateWords | None = None
         self.rules = ShownRules(self)
 
     def set_prompt(self, prompt: str) -> None:
@@ -140,6 +143,7 @@ class AgentSession:
     def forget_texts(self) -> None:
         """Drop prompts and summary."""
         self.prompt = self.task = self.summary = ""
+        self.private = None
 
     def has_shown(self, insight_id: str, text: str) -> bool:
         """Return True if the session was shown this text of a memory. Other fields may have changed since: saying it

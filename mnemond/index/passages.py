@@ -22,7 +22,7 @@ from mnemond.index.columns import PREFIX_LENGTH
 from mnemond.index.vectors import Codes, encode
 from mnemond.model.changes import Vector
 from mnemond.model.memory import is_same_project, parse_rfc3339
-from mnemond.model.passages import Passage
+from mnemond.model.passages import CHATS, Passage
 from mnemond.model.query import Filter
 from mnemond.text.features import inner_terms
 from mnemond.text.passages import spans
@@ -155,12 +155,18 @@ class PassageSnapshot:
         return self.in_order(rows)
 
     def of_project(self, project: str, without: str = "") -> Rows:
-        """Return the live rows of a project ("": of none); `without`: the id of a session that does not count."""
+        """Return the live rows of sessions of a project ("": of none); `without`: the id of one that does not count."""
         mask = (self._alive != 0) & (self._columns["user"] == 0) & (self._columns["session"] == 0)
         mask &= self._of_project(project, strict=bool(project))
         if without and (code := self._codes["conversation"].find(without)) is not None:
             mask &= self._columns["conversation"] != code
-        return np.flatnonzero(mask)
+        return self.of_agents(np.flatnonzero(mask))
+
+    def of_agents(self, rows: Rows) -> Rows:
+        """Return those of some rows that are of sessions of agents: a conversation that was imported is no session that
+        another one goes on from."""
+        chats = [self._codes["host"].find(host) for host in CHATS]
+        return rows[np.isin(self._columns["host"][rows], [code for code in chats if code is not None], invert=True)]
 
     def by_session(self, rows: Rows) -> Iterator[list[int]]:
         """Yield the sessions of some rows, the one that ended last first, each in the order in which it was said. A
@@ -259,7 +265,7 @@ class PassageIndex:
         self.present = GrowableArray.empty(np.uint8)
         self.sums, self.vectors = (np.zeros((0, dimension), dtype=np.int8) for _ in range(2))
         self.sum_scales, self.scales = (np.zeros(0, dtype=np.float32) for _ in range(2))
-        self.codes = {name: Interner() for name in ("project", "conversation", "user", "session", "agent")}
+        self.codes = {name: Interner() for name in ("project", "conversation", "host", "user", "session", "agent")}
         self.columns = {"said_us": GrowableArray.empty(np.int64)}
         self.columns |= {name: GrowableArray.empty(np.int32) for name in self.codes}
         self.snapshot = PassageSnapshot(self)
@@ -336,7 +342,8 @@ class PassageIndex:
         self.present.append(0)
         self.live += 1
         self.columns["said_us"].append(parse_rfc3339(passage.said_at))
-        values = (passage.project, passage.conversation_id, passage.user_id, passage.session_id, passage.agent_id)
+        it = passage
+        values = (it.project, it.conversation_id, it.host, it.user_id, it.session_id, it.agent_id)
         for (name, codes), value in zip(self.codes.items(), values, strict=True):
             self.columns[name].append(codes.encode(value or None))
         return Counter(every)

@@ -75,8 +75,7 @@ class Contradiction(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct):
     """What a restoration did, or would do. `added` and `known`: lines by kind; `ignored`: lines of kinds that this
     version does not know. `active`: the memories added that are in recall. `secrets`: memories with a key or password;
-    `enforced`: triggers that ask or deny. Of conversations, `calls`: parts that a language model would read;
-    `unread`: those for which it gave no answer."""
+    `enforced`: triggers that ask or deny."""
 
     added: dict[str, int] = {}
     known: dict[str, int] = {}
@@ -87,8 +86,6 @@ class Report(msgspec.Struct):
     secrets: int = 0
     enforced: int = 0
     samples: list[str] = []
-    calls: int = 0
-    unread: int = 0
     contradictions: list[Contradiction] = []
     contradictions_found: int = 0
 

@@ -7,16 +7,17 @@ what a person marked as private or asked not to keep, nothing is read, as hooks 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.interchange.conversations import tidy
 from mnemond.interchange.items import moment
-from mnemond.memory.exchanges import MARGIN
+from mnemond.memory.exchanges import MARGIN, shortened
 from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, LONGEST_REPLY
-from mnemond.text.transcripts import KEEP_ALL, has_private, public, typed
+from mnemond.text.private_parts import PrivateWords
+from mnemond.text.transcripts import KEEP_ALL, has_private, public, typed, words_of_private
 
 Object = Mapping[str, Any]
 
@@ -39,10 +40,13 @@ _INSTRUCTIONS: Final = "# AGENTS.md instructions"
 """Beginning of a message in which Codex gives its model a file of instructions."""
 
 
+_CONTROLS: Final = re.compile(r"[\0-\x08\x0b-\x1f\x7f]")
+
+
 class SessionExchange(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="line", tag="session"):
-    """What a person typed in a session, and the last answer; "" if there was none. `session`: the host's id of it;
-    `directory`: the first one that it worked in, an absolute path or "" if it is not known; `at`: RFC 3339, when the
-    answer was given."""
+    """What a person typed in a session or a conversation, and the last answer; "" if there was none. `session`: the
+    host's id of it; `directory`: the first one that it worked in, an absolute path or "" if it is not known; `at`: RFC
+    3339, when the answer was given."""
 
     session: str
     directory: str
@@ -58,45 +62,49 @@ class Transcript(NamedTuple):
     unread: int
 
 
-class _Session:
-    """A session while its transcript is read from the beginning to the end."""
+class Session:
+    """A session while its transcript is read from the beginning to the end. A message without a time has that of the
+    one before it, and the first one that of the session."""
 
-    def __init__(self) -> None:
-        self.id = self.directory = ""
+    def __init__(self, name: str = "", at: str | None = None) -> None:
+        self.id, self.directory, self._at = name, "", at or ""
         self.exchanges: list[SessionExchange] = []
-        self._prompt = self._answer = self._at = self._message = ""
+        self._prompt = self._answer = self._message = ""
         self._record = KEEP_ALL
+        self._private: PrivateWords | None = None
 
     def ask(self, text: str, at: str | None) -> None:
         """A person typed this, if there is more in it than what programs put there."""
-        prompt = public(typed(text))
+        prompt = public(typed(_CONTROLS.sub(" ", text)))
         if (prompt or has_private(text)) and prompt not in _INTERRUPTED:
-            self.end()
-            self._record = self._record.at_prompt(text)
+            self.ended()
+            self._record, self._private = self._record.at_prompt(text), words_of_private(text)
             self._prompt, self._at = prompt, at or self._at
 
     def reply(self, text: str, at: str | None, message: str = "") -> None:
         """The assistant said this. Parts with the same `message` are one answer; any other takes its place."""
         if not (self._prompt and text.strip()):
             return
+        text = _CONTROLS.sub(" ", text)
         self._answer = f"{self._answer}\n{text}" if message and message == self._message else text
         self._message, self._at = message, at or self._at
 
-    def end(self) -> None:
-        """The exchange is over."""
-        said, answered = self._record.kept(self._prompt, self._answer, "exchange")
+    def ended(self) -> list[SessionExchange]:
+        """Return the exchanges so far; the last one is over."""
+        said, answered = self._record.kept(self._prompt, self._answer, "exchange", self._private)
         if said and self._at:
-            prompt = tidy(said, LONGEST_PROMPT + 2 * MARGIN)
-            answer = tidy(answered, LONGEST_REPLY + 2 * MARGIN)
+            prompt = shortened(said, LONGEST_PROMPT + 2 * MARGIN)
+            answer = shortened(answered.strip(), LONGEST_REPLY + 2 * MARGIN)
             directory = self.directory if self.directory.startswith("/") and len(self.directory) <= MAX_PATH else ""
             self.exchanges.append(SessionExchange(self.id[:LONGEST_NAME], directory, self._at, prompt, answer))
         self._prompt = self._answer = self._message = ""
+        return self.exchanges
 
 
 def read(kind: str, name: str, lines: Iterable[bytes], directories: Mapping[str, str]) -> Transcript:
     """Return the exchanges of a transcript. `name`: of its file, without its ending; `directories`: paths of Gemini
     CLI's projects by their hash, since its transcripts have nothing else of them."""
-    session, unread = _Session(), _Unread()
+    session, unread = Session(), _Unread()
     objects = _objects(lines, unread)
     match kind:
         case "claude-code-sessions":
@@ -105,8 +113,7 @@ def read(kind: str, name: str, lines: Iterable[bytes], directories: Mapping[str,
             _codex(session, objects)
         case _:
             _gemini(session, objects, directories)
-    session.end()
-    named = [each if each.session else msgspec.structs.replace(each, session=name) for each in session.exchanges]
+    named = [each if each.session else msgspec.structs.replace(each, session=name) for each in session.ended()]
     return Transcript(named, unread.lines)
 
 
@@ -163,7 +170,7 @@ def _text(content: object, *types: str | None) -> str:
     return "\n".join(text for each in parts if each.get("type") in types and (text := _string(each.get("text"))))
 
 
-def _claude_code(session: _Session, objects: Iterable[Object]) -> None:
+def _claude_code(session: Session, objects: Iterable[Object]) -> None:
     """`{type: "user" | "assistant", sessionId, cwd, timestamp, isSidechain, isMeta, message: {id, content}}`, a line
     for each block of a message. A result of a tool is a message of the user, too."""
     for each in objects:
@@ -185,7 +192,7 @@ def _has_result(content: object) -> bool:
     return isinstance(content, list) and any(_object(each).get("type") == "tool_result" for each in content)
 
 
-def _codex(session: _Session, objects: Iterable[Object]) -> None:
+def _codex(session: Session, objects: Iterable[Object]) -> None:
     """`{timestamp, type: "session_meta" | "event_msg" | "response_item", payload}`, where events have what was typed,
     and items all that the model was given: they are read where there are no events."""
     items: list[tuple[Object, str | None]] = []
@@ -217,7 +224,7 @@ def _codex(session: _Session, objects: Iterable[Object]) -> None:
             session.reply(text, at)
 
 
-def _gemini(session: _Session, objects: Iterable[Object], directories: Mapping[str, str]) -> None:
+def _gemini(session: Session, objects: Iterable[Object], directories: Mapping[str, str]) -> None:
     """`{sessionId, projectHash, kind, messages: [{id, type: "user" | "gemini", timestamp, content}]}` as a document, or
     a line for each message, where a later one with the same id is the same message."""
     messages: dict[str, Object] = {}

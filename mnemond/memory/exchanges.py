@@ -42,7 +42,7 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Queued
-from mnemond.model.passages import KeepPassage, Passage
+from mnemond.model.passages import CHATS, KeepPassage, Passage
 from mnemond.model.query import Filter
 from mnemond.store import passages
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
@@ -106,21 +106,18 @@ def _extracted(
 
 
 def _messages_of(said: QueuedExchange) -> list[Message]:
-    texts = (("user", said.prompt), ("assistant", said.reply))
+    reply = "" if said.host in CHATS else said.reply  # there an assistant explains, drafts and guesses
+    texts = (("user", said.prompt), ("assistant", reply))
     return [Message(role, text, said_us=said.at_us) for role, text in texts if text]
 
 
-_facts = msgspec.json.Decoder(list[Fact])
+decoded: Final = msgspec.json.Decoder(list[Fact]).decode
+"""Decode the facts of a row. Raises msgspec.MsgspecError for a damaged row."""
 
 
 def encoded(facts: Sequence[Fact]) -> str:
     """Encode facts for a row of the queue."""
     return msgspec.json.encode(facts).decode()
-
-
-def decoded(text: str) -> list[Fact]:
-    """Decode the facts of a row. Raises msgspec.MsgspecError for a damaged row."""
-    return _facts.decode(text)
 
 
 def write_of(

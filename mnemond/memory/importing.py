@@ -1,5 +1,5 @@
-"""Memories of other programs, and facts of conversations with them: remembered as any other, except that none takes the
-place of one that was here before. Exchanges of agents' sessions are queued as those that a hook brings."""
+"""Memories of other programs: remembered as any other, except that none takes the place of one that was here before.
+Exchanges of agents' sessions and of conversations are kept and queued as those that a hook brings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import NamedTuple, cast
 import msgspec
 
 from mnemond.config.writing import ExtractionSettings
-from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import propose_queueing
-from mnemond.memory.extraction import FactWrite
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import AddEdge, ChangeSet, QueuedExchange, QueueExchange, Vector
-from mnemond.model.memory import IMPORTED, Edge, EdgeType
+from mnemond.model.memory import Edge, EdgeType
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import imports
 from mnemond.store.operations import Proposal, View
@@ -56,28 +54,11 @@ def propose_import(
     return identity.proposal("remember", decided, cast("Vector | None", prepared.vector))
 
 
-def propose_imported_fact(write: FactWrite, identity: WriteContext, rules: WriteRules, source: str) -> Proposal:
-    """Propose the write of a fact of a conversation; `source` is noted with it. It may replace an older one that was
-    imported too. With one that a person or an agent stored here it waits for a decision; none of these changes."""
-
-    def decided(view: View) -> ChangeSet:
-        reached = extraction.decide(write, identity, rules, view.snapshot, view.similarity)
-        gone = cast("RememberResult", reached.outcome).replaced_id
-        if gone is not None and not _is_imported(gone, view):
-            beside = msgspec.structs.replace(write, resolves=False)
-            reached = extraction.decide(beside, identity, rules, view.snapshot, view.similarity)
-        outcome = cast("RememberResult", reached.outcome)
-        made = outcome.id if outcome.action in ("added", "replaced", "merged") else None
-        return msgspec.structs.replace(reached, operation="", imported=((source, made),))
-
-    return identity.proposal("remember", decided, cast("Vector | None", write.prepared.vector))
-
-
 def propose_session_exchange(
     exchange: QueuedExchange, identity: WriteContext, settings: ExtractionSettings, *, recorded: bool
 ) -> Proposal:
-    """Propose to keep an exchange of a transcript, and to queue it; its key is noted with it, so that what is read out
-    of it belongs to the operation of the import."""
+    """Propose to keep an exchange of a transcript or a conversation, and to queue it; its key is noted with it, so that
+    what is read out of it belongs to the operation of the import."""
     queueing = propose_queueing(exchange, identity, settings, recorded=recorded)
 
     def decided(view: View) -> ChangeSet:
@@ -86,11 +67,6 @@ def propose_session_exchange(
         return msgspec.structs.replace(reached, imported=keys)
 
     return queueing._replace(decide=decided)
-
-
-def _is_imported(insight_id: str, view: View) -> bool:
-    row = view.snapshot.row_of(insight_id)
-    return row is not None and view.snapshot.insight(row).channel == IMPORTED
 
 
 def _edges(view: View, made: str, links: Sequence[ImportedLink]) -> Iterator[AddEdge]:

@@ -96,19 +96,14 @@ class ModelEngine:
         self._everything = everything
         self._name = "llm" if everything else "auto"
 
-    def by_rules(self, messages: Sequence[Message], context: Context) -> tuple[Extraction, Sequence[Passage]]:
-        """Return what the rules find, and the passages about which the model is asked then."""
+    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
+        """The facts of `messages`; those of the rules first. Never raises for their content, nor for the model."""
         attacks = [each for each in messages if each.role in SPEAKERS and is_attack(each.content)]
         messages = [each for each in messages if each not in attacks]
         ruled = RuleEngine().extract(messages, context)
         orders = tuple(Dropped(each.content, ORDER) for each in attacks)
         ruled = msgspec.structs.replace(ruled, dropped=(*ruled.dropped, *orders))
-        return ruled, passages(ruled, messages, context, everything=self._everything)
-
-    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
-        """The facts of `messages`; those of the rules first. Never raises for their content, nor for the model."""
-        ruled, read = self.by_rules(messages, context)
-        messages = [each for each in messages if not (each.role in SPEAKERS and is_attack(each.content))]
+        read = passages(ruled, messages, context, everything=self._everything)
         if not read:
             return msgspec.structs.replace(ruled, engine=self._name)
         around = [

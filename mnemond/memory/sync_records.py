@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from mnemond.index.columns import PREFIX_LENGTH
+from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, LONGEST_REPLY
 from mnemond.model.memory import (
     EDGE_TYPES,
     MAX_CONTENT,
@@ -26,7 +27,9 @@ from mnemond.model.memory import (
     format_us,
     parse_rfc3339,
 )
+from mnemond.model.passages import Passage
 from mnemond.model.relations import MAX_QUOTE, MAX_TYPE, MAX_VALUE, Granularity, LinkKind, Origin, PointKind
+from mnemond.text.secrets import find_secrets
 
 FORMAT: Final = 1
 """Version of the records: the value of `mnemond_sync` in every line."""
@@ -304,12 +307,28 @@ class UseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
         return self.stamp > than.stamp or than.stamp in self.restamped
 
 
+PassageState = Literal["kept", "gone", "cut", "purged"]
+"""gone: it was forgotten, or its import was undone. cut: a purge took a part of it; where that purge was not carried
+out, all of it goes."""
+
+
+class PassageRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="passage"):
+    """An exchange of a session. `key`: the hash of its turn; `value`: as it was said, while it is kept."""
+
+    key: str
+    stamp: str
+    state: PassageState = "kept"
+    value: Passage | None = None
+    restamped: list[str] = []
+
+
 FactRecord = RelationRecord | NameRecord
-AnyRecord = Record | EdgeRecord | FactRecord | UseRecord
+AnyRecord = Record | EdgeRecord | FactRecord | UseRecord | PassageRecord
 
 RELATION: Final = "relation"
 NAME: Final = "name"
 USE: Final = "use"
+PASSAGE: Final = "passage"
 FACTS: Final = (RELATION, NAME)
 """Kinds of records about relations and names."""
 
@@ -331,18 +350,18 @@ class KnownUse(msgspec.Struct, frozen=True):
     waits: bool = False
 
 
-_use = msgspec.json.Decoder(KnownUse)
+class KnownPassage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a device knows of an exchange, without its text. withheld: it stays on this device."""
+
+    stamp: str
+    state: PassageState | Literal["withheld"]
+    restamped: list[str] = []
 
 
-def use_of(state: str) -> KnownUse:
-    return _use.decode(state)
-
-
-_fact = msgspec.json.Decoder(Fact)
-
-
-def fact_of(state: str) -> Fact:
-    return _fact.decode(state)
+passage_of: Final = msgspec.json.Decoder(KnownPassage).decode
+use_of: Final = msgspec.json.Decoder(KnownUse).decode
+fact_of: Final = msgspec.json.Decoder(Fact).decode
+"""Decode what a device knows of a thing."""
 
 
 def relation_key(it: RelationValue, memory: str | None) -> str:
@@ -369,7 +388,7 @@ class _Line(msgspec.Struct):
 
 _line = msgspec.json.Decoder(_Line)
 _record = msgspec.json.Decoder(AnyRecord)
-_KINDS: Final = frozenset({"memory", "edge", USE, *FACTS})
+_KINDS: Final = frozenset({"memory", "edge", USE, PASSAGE, *FACTS})
 
 
 def encode(record: AnyRecord) -> bytes:
@@ -398,6 +417,8 @@ def decode(line: bytes, now_us: int) -> AnyRecord:
             _check_name(found, now_us)
         case UseRecord():
             _check_use(found, now_us)
+        case PassageRecord():
+            _check_passage(found, now_us)
         case _:
             _check(found, now_us)
     return found
@@ -547,6 +568,34 @@ def _check_use(it: UseRecord, now_us: int) -> None:
             raise RecordError("its last use is more than a day ahead of this device's clock")
 
 
+_TURN: Final = re.compile(r"[0-9a-f]{32}")
+
+
+def _check_passage(it: PassageRecord, now_us: int) -> None:
+    check_stamp(it.stamp, now_us)
+    check_restamped(it.restamped)
+    if not _TURN.fullmatch(it.key) or (it.value is None) == (it.state == "kept"):
+        raise RecordError("its key is no hash, or its state has another text")
+    if (value := it.value) is None:
+        return
+    if not _ID.fullmatch(value.id) or len(value.id) < PREFIX_LENGTH:
+        raise RecordError("its text has no id")
+    names = (value.host, value.conversation_id, value.project, value.user_id, value.session_id, value.agent_id)
+    # Marks of what was pasted and of code that was left out make a text longer than what was said, by less than itself.
+    if (
+        any(len(each) > LONGEST_NAME for each in names)
+        or len(value.prompt) > 2 * LONGEST_PROMPT
+        or len(value.answer) > 2 * LONGEST_REPLY
+        or not value.text.strip()
+    ):
+        raise RecordError("a text of it is empty or too long")
+    _check_times(value.said_at)
+    if parse_rfc3339(value.said_at) > now_us + AHEAD_US:
+        raise RecordError("it was said more than a day ahead of this device's clock")
+    if find_secrets(value.text):
+        raise RecordError("it has a key or a password")
+
+
 def _check_fact(it: FactRecord, now_us: int) -> None:
     check_stamp(it.stamp, now_us)
     check_restamped(it.restamped)
@@ -592,7 +641,7 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     restamped: list[str] = []
 
 
-_Stamped = TypeVar("_Stamped", bound="RelationRecord | NameRecord | UseRecord")
+_Stamped = TypeVar("_Stamped", bound="RelationRecord | NameRecord | UseRecord | KnownPassage")
 
 
 def renewed(it: _Stamped, now_us: int, device: str) -> _Stamped:

@@ -15,6 +15,7 @@ from mnemond.memory.sync_records import (
     FACTS,
     GROUPS,
     MAX_RESTAMPED,
+    PASSAGE,
     STATE,
     TEXT,
     USE,
@@ -23,8 +24,10 @@ from mnemond.memory.sync_records import (
     EdgeValue,
     Fact,
     Known,
+    KnownPassage,
     KnownUse,
     NameRecord,
+    PassageRecord,
     Record,
     UseRecord,
     changed,
@@ -34,6 +37,7 @@ from mnemond.memory.sync_records import (
     memory_of,
     next_stamp,
     not_ahead,
+    passage_of,
     renewed,
     stamp_of,
     time_of,
@@ -58,9 +62,10 @@ from mnemond.model.changes import (
 from mnemond.model.memory import Edge, EdgeType, Entity, EntityType, Insight, parse_rfc3339
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview
-from mnemond.store import edges, history, insights, sync_state
+from mnemond.store import edges, history, insights, passages, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
+from mnemond.text.secrets import find_secrets
 
 METHOD: Final = "sync"
 MEMORY: Final = "memory"
@@ -97,6 +102,7 @@ _edge = msgspec.json.Decoder(EdgeKnown)
 class Report(msgspec.Struct):
     """Changes by records here. `added`, `changed`, `retired` and `purged`: memories; `links`: links added or removed;
     `relations` and `names`: statements about relations, and decisions about names, added or taken back.
+    `passages`: exchanges of sessions that came, went or came back.
     `conflicts`: ids of memories whose other text was kept as a memory of its own, `conflicts_found` their number.
     `held`: ids of memories with rules that only a person at a terminal may take in."""
 
@@ -107,6 +113,7 @@ class Report(msgspec.Struct):
     links: int = 0
     relations: int = 0
     names: int = 0
+    passages: int = 0
     conflicts: list[str] = []
     conflicts_found: int = 0
     held: list[str] = []
@@ -117,7 +124,8 @@ class Report(msgspec.Struct):
         return bool(self.added or self.changed or self.retired or self.links)
 
     def add(self, other: Report) -> None:
-        for name in ("added", "changed", "retired", "purged", "links", "relations", "names", "conflicts_found"):
+        counts = ("added", "changed", "retired", "purged", "links", "relations", "names", "passages", "conflicts_found")
+        for name in counts:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.conflicts = [*self.conflicts, *other.conflicts][:MAX_NAMED]
         self.held = [*self.held, *other.held][:MAX_NAMED]
@@ -208,6 +216,13 @@ def _restamped(kind: str, key: str, text: str, now_us: int, device: str) -> Sync
         value = msgspec.structs.replace(value, last=not_ahead(value.last, now_us))
         record = renewed(msgspec.structs.replace(use.record, value=value), now_us, device)
         return use_row(msgspec.structs.replace(use, record=record), publish=True)
+    if kind == PASSAGE:
+        passage = passage_of(text)
+        return (
+            passage_row(key, renewed(passage, now_us, device), publish=True)
+            if is_ahead(passage.stamp, now_us)
+            else None
+        )
     return None
 
 
@@ -227,6 +242,10 @@ def fact_row(it: Fact, *, publish: bool) -> SyncedRow:
 
 def use_row(it: KnownUse, *, publish: bool) -> SyncedRow:
     return SyncedRow("use", it.record.key, _json.encode(it).decode(), publish)
+
+
+def passage_row(key: str, it: KnownPassage, *, publish: bool) -> SyncedRow:
+    return SyncedRow("passage", key, _json.encode(it).decode(), publish)
 
 
 def _edge_row(key: str, known: EdgeKnown, *, publish: bool) -> SyncedRow:
@@ -294,13 +313,17 @@ def records_of(connection: Connection, rows: Iterable[tuple[str, str]], now_us: 
 
 
 def record_of(connection: Connection, kind: str, key: str) -> AnyRecord | None:
-    """Return what is known of a memory or a link as a record; None if it is not there any more. Raises SqliteError."""
+    """Return what is known of a memory, a link or another thing as a record; None if it is not there any more. Raises
+    SqliteError."""
     if kind in FACTS:
         text = sync_state.state(connection, kind, key)
         return None if text is None else fact_of(text).record
     if kind == USE:
         text = sync_state.state(connection, USE, key)
         return None if text is None else use_of(text).record
+    if kind == PASSAGE:
+        text = sync_state.state(connection, PASSAGE, key)
+        return None if text is None else _passage_record(connection, key, passage_of(text))
     if kind == EDGE:
         text = sync_state.state(connection, EDGE, key)
         if text is None:
@@ -321,6 +344,17 @@ def record_of(connection: Connection, kind: str, key: str) -> AnyRecord | None:
     )  # fmt: skip
 
 
+def _passage_record(connection: Connection, key: str, known: KnownPassage) -> PassageRecord | None:
+    """Return an exchange as a record; None for one that is to stay here, or is too old by now."""
+    if known.state == "withheld":
+        return None
+    row = passages.of_turn(connection, key) if known.state == "kept" else None
+    value = None if row is None else passages.read(connection, row.id)
+    if known.state == "kept" and (value is None or find_secrets(value.text)):
+        return None
+    return PassageRecord(key=key, stamp=known.stamp, state=known.state, value=value, restamped=known.restamped)
+
+
 def _mentions(connection: Connection, key: str) -> list[tuple[str, str, str]]:
     return connection.rows(
         "SELECT coalesce(m.mention_text, e.name), e.canonical_name, e.entity_type FROM memory_entities AS m"
@@ -336,7 +370,7 @@ def _queries(connection: Connection, key: str) -> list[str]:
 # Records of other devices.
 
 
-PURGES, MEMORIES, LINKS, KNOWLEDGE, USES = 0, 1, 2, 3, 4
+PURGES, MEMORIES, LINKS, KNOWLEDGE, USES, PASSAGES = 0, 1, 2, 3, 4, 5
 """Kinds of records, in the order in which they are united, each kind in operations of its own: what is purged is not
 written before, and an operation with a purge cannot be undone. What relations and names (KNOWLEDGE) and uses are about
 is there then."""
@@ -350,6 +384,8 @@ def kind_of(record: AnyRecord) -> int:
             return LINKS
         case UseRecord():
             return USES
+        case PassageRecord():
+            return PASSAGES
         case _:
             return KNOWLEDGE
 

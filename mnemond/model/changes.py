@@ -290,7 +290,7 @@ class SyncedRow(NamedTuple):
     others do not know it yet. `links`: types of links that a memory which came from another device is to get. An empty
     state is removed."""
 
-    kind: Literal["memory", "edge", "relation", "name", "use", "links"]
+    kind: Literal["memory", "edge", "relation", "name", "use", "passage", "links"]
     key: str
     state: str
     publish: bool

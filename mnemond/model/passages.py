@@ -11,12 +11,16 @@ from mnemond.model.memory import Scope
 PassageKind = Literal["exchange", "summary"]
 """A prompt with the last answer to it; or what a host wrote about its session when it compacted it."""
 
+CHATS: Final = frozenset({"chatgpt", "claude-ai"})
+"""Hosts of conversations that were imported. They belong to no project, and no session goes on from them."""
+
 BETWEEN: Final = "\n\n"
 """Between the prompt and the answer in the text of a passage."""
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """One exchange of a session: the prompt and the last answer, without secrets, otherwise verbatim.
+    """One exchange of a session or of an imported conversation: the prompt and the last answer, without secrets,
+    otherwise verbatim.
 
     `said_at`: RFC 3339, UTC. `conversation_id`: the host's id of the session, "" if it has none. `project`: id of a
     project (`memory.project_parts`), "" for none; `user_id`, `session_id`, `agent_id`: the audience, "" for everybody.

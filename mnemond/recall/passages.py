@@ -22,7 +22,7 @@ from mnemond.index.passages import PassageSnapshot
 from mnemond.model.answers import Signals, six
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight, project_parts
-from mnemond.model.passages import Passage
+from mnemond.model.passages import CHATS, Passage
 from mnemond.model.query import CONFIDENCES, Filter, Hit, Query
 from mnemond.recall.profiles import MNEMOND, label
 from mnemond.recall.question import question_terms
@@ -104,7 +104,7 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
         wanted = msgspec.structs.replace(wanted, scope=msgspec.structs.replace(wanted.scope, project=query.here))
     rows = np.flatnonzero(snapshot.visible(wanted))
     if asks_for_last_session(query.text):
-        return _last_session(snapshot, rows)
+        return _last_session(snapshot, snapshot.of_agents(rows))
     terms = list(dict.fromkeys([*question_terms(query.text), *inner_terms(query.text)]))
     said = [term for term, empty in zip(terms, empty_terms(terms).foreign, strict=True) if not empty]
     if not len(rows) or not (said or terms):
@@ -226,12 +226,14 @@ def shown(passage: Passage, content: str) -> Insight:
 
 
 def session_label(passage: Passage) -> str:
-    """Return where a passage is from: "session of 2026-11-27 in shop, user/assistant"."""
+    """Return where a passage is from: "session of 2026-11-27 in shop, user/assistant", "conversation with chatgpt of
+    2025-05-01, user/assistant"."""
     project = project_parts(passage.project)[0] if passage.project else ""
     speakers = [name for name, text in (("user", passage.prompt), ("assistant", passage.answer)) if text]
     place = f" in {project}" if project else ""
     by = "summary by the host" if passage.kind == "summary" else "/".join(speakers)
-    return f"session of {passage.said_at[:10]}{place}, {by}"
+    what = f"conversation with {passage.host}" if passage.host in CHATS else "session"
+    return f"{what} of {passage.said_at[:10]}{place}, {by}"
 
 
 # Among memories

@@ -18,11 +18,12 @@ from mnemond.index.passages import PieceVectors
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, Scope, format_us
 from mnemond.model.passages import DropPassage, EmbedPassage, KeepPassage, Passage, PassageChange, RestorePassage
+from mnemond.store import sync_state
 from mnemond.store.connection import Connection, Value
 from mnemond.store.exchanges import withdraw, without_texts
 from mnemond.store.insights import BAD_ROW, read_time, vector_blob
 from mnemond.store.meta import EmbedderRecord, made_by
-from mnemond.text.passages import sentences
+from mnemond.text.passages import without_sentences
 from mnemond.text.similarity import repeats
 
 _COLUMNS: Final = Passage.__struct_fields__
@@ -54,6 +55,19 @@ def read(connection: Connection, passage_id: str) -> Passage | None:
     """Return a passage, in recall or not; None for one that is not there or cannot be read."""
     found = _rows(connection, None, "id = ?2", (passage_id,))
     return found[0][0] if found else None
+
+
+class Turn(NamedTuple):
+    """The passage of a turn. `live`: it is in recall."""
+
+    id: str
+    live: bool
+
+
+def of_turn(connection: Connection, key: str) -> Turn | None:
+    """Return which passage is that of a turn; None if there is none."""
+    row = connection.row("SELECT id, gone_op IS NULL FROM passages WHERE dedupe_key = ?", (key,))
+    return None if row is None else Turn(row[0], bool(row[1]))
 
 
 def find(connection: Connection, prefix: str, limit: int, *, gone: bool) -> list[str]:
@@ -155,8 +169,7 @@ def of_sessions(connection: Connection, ids: Sequence[str], since: str, limit: i
         " AND conversation_id IN (SELECT value FROM json_each(?)) ORDER BY said_at DESC, id LIMIT ?",
         (since, msgspec.json.encode(ids).decode(), limit),
     )
-    which = f"rowid IN ({_marks(numbers)})"
-    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
+    return _numbered(connection, numbers)
 
 
 def of_conversation(
@@ -175,8 +188,11 @@ def of_conversation(
             *(before or (None, None)), limit,
         ),
     )  # fmt: skip
-    which = f"rowid IN ({', '.join('?' * len(numbers))})"
-    return [passage for passage, _ in _rows(connection, None, which, numbers)] if numbers else []
+    return _numbered(connection, numbers)
+
+
+def _numbered(connection: Connection, numbers: Sequence[int]) -> list[Passage]:
+    return [passage for passage, _ in _rows(connection, None, f"rowid IN ({_marks(numbers)})", numbers)]
 
 
 def count(connection: Connection) -> int:
@@ -243,6 +259,9 @@ def _kept_again(
 def _drop(connection: Connection, change: DropPassage, op_id: str) -> None:
     if change.how != "expired":
         withdraw(connection, change.id)
+    if change.how == "purged":
+        key = connection.value("SELECT dedupe_key FROM passages WHERE id = ?", (change.id,))
+        sync_state.purge_passage(connection, key)
     if change.how == "forgotten":
         sql = "UPDATE passages SET gone_op = ?, back_op = NULL WHERE id = ? AND gone_op IS NULL"
         if not connection.run(sql, (op_id, change.id)):
@@ -294,12 +313,17 @@ def undoing(connection: Connection, op_id: str) -> tuple[list[PassageChange], in
 
 
 def too_old(connection: Connection, now_us: int, keep_days: int, keep_bytes: int, limit: int) -> list[str]:
-    """Return passages that are older than `keep_days`, and the oldest beyond `keep_bytes` of text, at most `limit`; 0
-    stands for no bound."""
+    """Return passages that were said, and imported, more than `keep_days` ago, and the oldest beyond `keep_bytes` of
+    text, at most `limit`; 0 stands for no bound."""
     found: list[str] = []
     if keep_days:
-        sql = "SELECT id FROM passages WHERE said_at < ? ORDER BY said_at, id LIMIT ?"
-        found = connection.column(sql, (format_us(now_us - keep_days * DAY_US), limit))
+        since = format_us(now_us - keep_days * DAY_US)
+        sql = (
+            "SELECT id FROM passages AS p WHERE said_at < ?1"
+            " AND NOT EXISTS (SELECT 1 FROM imports WHERE op_id = p.op_id AND created_at >= ?1)"
+            " ORDER BY said_at, id LIMIT ?2"
+        )
+        found = connection.column(sql, (since, limit))
     surplus = connection.count(f"SELECT coalesce(sum({_BYTES}), 0) FROM passages") - keep_bytes  # noqa: S608
     if keep_bytes and surplus > 0:
         rows = connection.rows(f"SELECT id, {_BYTES} FROM passages ORDER BY said_at, id LIMIT ?", (limit,))  # noqa: S608
@@ -317,22 +341,21 @@ def purge_texts(connection: Connection, texts: Sequence[str], conversation: str 
     vectors, and one of which nothing is left goes."""
     if not texts:
         return
-    for number, of in connection.rows("SELECT rowid, conversation_id FROM passages"):
+
+    def again(sentence: str) -> bool:
+        return any(repeats(sentence, text) for text in texts)
+
+    for number, of, key in connection.rows("SELECT rowid, conversation_id, dedupe_key FROM passages"):
         (said,) = connection.rows("SELECT prompt, answer FROM passages WHERE rowid = ?", (number,))  # texts are long
         left = tuple(without_texts(each, texts) for each in said)
         if conversation and of == conversation:
-            left = tuple(_without_repetitions(each, texts) for each in left)
+            left = tuple(without_sentences(each, again) for each in left)
         if not "".join(left).strip():
             connection.run("DELETE FROM passages WHERE rowid = ?", (number,))
+            sync_state.purge_passage(connection, key)
         elif left != said:
+            sync_state.purge_passage(connection, key, cut=True)
             connection.run(
                 "UPDATE passages SET prompt = ?, answer = ?, embedding = NULL, embedded_by = NULL WHERE rowid = ?",
                 (*left, number),
             )
-
-
-def _without_repetitions(said: str, texts: Sequence[str]) -> str:
-    for sentence in dict.fromkeys(sentences(said)):
-        if any(repeats(sentence, text) for text in texts):
-            said = said.replace(sentence, "")
-    return said

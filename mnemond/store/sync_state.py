@@ -23,13 +23,15 @@ KEY: Final = "sync"
 class Device(msgspec.Struct, frozen=True):
     """This store among the devices that it is synced with. `id`: sixteen hexadecimal digits. `purges`: purges so far,
     and whatever else the files of this device have to be written anew after. `allowed_at`: when a person last let other
-    devices purge as many as they did (RFC 3339). `secret`: what lines are signed with (hexadecimal)."""
+    devices purge as many as they did (RFC 3339). `secret`: what lines are signed with (hexadecimal). `passages`: it
+    exchanges what was said in sessions."""
 
     id: str
     name: str = ""
     purges: int = 0
     allowed_at: str = ""
     secret: str = ""
+    passages: bool = False
 
 
 class Target(NamedTuple):
@@ -124,14 +126,23 @@ def count_facts_from(connection: Connection, stamp: str) -> int:
 
 
 def count_after(connection: Connection, seq: int) -> int:
-    return connection.count("SELECT count(*) FROM sync_rows WHERE seq > ? AND kind <> 'links'", (seq,))
+    return connection.count(f"SELECT count(*) FROM sync_rows WHERE seq > ? AND {_published(connection)}", (seq,))  # noqa: S608
+
+
+def _published(connection: Connection) -> str:
+    """Return the condition of what is written for others: of exchanges that are not exchanged only that they went for
+    good."""
+    it = device(connection)
+    if it is not None and it.passages:
+        return "kind <> 'links'"
+    return "kind <> 'links' AND (kind <> 'passage' OR json_extract(state, '$.state') IN ('cut', 'purged'))"
 
 
 def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
     # Kinds of later versions last: an earlier one does not read a file behind many lines that it cannot use.
     sql = (
-        "SELECT kind, key FROM sync_rows WHERE seq > ? AND kind <> 'links'"
+        f"SELECT kind, key FROM sync_rows WHERE seq > ? AND {_published(connection)}"  # noqa: S608 - constants
         " ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
     )
     return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
@@ -144,6 +155,18 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind IN ('edge', 'use') AND instr(key, ?)", (each,))
         connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(state, ?)", (each,))
+    write_files_anew(connection)
+
+
+def purge_passage(connection: Connection, key: str | None, *, cut: bool = False) -> None:
+    """Let other devices purge the exchange of a turn that was purged here; `cut`: a purge took a part of it."""
+    it = device(connection)
+    if it is None or key is None:
+        return
+    before = state(connection, "passage", key)
+    last = 0 if before is None else int(msgspec.json.decode(before)["stamp"][:16], 16)
+    known = {"stamp": f"{last + 1:016x}-{it.id}", "state": "cut" if cut else "purged"}
+    put(connection, [SyncedRow("passage", key, msgspec.json.encode(known).decode(), publish=True)])
     write_files_anew(connection)
 
 
@@ -247,6 +270,15 @@ def files(connection: Connection, name: str) -> dict[tuple[str, str], str]:
     """Return the hashes of the files of a target that were read or written, by device and name."""
     sql = "SELECT device, name, digest FROM sync_files WHERE target = ?"
     return {(row[0], row[1]): row[2] for row in connection.rows(sql, (name,))}
+
+
+def exchange_passages(connection: Connection, it: Device, *, wanted: bool) -> Device:
+    """Let a device exchange passages from now on, or no longer: its files are written anew, and those of others are
+    read again."""
+    if it.passages == wanted:
+        return it
+    connection.run("DELETE FROM sync_files WHERE device <> ?", (it.id,))
+    return msgspec.structs.replace(it, passages=wanted, purges=it.purges + 1)
 
 
 def put_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from mnemond.model.passages import Passage
@@ -20,6 +20,14 @@ character is read once."""
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text, verbatim, without the spaces around them."""
     return [each for found in _SENTENCE.findall(text) if (each := found.strip())]
+
+
+def without_sentences(text: str, go: Callable[[str], bool]) -> str:
+    """Return a text without the sentences and lines for which `go` is true; spaces around them stay."""
+    return "".join(
+        each.replace(sentence, "") if (sentence := each.strip()) and go(sentence) else each
+        for each in _SENTENCE.findall(text)
+    )
 
 
 def spans(passage: Passage) -> list[tuple[int, int]]:

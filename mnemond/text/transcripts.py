@@ -12,6 +12,7 @@ import msgspec
 
 from mnemond.config.hosts import Host, described
 from mnemond.model.changes import ExchangeKind
+from mnemond.text.private_parts import PrivateWords, private_text, private_words, without_private
 from mnemond.text.prompt_escape import quarters
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.similarity import normalised
@@ -397,6 +398,11 @@ def has_private(prompt: str) -> bool:
     return _PRIVATE.search(prompt) is not None
 
 
+def words_of_private(prompt: str) -> PrivateWords | None:
+    """Return the words of the private parts of a prompt, as the host sends it; None if there are none."""
+    return private_words(private_text(prompt), public(typed(prompt))) if has_private(prompt) else None
+
+
 def public(prompt: str) -> str:
     """Return a typed prompt (`typed`, which leaves out private parts) up to a private part that is not closed."""
     unclosed = _PRIVATE.search(prompt)
@@ -468,11 +474,16 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         """Return what holds once a person paused the session, or lets it go on with the next prompt."""
         return Record(paused, "turn" if paused else self.withheld, self.partial or paused)
 
-    def kept(self, prompt: str, answer: str, kind: ExchangeKind) -> tuple[str, str]:
-        """Return what may be kept of an exchange, or of a summary."""
+    def kept(
+        self, prompt: str, answer: str, kind: ExchangeKind, private: PrivateWords | None = None
+    ) -> tuple[str, str]:
+        """Return what may be kept of an exchange, or of a summary. `private`: the words of private parts of the prompt;
+        where they are not known, or the whole prompt was private, nothing of the answer is kept."""
         if self.paused or self.withheld == "turn" or (kind == "summary" and self.partial):
             return "", ""
-        return prompt, "" if self.withheld == "answer" else answer
+        if self.withheld == "answer":
+            answer = without_private(answer, private) if prompt.strip() else ""
+        return prompt, answer
 
 
 KEEP_ALL: Final = Record()

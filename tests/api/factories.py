@@ -33,7 +33,6 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Purpose, Supply
 from mnemond.embed.reranking import Rerankers
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.facts import Engine
 from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import RecallLine, Vector
 from mnemond.store.backups import BackupDirectory, BackupService
@@ -188,18 +187,6 @@ class Bench:
             now_us=self.clock.now_us, uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop
         )
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
-
-    def read_conversations_with(self, engine: Callable[[Config], Engine]) -> None:
-        """Let imports read conversations with another engine."""
-        self.imports = ImportHandlers(
-            self.stores,
-            self.open_stores,
-            self.identities,
-            self.settings,
-            self.projects,
-            self._read_nothing,
-            engine=engine,
-        )
 
     async def _read_nothing(self, store: str) -> None:
         """No job runs here."""

@@ -22,8 +22,6 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         secrets=1,
         samples=["Every change to main goes through a merge request"],
         over_cap=198,
-        calls=7,
-        unread=1,
         contradictions=(
             ImportContradiction(
                 "8e7d6c5b-0000-4000-8000-000000000003", "The port is 8080\x1b[2J", "The port is 9090 since May"
@@ -60,8 +58,6 @@ Would import 1,198 memories into store "default"
   lines of a later version, passed over: 1
   Every change to main goes through a merge request
   198 memories more than the store's maximum: --raise-cap raises it
-  found by the rules alone; a language model would be asked about 7 exchanges
-  the language model gave no answer about 1 exchange: repeat the import to ask again
 """,
     "share": "0123456789abcdef\n",
     "sync": """\

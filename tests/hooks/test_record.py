@@ -97,6 +97,23 @@ async def test_a_private_part_and_its_answer_are_kept_nowhere(prompt: str, kept:
     assert_not_in_files(tmp_path, PIN)
 
 
+async def test_the_answer_beside_a_private_part_is_kept_without_its_words(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks(f"Why is the build red? <private>{PIN}, and I am with Initech</private>")
+        await over.answered(
+            "The cache was stale: I cleared it.\nI used 47-11 as you said.\nThe tests run every night now."
+        )
+        assert await said(over) == [
+            ("Why is the build red?", "The cache was stale: I cleared it.\n\nThe tests run every night now.")
+        ]
+        await over.asks(f"Go on <private>{PIN}</private>")
+        await over.answered("The PIN is 4711, and the build is green.")
+        assert (await said(over))[-1] == ("Go on", "")
+    assert_not_in_files(tmp_path, "4711")
+    assert_not_in_files(tmp_path, "47-11")
+    assert_not_in_files(tmp_path, "Initech")
+
+
 async def test_a_private_part_whose_prompt_came_to_an_earlier_daemon(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await over.asks(f"Hello <private>{PIN}</private>")

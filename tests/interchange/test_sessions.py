@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import transcripts
-from mnemond.api import import_sessions
-from mnemond.api.import_sessions import NO_DIRECTORY, PAUSED
+from mnemond.api import import_exchanges
+from mnemond.api.import_exchanges import NO_DIRECTORY, PAUSED
 from mnemond.api.types_interchange import ImportFinishResult
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import BUSY, MnemonError
 from mnemond.interchange import sessions
+from mnemond.interchange.items import Item
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.model.memory import format_us
 from tests.api.test_remembering import files_with
@@ -91,8 +93,8 @@ PIN = "My PIN is 4711"
 @pytest.mark.parametrize(
     ("prompts", "kept"),
     [
-        ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", ""), ("Next", "1")]),
-        ([f"Set up the card. <private>{PIN}", "Next"], [("Set up the card.", ""), ("Next", "1")]),
+        ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", "0"), ("Next", "1")]),
+        ([f"Set up the card. <private>{PIN}", "Next"], [("Set up the card.", "0"), ("Next", "1")]),
         (["Hello", f"<private>{PIN}</private>", "Next"], [("Hello", "0"), ("Next", "2")]),
         (["Hello", f"Off the record: {PIN}", PIN], [("Hello", "0")]),
         ([f"Off the record: {PIN}", PIN, "Back on the record. Next"], [("Back on the record. Next", "2")]),
@@ -160,7 +162,7 @@ def test_a_copy_of_a_session_in_another_file_and_lines_without_end_are_passed_ov
 # Into a store.
 
 
-async def imported(over: Desk, found: list[SessionExchange], kind: str, **fields: Any) -> ImportFinishResult:
+async def imported(over: Desk, found: Sequence[Item | SessionExchange], kind: str, **fields: Any) -> ImportFinishResult:
     text = "".join(msgspec.json.encode(each).decode() + "\n" for each in found)
     digest = hashlib.sha256(text.encode()).hexdigest()
     begun = await over.does("import.open", kind=kind, digest=digest, **fields)
@@ -289,12 +291,12 @@ async def test_what_has_no_place_here_is_left_out_with_a_remark(
 async def test_a_full_queue_is_read_first_and_refused_if_that_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_sessions, "MAX_PENDING", 2)
+    monkeypatch.setattr(import_exchanges, "MAX_PENDING", 2)
     found = [SessionExchange("s", SHOP, f"2026-10-07T11:00:0{n}Z", f"Ask {n} " * 60, "Yes") for n in range(5)]
     async with desk(tmp_path) as over, trio.open_nursery() as nursery:
         await nursery.start(over.daemon.scheduler.run)
         with monkeypatch.context() as late:
-            late.setattr(import_sessions, "ROOM_S", 0)
+            late.setattr(import_exchanges, "ROOM_S", 0)
             with pytest.raises(MnemonError) as refused:
                 await imported(over, found[:3], sessions.CODEX)
             assert refused.value.kind is BUSY

@@ -19,9 +19,9 @@ from mnemond.api.types_interchange import ImportFinishParams, ImportFinishResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
-from mnemond.interchange.conversations import Exchange
 from mnemond.interchange.items import Item, ItemLink, NotReadableError, moment, pieces, plain
 from mnemond.interchange.recognise import KINDS, items_of
+from mnemond.interchange.sessions import SessionExchange
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.memory.draft import problems_of
 from mnemond.model.memory import MAX_CONTENT
@@ -253,11 +253,11 @@ def test_garbage_is_refused_with_a_sentence_or_is_memories(
         document = msgspec.json.decode(msgspec.json.encode(DOCUMENTS[shape][0]))
         spoil(document, garbage, data)
     content = msgspec.json.encode(document) if path.endswith(".json") else str(garbage).encode("utf-8", "replace")
-    items: list[Item | Exchange] = []
+    items: list[Item | SessionExchange] = []
     with suppress(NotReadableError):
         _, items = items_of(path, content, kind)
     for each in items:
-        assert msgspec.json.decode(msgspec.json.encode(each), type=Item | Exchange) == each
+        assert msgspec.json.decode(msgspec.json.encode(each), type=Item | SessionExchange) == each
 
 
 def spoil(document: Any, garbage: Any, data: st.DataObject) -> None:
@@ -424,6 +424,6 @@ def test_what_a_parser_gives_can_be_remembered() -> None:
     for document, _ in DOCUMENTS.values():
         for each in items_of("/x/a.json", msgspec.json.encode(document), None)[1]:
             assert (
-                isinstance(each, Exchange)
+                isinstance(each, SessionExchange)
                 or problems_of({"content": each.content, "category": each.category, "tags": each.tags}) == []
             )

@@ -15,7 +15,7 @@ from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.memory import retention, sync_knowledge, sync_uses, syncing
+from mnemond.memory import retention, sync_knowledge, sync_passages, sync_uses, syncing
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.feedback import Judgement, propose_judgement
 from mnemond.memory.relation_claims import Claim
@@ -67,6 +67,10 @@ class Device(AuditWorld):
         self.number = number
         self.published: list[list[bytes]] = []
         self.seq = self.purges = 0
+        self.since = ""
+        """What was said before is too old here."""
+        self.partial: set[str] = set()
+        """Sessions of which some was not to be kept."""
         self.latest_us = self.clock_us
         """What the clock showed at most."""
 
@@ -87,7 +91,12 @@ class Device(AuditWorld):
             ahead += found
         for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
             ahead += self.engine.rewrite(partial(scan_all, now_us=self.clock_us, device=self.name)).ahead
-        return ahead
+        scan_passages = partial(
+            sync_passages.scan, now_us=self.clock_us, device=self.name, is_partial=self.partial.__contains__
+        )
+        while self.engine.rewrite(scan_passages):
+            pass
+        return ahead + int(self.read(partial(sync_passages.count_ahead, now_us=self.clock_us)))
 
     def restamp(self) -> None:
         """Set right what a clock that was ahead stamped."""
@@ -129,6 +138,8 @@ class Device(AuditWorld):
         self._write(syncing.propose_missing_links(by(), name, reports))
         self._write(sync_knowledge.propose_unite(parts.get(syncing.KNOWLEDGE, []), by(), name, reports))
         self._write(sync_uses.propose_unite(parts.get(syncing.USES, []), by(), name, reports))
+        said = parts.get(syncing.PASSAGES, [])
+        self._write(sync_passages.propose_unite(said, by(), name, reports, self.since))
         for each in reports:
             total.add(each)
         return total
@@ -172,7 +183,7 @@ class Device(AuditWorld):
 
     def prepare(self) -> None:
         def note(connection: Connection) -> None:
-            sync_state.note_device(connection, sync_state.Device(self.name))
+            sync_state.note_device(connection, sync_state.Device(self.name, passages=True))
 
         self.engine.rewrite(note)
 

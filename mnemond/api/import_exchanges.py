@@ -1,4 +1,5 @@
-"""Transcripts of agents' sessions that are imported: each exchange is kept as if a hook had brought it in its time."""
+"""Transcripts of agents' sessions, and conversations, that are imported: each exchange is kept as if a hook had brought
+it in its time."""
 
 from __future__ import annotations
 
@@ -9,17 +10,19 @@ from typing import Final, NamedTuple
 import msgspec
 import trio
 
-from mnemond.api.import_conversations import SAMPLES, Progress
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import BUSY, rejected
-from mnemond.interchange.sessions import ENDING, SessionExchange
+from mnemond.interchange.restore import MAX_NAMED, Conflict, Report
+from mnemond.interchange.sessions import SessionExchange
+from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import Tidied, tidied, turn_key
 from mnemond.memory.extraction import known_in
 from mnemond.memory.importing import propose_session_exchange
 from mnemond.model.changes import MAX_PENDING, QueuedExchange
 from mnemond.model.memory import parse_rfc3339
+from mnemond.model.passages import CHATS
 from mnemond.store import exchanges, imports, passages
 from mnemond.store.connection import Connection
 from mnemond.text.project_name import Project
@@ -30,8 +33,29 @@ ROOM_S: Final = 120.0
 
 NO_DIRECTORY: Final = "it does not say in which directory it was, so its project is not known; it was left out"
 
-
 PAUSED: Final = "some of it was not to be kept, so only what was kept at its time is"
+
+SAMPLES: Final = 3
+"""Texts of which a report shows the beginning."""
+
+
+class Progress(NamedTuple):
+    """The exchanges of one import between two of its messages. `seen`: their keys so far, and marks of sessions."""
+
+    host: str
+    report: Report
+    context: WriteContext
+    dry_run: bool
+    seen: set[str]
+
+    def is_first(self, mark: str) -> bool:
+        """Return True once for each mark."""
+        is_first = mark not in self.seen
+        self.seen.add(mark)
+        return is_first
+
+    def add(self, name: str) -> None:
+        self.report.added[name] = self.report.added.get(name, 0) + 1
 
 
 class _Exchange(NamedTuple):
@@ -41,8 +65,8 @@ class _Exchange(NamedTuple):
     tidy: Tidied
 
 
-class SessionKeeper:
-    """Queues the exchanges of transcripts."""
+class ExchangeKeeper:
+    """Keeps and queues the exchanges of transcripts and conversations."""
 
     def __init__(
         self,
@@ -64,13 +88,14 @@ class SessionKeeper:
     async def keep(self, warm: OpenStore, progress: Progress, given: Sequence[SessionExchange]) -> None:
         """Queue exchanges, in their order, without those that a hook or an import brought before. Raises MnemonError:
         BUSY if those that wait already are not read soon, STORAGE."""
-        projects = {each: await self._project(each) for each in {each.directory for each in given}}
+        directories = {each.directory for each in given}
+        projects = {each: await self._projects.of(each) if each else None for each in directories}
         found = [
             (each, project)
             for each in given
             if (project := self._in_store(each, projects[each.directory], warm, progress)) is not None
         ]
-        work = partial(_tidied, warm, progress.kind.removesuffix(ENDING), found, self._identities.now_us())
+        work = partial(_tidied, warm, progress.host, found, self._identities.now_us())
         ready = await trio.to_thread.run_sync(work, limiter=warm.threads)
         known = await warm.store.read(partial(_known, keys=[each.tidy.exchange.key for each in ready]))
         new: list[_Exchange] = []
@@ -88,16 +113,21 @@ class SessionKeeper:
             await self._room(warm, len(new))
             await self._queue(warm, progress, new)
         for each in new:
-            _count(progress, each)
-
-    async def _project(self, directory: str) -> Project | None:
-        return await self._projects.of(directory) if directory else None
+            said, report = each.tidy.exchange, progress.report
+            progress.add("exchange")
+            if progress.is_first(f"session\0{said.conversation_id}"):
+                progress.add("conversation" if progress.host in CHATS else "session")
+            report.secrets += bool(each.tidy.redacted)
+            if len(report.samples) < SAMPLES:
+                report.samples.append(said.prompt[:200])
 
     @staticmethod
     def _in_store(each: SessionExchange, project: Project | None, warm: OpenStore, progress: Progress) -> str | None:
         """Return the id of the project of an exchange as hooks would mark it, "" for none; None, with a remark for each
         session, if it has no place in this store."""
         mode, why = warm.config.hooks.project, ""
+        if progress.host in CHATS:
+            return ""
         if project is None and mode != "none":
             why = NO_DIRECTORY
         elif project is not None and mode == "store" and project.store and project.store != warm.store.name:
@@ -139,6 +169,8 @@ class SessionKeeper:
         for written in waiting:
             await written
         self._on_kept(warm.store.name)
+        if warm.on_missing_vector is not None:
+            warm.on_missing_vector(warm.store.name)
 
 
 def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, str]], now_us: int) -> list[_Exchange]:
@@ -156,23 +188,13 @@ def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, s
 
 def _leave_out(progress: Progress, session: str, why: str) -> None:
     """Say once of a session why something of it is left out."""
-    if (mark := f"left out\0{session}") not in progress.seen:
-        progress.seen.add(mark)
-        progress.conflict(session, why)
+    if progress.is_first(f"left out\0{session}"):
+        progress.report.conflicts_found += 1
+        if len(progress.report.conflicts) < MAX_NAMED:
+            progress.report.conflicts.append(Conflict(session, why))
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
     """Return those of the keys of which there is an exchange already, from a hook or an import."""
     here = (each for each in keys if exchanges.is_known(connection, each) or passages.is_known(connection, each))
     return {*imports.known(connection, keys), *here}
-
-
-def _count(progress: Progress, each: _Exchange) -> None:
-    said, report = each.tidy.exchange, progress.report
-    progress.count("exchange")
-    if said.conversation_id not in progress.conversations:
-        progress.conversations.add(said.conversation_id)
-        progress.count("session")
-    report.secrets += bool(each.tidy.redacted)
-    if len(report.samples) < SAMPLES:
-        report.samples.append(said.prompt[:200])
