@@ -117,7 +117,7 @@ async def test_what_was_said_comes_up_in_other_sessions_and_after_a_compaction(t
         await over.remember(rule, category="preference")
         await over.asks(f"{asked} {rule}", session="first")
         await over.answered(cause, session="first")
-        await over.does("embed.run", all=True)
+        await over.does("embed.run")
         assert await over.asks(asked, session="first") == "", "it stands in the context"
         assert cause in await over.asks(asked, session="second")
         await over.at(Moment.PRE_COMPACT, session="first")
@@ -131,7 +131,7 @@ async def test_a_passage_that_says_what_a_memory_tells_is_not_told_beside_it(tmp
         await over.asks(WHY, session="first")
         await over.answered(f"{SQLITE}.", session="first")
         await known(over)
-        await over.does("embed.run", all=True)
+        await over.does("embed.run")
         said = await over.asks(WHY, session="second")
         assert (said.count(SQLITE), "session of" in said) == (1, False)
         nursery.cancel_scope.cancel()
