@@ -173,6 +173,7 @@ def _told_beside(wire: Wire, project: Project, others: Sequence[Json]) -> None:
 def _settled(wire: Wire) -> None:
     """Wait until everything that was said is read and embedded."""
     wire.call("jobs.run", name="extract", yes=True)
+    wire.call("embed.run")
 
 
 def _asked(wire: Wire, project: Project, shares: Shares) -> Iterator[str]:

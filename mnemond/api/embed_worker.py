@@ -455,7 +455,8 @@ class EmbeddingWorker:
             texts = await self._batches.in_thread(every_text, state.store.snapshot)
         else:
             texts = await self._missing(state)
-        said = everything and (await state.store.all_passages()).live
+        kept = await state.store.all_passages()
+        said = kept.live if everything else bool(kept.without_vector())
         if not (texts or said):
             return tally
         embedder = await self._embedder(state)
@@ -472,7 +473,7 @@ class EmbeddingWorker:
             before = f"; {tally.done} of {tally.total} memories were embedded before" if tally.done else ""
             raise MnemonError(error.kind, f"{error.message}{before}", hint=error.hint) from error
         if said:
-            await self._embed_passages(state, embedder, everything=True)
+            await self._embed_passages(state, embedder, everything=everything)
         return tally
 
     async def _missing(self, state: EmbeddingState) -> list[Text]:

@@ -73,6 +73,7 @@ from mnemond.recall.recall import (
     searched,
 )
 from mnemond.recall.rerank import Relevances
+from mnemond.recall.session_outline import asks_for_last_session
 from mnemond.store.edges import members_of
 from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable
@@ -594,7 +595,7 @@ class _RecallJob(NamedTuple):
 
 def _former(query: Query, found: Recalled, form: Form) -> AskedFormer | None:
     """Return which former state is asked for, of results that may have one."""
-    if form.basic or query.filter.historic or not found.hits:
+    if form.basic or query.filter.historic or not found.hits or asks_for_last_session(query.text):
         return None
     return asked_former(found, query.text, query.now_us)
 

@@ -44,6 +44,15 @@ MAX_LEFT_OUT: Final = 20
 """Parts of a session that were left out and are shown."""
 
 
+REASONS: Final = {
+    "code": "code or a log", "context": "said by neither", "heading": "a heading", "length": "too long to be read",
+    "moment": "about this moment only", "order": "an order to the memory", "pasted": "the middle of a long text",
+    "quote": "words of others", "recalled": "told by the memory", "role": "of a story or a role",
+    "substance": "says too little", "supposition": "supposed, not stated", "symptom": "a symptom",
+}  # fmt: skip
+"""Reasons of the rules for leaving a part out, in words; others say it themselves."""
+
+
 class SessionHandlers:
     """today and feedback."""
 
@@ -125,7 +134,7 @@ def _with_left_out(warm: OpenStore, found: Sequence[SessionView], said: Sequence
         texts = (("user", each.prompt), ("assistant", each.answer))
         messages = [Message(role, text, said_us=at_us) for role, text in texts if text]
         dropped = extract_exchange(messages, context, window=0, whole=True).dropped
-        left[each.conversation_id] += [LeftOut(each.id, it.text, it.reason) for it in dropped]
+        left[each.conversation_id] += [LeftOut(each.id, it.text, REASONS.get(it.reason, it.reason)) for it in dropped]
     return [
         msgspec.structs.replace(
             each, left_out=left[each.id][:MAX_LEFT_OUT], left_out_count=len(left[each.id])

@@ -71,7 +71,7 @@ def _counts(result: StoreCounts, capacity: str = "") -> Iterator[str]:
     links = _some(result.edges_by_type)
     yield f"  links       {result.edge_count:,}" + (f": {links}" if result.edge_count else "")
     if result.passages:
-        yield f"  sessions    {plural(result.passages, 'exchange')} as they were said"
+        yield f"  sessions    {plural(result.passages, 'exchange')}, verbatim"
 
 
 def _waiting(result: StatusResult) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Annotated, Final
 
 import msgspec
@@ -56,7 +58,7 @@ def _today(result: TodayResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.id) for each in result.sessions))
     if not result.sessions:
-        return lines("no session since then was told a memory of this store, and nothing is kept of one")
+        return lines("no session was told a memory in this time, and nothing was kept of any")
     return lines(
         style.strong(headline(result.figures)),
         *(line for each in result.sessions for line in _session(each, style, all_of_it=len(result.sessions) == 1)),
@@ -78,16 +80,19 @@ def _session(session: SessionView, style: Style, *, all_of_it: bool) -> list[str
         f"{style.strong(one_line(session.id))}  {', '.join(one_line(each) for each in of if each)}",
         *(line for each in session.shown for line in _shown(each, style)),
         *(["  kept:"] if session.exchanges or session.kept else []),
-        *([f"    {plural(session.exchanges, 'exchange')} as they were said"] if session.exchanges else []),
+        *([f"    {plural(session.exchanges, 'exchange')}, verbatim"] if session.exchanges else []),
         *(row(f"    {short_id(it.id)}  ", it.words, style) for it in session.kept),
         *(["  left out, and why:"] if left else []),
-        *(line for it in left for line in _left_out(it, style)),
+        *(line for why, parts in groupby(left, lambda it: it.reason) for line in _left_out(why, parts, style)),
         *([f"    and {session.left_out_count - len(left):,} more"] if session.left_out_count > len(left) else []),
     ]
 
 
-def _left_out(it: LeftOut, style: Style) -> list[str]:
-    return [row(f"    {short_id(it.passage)}  ", it.text, style), style.faint(f"              {one_line(it.reason)}")]
+def _left_out(reason: str, parts: Iterable[LeftOut], style: Style) -> list[str]:
+    return [
+        *(row(f"    {short_id(it.passage)}  ", it.text, style) for it in parts),
+        style.faint(f"              {one_line(reason)}"),
+    ]
 
 
 def _shown(shown: Shown, style: Style) -> list[str]:

@@ -190,6 +190,7 @@ class AgentMemory:
             session.reset_context(again=True)
         elif event.source in CLEARED:
             session.reset_context()
+            session.has_all = event.source != "clear"
         elif event.source == FORKED and not session.briefed:
             self.sessions.fork(event)
         goes_on = event.source in (RESUMED, FORKED)
@@ -372,15 +373,15 @@ class AgentMemory:
         """Memories about a text (as `typed` returns it) for a session, without those it was shown; empty if none is
         surely relevant."""
         begun_s = self._stopwatch()
-        offer = await self.offer_for(text, place, session, call)
+        offer = await self.offer_for(text, place, session, call, event.session if session.has_all else "")
         if offer.rendered.text and self._is_in_time(begun_s, call):
             session.mark_shown(((it.id, it.content) for it in offer.rendered.shown), offer.tokens)
             self._note(event, moment, place, offer)
         return offer.rendered.text
 
-    async def offer_for(self, text: str, place: Place, session: AgentSession, call: Call) -> Offer:
-        """Return what a session would be shown about a text."""
-        found = await self.considered(text, place, call)
+    async def offer_for(self, text: str, place: Place, session: AgentSession, call: Call, within: str = "") -> Offer:
+        """Return what a session would be shown about a text; `within`: its id if all of it stands in its context."""
+        found = await self.considered(text, place, call, within)
         nonce, most = self._nonce(), self._settings.max_characters
         new = select(found, session, self._settings.min_probability)
         fitted = fit(
@@ -400,9 +401,10 @@ class AgentMemory:
         hits = [candidate.hit for candidate in fitted.chosen]
         return Offer(fitted.rendered, fitted.tokens, list(map(_why, fitted.chosen)), hits, left_out)
 
-    async def considered(self, text: str, place: Place, call: Call) -> list[Candidate]:
+    async def considered(self, text: str, place: Place, call: Call, within: str = "") -> list[Candidate]:
         """Return the results for the pieces of a text (as `typed` returns it), each memory once, the most probable
-        first; `select` chooses those to tell. It counts nothing. Other tasks have their turn between two pieces."""
+        first; `select` chooses those to tell. No passage that says a memory which fits as well, and none of the session
+        `within`. It counts nothing. Other tasks have their turn between two pieces."""
         best: dict[str, Candidate] = {}
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
         for query in pieces:
@@ -415,11 +417,14 @@ class AgentMemory:
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
             passages = [hit for hit in found.results if hit.kind == "passage"]
             if passages and (warm := self._open_stores.warm(place.store)) is not None:
+                least = self._settings.min_probability
+                fitting = [each.insight.content for each in memories if probability_of(each, len(pieces)) >= least]
                 record = warm.store.passages
                 passages = [
                     hit
                     for hit in passages
-                    if not any(says(record, hit.insight.id, each.insight.content) for each in memories)
+                    if not (within and record.conversation_of(hit.insight.id) == within)
+                    and not any(says(record, hit.insight.id, each) for each in fitting)
                 ]
             for hit in (*memories, *passages[:MOST_PASSAGES]):
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))

@@ -89,14 +89,14 @@ class AgentSession:
     no prompt since. `project` is that of the first directory the session named, since agents change the directory as
     they work; None before that; `place` is a hash of that directory. `briefed`: it had its brief. `brief_pending`: it
     got no brief when it began, and gets it with its next prompt. `compacted`: a summary came, and neither the start nor
-    the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its brief. `record`:
-    what may be kept of it; `private`: the words of private parts of the latest prompt, which are nowhere else.
+    the prompt that follow it. `spent`: the estimated tokens of what it was shown, `begun` those of its brief.
+    `has_all`: its context has all that was said in it, since nothing was compacted. `record`: what may be kept of it;
+    `private`: the words of private parts of the latest prompt, which are nowhere else.
     """
 
     __slots__ = (
-        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "place", "private", "project", "prompt",
-        "record",
-        "rules", "spent", "summary", "task",
+        "_shown", "again", "begun", "brief_pending", "briefed", "compacted", "has_all", "place", "private", "project",
+        "prompt", "record", "rules", "spent", "summary", "task",
     )  # fmt: skip
 
     def __init__(self, *, brief_pending: bool = False) -> None:
@@ -107,6 +107,7 @@ class AgentSession:
         self.prompt = self.task = self.summary = ""
         self.briefed = self.again = self.compacted = False
         self.spent = self.begun = 0
+        self.has_all = True
         self.record = KEEP_ALL
         self.private: PrivateWords | None = None
         self.rules = ShownRules(self)
@@ -131,6 +132,7 @@ class AgentSession:
         after a compaction; the brief is due with that, not with a resumption that Codex reports between the two."""
         self._shown.clear()
         self.spent = self.begun = 0
+        self.has_all = False
         self.again, self.compacted = again, False
 
     def set_summary(self, summary: str) -> None:
@@ -168,17 +170,18 @@ class AgentSession:
     def left(self) -> Left:
         """Return what is kept of it when it ends."""
         shown = tuple(self._shown)[-MAX_LEFT_SHOWN:]
-        return Left(self.place, self.briefed, shown, self.spent, self.begun, self.record)
+        return Left(self.place, self.briefed, shown, self.spent, self.begun, self.record, self.has_all)
 
     def resume(self, left: Left) -> None:
         """Go on with a context in which all that stands."""
         self.briefed, self.spent, self.begun, self.record = left.briefed, left.spent, left.begun, left.record
+        self.has_all = left.has_all
         self._shown = OrderedDict.fromkeys(left.shown)
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
     """The rest of a session that ended: a hash of its directory, whether it had its brief, hashes of what it was shown,
-    the estimated tokens of that and of its brief, and what may be kept of it."""
+    the estimated tokens of that and of its brief, what may be kept of it, and whether its context has all of it."""
 
     place: str
     briefed: bool
@@ -186,6 +189,7 @@ class Left(msgspec.Struct, frozen=True, array_like=True):
     spent: int = 0
     begun: int = 0
     record: Record = KEEP_ALL
+    has_all: bool = True
 
 
 class AgentSessions:

@@ -106,6 +106,11 @@ class PassageSnapshot:
         row = self._by_id.get(passage_id)
         return row if row is not None and row < self.rows and self._alive[row] else None
 
+    def conversation_of(self, passage_id: str) -> str:
+        """Return the id of the session that a passage is of; "" if it is not known."""
+        row = self.row_of(passage_id)
+        return "" if row is None else self._passages[row].conversation_id
+
     def find(self, prefix: str) -> list[str]:
         """Return the ids that begin with `prefix`, sorted; of one shorter than `PREFIX_LENGTH` only the id itself."""
         if len(prefix) < PREFIX_LENGTH:

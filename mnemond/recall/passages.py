@@ -114,13 +114,15 @@ def passages_for(snapshot: PassageSnapshot, query: Query, vector: Vector | None,
 
 
 def _last_session(snapshot: PassageSnapshot, rows: Rows) -> list[Hit]:
-    """Return the outline of the last session among passages, as the excerpt of its last one; nothing if it has none."""
+    """Return the outline of the last session among passages, as the excerpt of its last answer; nothing if it has
+    none."""
     said, found = last_outline(snapshot, rows)
     if not said:
         return []
     signals = Signals(keyword=1.0, entity=0.0, similarity=0.0, graph=0.0)
-    content = shown(said[-1], GAP.join((*found.outcome, *found.open)))
-    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(said[-1]))]
+    last = next(each for each in reversed(said) if each.answer)
+    content = shown(last, GAP.join((*found.outcome, *found.open)))
+    return [Hit(content, 1.0, "high", ("keyword",), signals, session=session_label(last))]
 
 
 def _ranked(snapshot: PassageSnapshot, rows: Rows, terms: Sequence[str], vector: Vector | None, most: int) -> Found:

@@ -130,6 +130,15 @@ async def test_the_same_in_other_words_is_no_former_state(tmp_path: Path) -> Non
         assert await owners.first("Who was the owner of billing before?") == [TOMAS]
 
 
+async def test_a_question_for_the_last_session_asks_for_no_former_state(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        owners = Owners(over)
+        await owners.fill()
+        hits = await owners.recall("where were we")
+        assert hits
+        assert all(hit.former is None for hit in hits)
+
+
 async def test_a_question_at_a_time_of_its_own_is_answered_from_that_time(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         owners = Owners(over)

@@ -315,6 +315,8 @@ async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock
         await over.answered("It runs on port 8443.", session="s-1")
         await over.asks("Why is the build slow? Always use tabs in Makefiles.", session="s-1")
         await over.answered("Understood.", session="s-1")
+        await over.asks("Write a story about a dragon that fails a test.", session="s-1")
+        await over.answered("Once upon a time.", session="s-1")
         push = ToolUse(name="Bash", id="1", line="git push", text="git push")
         for session in ("s-1", "s-2"):
             call = HookEvent(host=Host.CLAUDE_CODE, moment=Moment.TOOL_USE, session=session, cwd=APOLLO, tool=push)
@@ -324,7 +326,7 @@ async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock
         await written(over, mock_clock)
         found = await over.does("today", id="s-1")
         (session,) = found.sessions
-        assert (session.host, session.exchanges) == ("claude-code", 2)
+        assert (session.host, session.exchanges) == ("claude-code", 3)
         assert session.project == (await over.daemon.projects.of(APOLLO)).id
         assert session.began <= session.ended
         assert [each.moment for each in session.shown] == ["prompt", "rule"]
@@ -332,9 +334,10 @@ async def test_of_a_session_what_was_told_kept_and_left_out(tmp_path: Path, mock
         assert ["tabs" in it.words for it in session.kept] == [True]
         assert "Why is the build slow?" in [it.text for it in session.left_out]
         assert all(it.reason and it.passage for it in session.left_out)
+        assert [it.reason for it in session.left_out if "dragon" in it.text] == ["of a story or a role"]
         assert session.left_out_count == len(session.left_out)
         figures = found.figures
-        assert (figures.memories, figures.sessions, figures.rules, figures.exchanges, figures.kept) == (1, 1, 1, 2, 1)
+        assert (figures.memories, figures.sessions, figures.rules, figures.exchanges, figures.kept) == (1, 1, 1, 3, 1)
         assert (figures.useful, figures.misled, figures.tokens) == (1, 0, session.tokens)
         both = await over.does("today")
         assert [each.id for each in both.sessions] == ["s-2", "s-1"]

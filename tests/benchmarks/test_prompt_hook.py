@@ -12,7 +12,9 @@ from benchmarks import prompt_hook
 
 @pytest.mark.check_all
 def test_every_moment_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert prompt_hook.main(["--size", "30", "--rounds", "3", "--json", str(tmp_path / "figures")]) == 0
+    assert (
+        prompt_hook.main(["--size", "30", "--passages", "9", "--rounds", "3", "--json", str(tmp_path / "figures")]) == 0
+    )
     figures = json.loads((tmp_path / "figures").read_text("utf-8"))
     assert {name: each["told"] for name, each in figures.items() if name in ("ping", "an answer is kept")} == {
         "ping": 0, "an answer is kept": 0,
@@ -20,4 +22,4 @@ def test_every_moment_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert figures["a question"]["told"] > 0
     assert figures["a session begins"]["told"] == 1
     assert all(0 < each["p50_ms"] <= each["p95_ms"] <= each["max_ms"] for each in figures.values())
-    assert "A hook's round trip, 30 memories" in capsys.readouterr().out
+    assert "A hook's round trip, 30 memories, 9 passages" in capsys.readouterr().out

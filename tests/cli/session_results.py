@@ -38,7 +38,8 @@ SESSION = SessionView(
     ],
     project="shop#0123456789abcdef", began="2026-02-18T09:00:00.000000Z", ended="2026-02-18T09:40:00.000000Z",
     exchanges=7, kept=[KeptMemory(OTHER, "fact", "The staging server runs on port 8443 behind Caddy")],
-    left_out=[LeftOut(PASSAGE, "Why is it slow?", "it asks")], left_out_count=3,
+    left_out=[LeftOut(PASSAGE, each, "left to the record") for each in ("Why is it slow?", "It swaps.")],
+    left_out_count=3,
 )  # fmt: skip
 
 SESSION_RESULTS: dict[str, object] = {
@@ -73,12 +74,13 @@ told 3 memories, 424 tokens, in 1 session; 1 rule held; 2 marked useful, 0 misle
     1a2b3c4d  Never push to main without a review
               a call was held back; judged useful 2, misled 1
   kept:
-    7 exchanges as they were said
+    7 exchanges, verbatim
     9f8e7d6c  The staging server runs on port 8443 behind Caddy
   left out, and why:
     5d5d5d5d  Why is it slow?
-              it asks
-    and 2 more
+    5d5d5d5d  It swaps.
+              left to the record
+    and 1 more
 right: mnemonctl useful ID · wrong: mnemonctl update ID --content TEXT, forget ID
 left out, and wanted: mnemonctl remember TEXT · keep nothing of it: mnemonctl forget ID
 """,

@@ -1,11 +1,16 @@
-"""kill -9 in the middle of pipelined writing, and during start-up. Every acknowledged memory is there, none twice."""
+"""kill -9 in the middle of pipelined writing, and during start-up. Every acknowledged memory is there, none twice, and
+every exchange of a session whose hook was answered.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import random
 import select
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -13,11 +18,15 @@ import apsw
 import pytest
 
 from benchmarks.daemon_process import DaemonProcess
-from benchmarks.wire import Wire, request
+from benchmarks.wire import RpcError, Wire, request
 from tests.faults.fork_server import Forked, ForkServer
 
 CLIENTS = 4
 PIPELINED = 8
+SESSIONS = 2
+"""Sessions of agents whose hooks bring an exchange after the other."""
+PATIENT = "[server]\nhook_deadline_ms = 10_000\n"
+"""Configuration with which an answered hook has ended: one that is late is answered before its exchange is stored."""
 PATIENCE_S = 30.0
 QUICK = 40
 A_FEW = 20
@@ -41,6 +50,8 @@ class Workload:
         self.acknowledged: dict[str, str] = {}
         self.sent: dict[str, str] = {}
         self.repeated = 0
+        self.kept: set[str] = set()
+        self._exchanges = itertools.count()
         self._numbers = 0
         self._unanswered: list[str] = []
 
@@ -56,13 +67,19 @@ class Workload:
         return request(self._numbers, "remember", {"content": text, "op_id": self.sent[text], **KEPT})
 
     def drive(self, daemon: DaemonProcess | Forked, target: int) -> None:
-        """Write until `target` acknowledgements, then kill; late ones still in the sockets count as well."""
+        """Write until `target` acknowledgements, and an eighth as many of hooks, then kill; late ones still in the
+        sockets count as well."""
         clients: list[tuple[Wire, dict[int, str]]] = [(daemon.connect(), {}) for _ in range(CLIENTS)]
+        agents = [threading.Thread(target=self._converse, args=(daemon.connect(), at)) for at in range(SESSIONS)]
+        for agent in agents:
+            agent.start()
         buffers = {wire.fileno(): b"" for wire, _ in clients}
         for wire, waiting in clients:
             wire.post(b"".join(self.next_request(waiting) for _ in range(PIPELINED)))
-        got = 0
-        while got < target:
+        got, kept = 0, len(self.kept) + target // 8
+        ends = time.monotonic() + PATIENCE_S
+        while got < target or len(self.kept) < kept:
+            assert time.monotonic() < ends, "the daemon answers no hook"
             readable, _, _ = select.select([wire for wire, _ in clients], [], [], PATIENCE_S)
             assert readable, "the daemon stopped answering"
             for wire, waiting in clients:
@@ -76,6 +93,20 @@ class Workload:
                 pass
             wire.close()
             self._unanswered += waiting.values()
+        for agent in agents:
+            agent.join()
+
+    def _converse(self, wire: Wire, session: int) -> None:
+        """Bring exchanges of one session until the daemon is gone, and note those whose hook was answered."""
+        with contextlib.suppress(RpcError, OSError), wire:
+            for number in self._exchanges:
+                prompt = f"Why does step {session}-{number} of the import take so long?"
+                event = {
+                    "session_id": f"session-{session}", "cwd": "/home/ada/apollo", "timestamp": "",
+                    "hook_event_name": "AfterAgent", "prompt": prompt, "prompt_response": f"Cause {number}.",
+                }  # fmt: skip
+                if wire.round_trip(json.dumps(event).encode() + b"\n") == b"{}\n":
+                    self.kept.add(prompt)
 
     def _take(
         self, wire: Wire, waiting: dict[int, str], buffers: dict[int, bytes], *, until_closed: bool = False
@@ -96,11 +127,13 @@ class Workload:
         connection = apsw.Connection(str(path))
         rows = connection.execute("SELECT id, content FROM insights WHERE status = 'active'").fetchall()
         found = {str(key): str(text) for key, text in rows}
+        said = {str(prompt) for (prompt,) in connection.execute("SELECT prompt FROM passages")}
         integrity = connection.pragma("integrity_check")
         connection.close()
         assert integrity == "ok"
         lost = [key for key, text in self.acknowledged.items() if found.get(key) != text]
         assert lost == [], f"{len(lost)} acknowledged memories lost"
+        assert self.kept <= said, f"{len(self.kept - said)} exchanges of answered hooks lost"
         assert len(set(found.values())) == len(found), "a memory is stored twice"
         assert set(found.values()) <= set(self.sent), "a memory nobody sent"
 
@@ -127,6 +160,8 @@ def cycles(server: ForkServer, home: Path, number: int, seed: int, most: int = M
     data directory."""
     workload, start_s = Workload(seed), 0.1
     path = home / "data" / "default" / "mnemon.db"
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.toml").write_text(PATIENT, "utf-8")
     for at in range(1, number + 1):
         if workload.random.random() < 0.3:
             kill_during_start_up(server, home, workload.random, start_s)
@@ -146,11 +181,13 @@ def test_some_kills_in_the_middle_of_writing(forks: ForkServer, seed: int, tmp_p
     workload = cycles(forks, tmp_path / "home", A_FEW, seed=1 + seed, most=MOST_QUICK)
     assert len(workload.acknowledged) > A_FEW
     assert workload.repeated > A_FEW
+    assert len(workload.kept) > A_FEW
 
 
 @pytest.mark.deep
 def test_kills_of_daemons_that_were_started_cold(tmp_path: Path) -> None:
     workload = Workload(seed=3)
+    (tmp_path / "config.toml").write_text(PATIENT, "utf-8")
     for _ in range(10):
         daemon = DaemonProcess(tmp_path)
         daemon.start()

@@ -108,8 +108,11 @@ async def test_a_question_where_the_work_stands_recalls_the_last_session(tmp_pat
     async with desk(tmp_path) as over:
         await known(over)
         await worked(over)
+        await over.asks("<private>97500</private> write the letter", session="earlier")
+        await over.answered("Written.", session="earlier")
         found = (await over.does("recall", query=question)).results
         assert (found[0].kind, OPEN in found[0].insight.content) == ("passage", True)
+        assert found[0].session.endswith(", user/assistant"), "the exchange that says it, not the last one"
         assert OPEN in await over.asks(question, session="new")
 
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import trio
 from msgspec.structs import replace
 
 from mnemond import errors
@@ -105,6 +106,35 @@ async def test_a_memory_that_changed_is_shown_again(tmp_path: Path) -> None:
         assert SQLITE in await over.asks(WHY)
         await over.does("update", id=insight_id, content="Chose SQLite for its single file")
         assert "for its single file" in await over.asks(WHY)
+
+
+async def test_what_was_said_comes_up_in_other_sessions_and_after_a_compaction(tmp_path: Path) -> None:
+    """Also if a memory which was taken out of it has nothing to do with the prompt."""
+    rule, asked = "Never push to main without a green build.", "Why did the nightly import fail?"
+    cause = "The supplier feed repeats rows with one key."
+    async with desk(tmp_path) as over, trio.open_nursery() as nursery:
+        await nursery.start(over.daemon.embedding_worker.run)
+        await over.remember(rule, category="preference")
+        await over.asks(f"{asked} {rule}", session="first")
+        await over.answered(cause, session="first")
+        await over.does("embed.run")
+        assert await over.asks(asked, session="first") == "", "it stands in the context"
+        assert cause in await over.asks(asked, session="second")
+        await over.at(Moment.PRE_COMPACT, session="first")
+        assert cause in await over.asks(asked, session="first")
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_passage_that_says_what_a_memory_tells_is_not_told_beside_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over, trio.open_nursery() as nursery:
+        await nursery.start(over.daemon.embedding_worker.run)
+        await over.asks(WHY, session="first")
+        await over.answered(f"{SQLITE}.", session="first")
+        await known(over)
+        await over.does("embed.run")
+        said = await over.asks(WHY, session="second")
+        assert (said.count(SQLITE), "session of" in said) == (1, False)
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_host_that_shows_nothing_is_not_searched_for(tmp_path: Path) -> None:

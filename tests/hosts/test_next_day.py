@@ -60,6 +60,7 @@ class Days:
         self.agent, self.home = agent, at
         agent.prepared(at)
         session(agent, at, PROMPT, {"say": ANSWER})
+        at.ask("jobs.run", name="extract")
         self.day = datetime.now(UTC)
         session(agent, msgspec.structs.replace(at, place="zeus"), "Why does the login fail?", {"say": ELSEWHERE})
         session(agent, at, f"Off the record: {PRIVATE}", {"say": f"Noted: {PRIVATE}."})
@@ -149,11 +150,32 @@ def test_today_lists_what_each_session_was_told_and_what_was_kept(days: Days) ->
     assert not any(each in said for each in NEVER_TOLD[1:])
 
 
+def transcribed(days: Days) -> list[dict[str, int]]:
+    """What may be found in the transcripts: of a session that is resumed Gemini CLI sometimes keeps none."""
+    return [{"exchange": 5}, *([{"exchange": 4}] if days.agent is GEMINI else [])]
+
+
 def test_the_transcripts_of_the_agent_have_nothing_that_hooks_did_not_keep(days: Days) -> None:
     kind = f"{days.agent.name}-sessions"
     found = json.loads(days.home.types("import", "--from", kind, "--dry-run", "--json"))
-    assert (found["added"], found["known"], found["unread"]) == ({}, {"exchange": 5}, 0), found
+    assert (found["added"], found["unread"]) == ({}, 0), found
+    assert found["known"] in transcribed(days), found
     assert not any(each in json.dumps(found) for each in NEVER_TOLD)
+
+
+def test_an_import_of_the_transcripts_is_found_and_undone(days: Days) -> None:
+    at = days.home
+    at.types("store", "create", "fresh")
+    line = ("import", "--from", f"{days.agent.name}-sessions", "--store", "fresh", "--yes", "--json")
+    found = json.loads(at.types(*line))
+    assert found["added"] == {"exchange": 4, "session": 4}, "none of the session that was paused"
+    assert json.loads(at.types(*line))["known"] == {"exchange": 4}
+    recall = ("recall", NEEDS, "--store", "fresh", "--kind", "passage", "--json")
+    results = json.loads(at.types(*recall))["results"]
+    assert any(DETAIL in each["insight"]["content"] for each in results[:3])
+    assert not any(each in json.dumps(results) for each in NEVER_TOLD[1:])
+    at.types("undo", found["op_id"], "--store", "fresh")
+    assert json.loads(at.types(*recall))["results"] == []
 
 
 COMPACTED: dict[str, Agent] = {
