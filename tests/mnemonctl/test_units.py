@@ -28,6 +28,7 @@ from mnemonctl.service import (
     with_values,
 )
 from mnemond.errors import DATA_DIR, MnemonError
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ("mnemond.socket", "mnemond.service", SANDBOX, TEMPLATE)
@@ -61,8 +62,8 @@ def written(home: Path, *, sandbox: bool, data_dir: str = ".mnemon") -> list[Pat
 
 
 @analyze
-@pytest.mark.parametrize("sandbox", [False, True])
-@pytest.mark.parametrize("data_dir", [".mnemon", 'a "strange" $HOME 100%'])
+@each_row("sandbox", [False, True])
+@each_row("data_dir", [".mnemon", 'a "strange" $HOME 100%'])
 def test_systemd_accepts_what_is_installed_and_thinks_it_safe(tmp_path: Path, sandbox: bool, data_dir: str) -> None:
     socket, service, *_ = written(tmp_path, sandbox=sandbox, data_dir=data_dir)
     verified = analysed(tmp_path, "--man=no", "verify", str(service), str(socket))
@@ -136,7 +137,7 @@ def test_a_path_that_no_unit_can_name_is_refused(tmp_path: Path, name: str) -> N
     assert caught.value.kind is DATA_DIR
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "expected"),
     [
         ("/usr/bin/python3.11", "/usr/bin/python3.11"),
