@@ -62,8 +62,8 @@ def written(home: Path, *, sandbox: bool, data_dir: str = ".mnemon") -> list[Pat
 
 
 @analyze
-@each_row("sandbox", [False, True])
-@each_row("data_dir", [".mnemon", 'a "strange" $HOME 100%'])
+@pytest.mark.parametrize("sandbox", [False, True])
+@pytest.mark.parametrize("data_dir", [".mnemon", 'a "strange" $HOME 100%'])
 def test_systemd_accepts_what_is_installed_and_thinks_it_safe(tmp_path: Path, sandbox: bool, data_dir: str) -> None:
     socket, service, *_ = written(tmp_path, sandbox=sandbox, data_dir=data_dir)
     verified = analysed(tmp_path, "--man=no", "verify", str(service), str(socket))
