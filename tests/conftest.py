@@ -8,10 +8,15 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.faults.fork_server import ForkServer
 
 # How long an example takes says more of the machine than of the code: no test has a deadline. `make check` tries the
 # same examples every time; `make check-all` tries more of them (--hypothesis-profile=deep), other ones each time.
@@ -91,3 +96,12 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """A thread that a test left waiting would hold the process for ever, after the last word was printed."""
     faulthandler.dump_traceback_later(LONGEST_END_S, exit=True)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[ForkServer]:
+    """Starts daemons in milliseconds, for all tests of a worker."""
+    from tests.faults.fork_server import ForkServer  # few tests need it
+
+    with ForkServer() as server:
+        yield server

@@ -237,7 +237,8 @@ class Pane(Vertical, Generic[T]):
         self.rows.replace_option_prompt_at_index(at, self._content(self.page.rows[at]))
 
     def _preview(self, text: str) -> None:
-        self.preview.query_one(Static).update(plain(text))
+        for shown in self.query(".preview Static").results(Static):  # none is left while the pane is being closed
+            shown.update(plain(text))
 
     # What is selected.
 

@@ -12,9 +12,10 @@ from mnemond.model.answers import RecallResult
 from mnemond.model.query import ProfileName
 from tests.api.factories import CALL, bench
 from tests.api.test_filters import ago, remember
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("anchors", "found", "via"),
     [
         (["keyword"], ["Redis was full", "Ana left"], ["keyword", "keyword"]),

@@ -34,6 +34,7 @@ from mnemond.model.outcomes import GcDone, GcKept, RememberResult, UndoResult, U
 from mnemond.store import insights
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
 from tests.outcomes import made
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 
@@ -122,7 +123,7 @@ async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
         assert [line[:8] for line in told] == ["+ semant", "moved to", "moved to"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("conversation", "by"),
     [
         (None, "user"),

@@ -27,6 +27,7 @@ from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
 from mnemond.store.verify_checks import of_tier
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
+from tests.tables import each_row
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
 
@@ -304,7 +305,7 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
     assert sorted(path_in(tmp_path).parent.iterdir()) == beside(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sql", "enabled", "state", "detail"),
     [
         ("SELECT 1", True, "ok", "exchanges to be read: 1"),

@@ -25,6 +25,7 @@ from mnemond.api.types_relations import RelationsAddParams, RelationsCloseParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 
 class Known:
@@ -63,7 +64,7 @@ async def test_the_page_is_that_of_a_day(tmp_path: Path) -> None:
 CONTROL, LONG, RTL = "Ana\x1b[2J", "A" * 4_000, "Ana\u200f"
 
 
-@pytest.mark.parametrize("name", [CONTROL, LONG, RTL, "  ", "a\nb"])
+@each_row("name", [CONTROL, LONG, RTL, "  ", "a\nb"])
 async def test_names_that_cannot_be_kept_are_refused(name: str, tmp_path: Path) -> None:
     """As an alias and as either name of a decision, with the reason and without what they would do to a terminal."""
     async with bench(tmp_path) as over:
@@ -84,7 +85,7 @@ async def test_names_that_cannot_be_kept_are_refused(name: str, tmp_path: Path) 
         assert [it.aliases for it in listed.entities if it.name == "Ana"] == [["Nina"]]
 
 
-@pytest.mark.parametrize("name", [CONTROL, RTL, "x" * 200, "' OR 1=1 --", "%", "_"])
+@each_row("name", [CONTROL, RTL, "x" * 200, "' OR 1=1 --", "%", "_"])
 async def test_an_unknown_name_is_only_unknown(name: str, tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         known = Known(over)

@@ -29,6 +29,7 @@ from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session
 from tests.llm.scripted import BAD, NEVER, Reply, says, scripted
 from tests.llm.scripted import Bench as ReaderBench
+from tests.tables import each_row
 
 DROPPED = "We tried Redis, dropped it because the team lacks experience."
 SAID = f"{DROPPED} Never use MySQL."
@@ -67,7 +68,7 @@ async def test_the_facts_of_both_are_stored_with_their_source(tmp_path: Path) ->
         assert DROPPED in server.requests[-1]["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_row("name", BAD)
 async def test_after_a_bad_answer_the_facts_of_the_rules_are_stored_and_a_job_reads_again(
     tmp_path: Path, name: str
 ) -> None:
@@ -125,8 +126,8 @@ async def test_what_is_queued_is_for_the_same_readers(tmp_path: Path) -> None:
         assert second.exchange.reply == "Fine."
 
 
-@pytest.mark.parametrize("asked", [True, False, None])
-@pytest.mark.parametrize("setting", [True, False])
+@each_row("asked", [True, False, None])
+@each_row("setting", [True, False])
 async def test_what_is_queued_resolves_as_the_request_or_the_setting_says(
     tmp_path: Path, *, asked: bool | None, setting: bool
 ) -> None:

@@ -26,6 +26,7 @@ from mnemond.recall import archive
 from mnemond.store import insights
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 WIDE: dict[str, Any] = {"include_invalid": True}
@@ -62,7 +63,7 @@ async def found(over: Bench, query: str = "tea", **fields: Any) -> list[str]:
     return recalled
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "fields"),
     [
         ({"category": "decison"}, ["category"]),
@@ -100,7 +101,7 @@ async def test_what_cannot_be_meant_is_refused_by_name(
             assert all(problem.field in problem.message for problem in caught.value.problems)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "kept"),
     [
         ({"since": "today"}, {0}),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.api.types_changes import SupersedeParams
 from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
 from mnemond.cli.grammar import Output, success
@@ -14,6 +12,7 @@ from mnemond.cli.output import Style
 from mnemond.mcp.render import recalled
 from mnemond.model.answers import CompactResult, ContextResult, FormerState, RecallHit, RecallResult
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 MARTA, TOMAS, INES = (f"The owner of billing is {name}" for name in ("Marta", "Tomas", "Ines"))
 MADE = {MARTA: "2023-02-01T09:00:00Z", TOMAS: "2024-03-01T09:00:00Z", INES: "2025-06-01T09:00:00Z"}
@@ -56,7 +55,7 @@ class Owners:
         return [hit.insight.content for hit in await self.recall(question, **fields)][:2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("Who was the owner of billing before?", [TOMAS, INES]),

@@ -6,8 +6,6 @@ import json
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.memory.model_reading import engine_of
@@ -15,6 +13,7 @@ from tests.api.factories import bench
 from tests.api.test_extract_model import engine_at, extract
 from tests.api.test_retrieval_settings import fill
 from tests.llm.scripted import says, scripted
+from tests.tables import each_row
 
 FILE = Path(__file__).parents[1] / "extract" / "injections.toml"
 INJECTIONS = [(each["text"], each["claim"]) for each in tomllib.loads(FILE.read_text("utf-8"))["injections"]]
@@ -28,8 +27,8 @@ def ids(text: str) -> str:
     return text[:40]
 
 
-@pytest.mark.parametrize(("text", "claim"), INJECTIONS, ids=ids)
-@pytest.mark.parametrize("engine", ["auto", "llm"])
+@each_row(("text", "claim"), INJECTIONS)
+@each_row("engine", ["auto", "llm"])
 async def test_a_model_that_obeys_stores_nothing(tmp_path: Path, text: str, claim: str, engine: str) -> None:
     obeys = says(json.dumps({"facts": [{"text": claim, "kind": "fact", "importance": 10}]}))
     extraction = ExtractionSettings(engine=engine, resolver="llm")  # type: ignore[arg-type]
@@ -45,7 +44,7 @@ async def test_a_model_that_obeys_stores_nothing(tmp_path: Path, text: str, clai
         assert server.requests == [] or all(each.model is None for each in result.facts)
 
 
-@pytest.mark.parametrize(("text", "claim"), INJECTIONS, ids=ids)
+@each_row(("text", "claim"), INJECTIONS)
 async def test_a_host_that_passes_them_on_stores_nothing(tmp_path: Path, text: str, claim: str) -> None:
     config = Config()
     async with bench(tmp_path, config=config) as over:

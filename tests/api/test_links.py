@@ -15,6 +15,7 @@ from mnemond.model.answers import GetResult, InsightView, RecallResult, RelatedM
 from mnemond.model.outcomes import LinkResult, PinResult, RememberResult, UnlinkResult
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_uses import fill
+from tests.tables import each_row
 
 
 async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
@@ -128,7 +129,7 @@ async def test_a_repeat_is_answered_after_the_memories_left(tmp_path: Path) -> N
         assert (caught.value.kind, caught.value.outcome) == (NOT_FOUND, "rejected")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "fields"),
     [
         ({"metadata": {"a": {}}}, ["metadata"]),

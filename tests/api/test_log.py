@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import LogParams, UndoParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
@@ -14,6 +12,7 @@ from mnemond.model.answers import LogLine
 from mnemond.store import operations
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_undo_of_everything import OPERATIONS, TEXTS
+from tests.tables import each_row
 
 METHOD_OF = {
     "backdated": "remember",
@@ -47,7 +46,7 @@ async def filled(over: Bench) -> list[str]:
     return ids
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@each_row("name", OPERATIONS)
 async def test_a_line_names_its_operation(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         ids = await filled(over)

@@ -26,6 +26,7 @@ from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.draft import op_id_problems
 from mnemond.model.outcomes import RememberResult, UndoResult
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 
@@ -78,7 +79,7 @@ async def test_it_is_told_together_with_everything_else(tmp_path: Path) -> None:
         assert [problem.field for problem in caught.value.problems] == ["importance", "op_id"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["mine", "import of 2026; line 1", str(UUID(int=7 << 90)), UUID(int=9 << 99 | 1234567).hex, "Zusammenfügen"]
 )
 def test_what_people_and_programs_call_their_writes_is_taken(name: str) -> None:
@@ -116,7 +117,7 @@ REQUESTS: list[tuple[str, dict[str, object], dict[str, object]]] = [
 """Requests, and fields that make another request of them."""
 
 
-@pytest.mark.parametrize(("method", "request_", "change"), REQUESTS)
+@each_row(("method", "request_", "change"), REQUESTS)
 def test_a_repeat_has_the_digest_of_the_request_and_another_request_has_not(
     method: str, request_: dict[str, object], change: dict[str, object]
 ) -> None:

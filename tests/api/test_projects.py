@@ -27,6 +27,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.text.project_name import project_of_remote
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_repositories import fake, repository
+from tests.tables import each_row
 
 RULE = "Do not use the library requests for HTTP"
 OTHER = "Use the library requests for HTTP calls"
@@ -80,7 +81,7 @@ async def test_a_memory_belongs_to_the_project_it_was_written_in(tmp_path: Path)
         assert await at.list() == [TEA, RULE]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "given", "expected"),
     [
         ("Sign commits in all my projects", {"directory": "acme"}, None),
@@ -113,7 +114,7 @@ async def test_a_name_means_the_project_that_has_it(tmp_path: Path) -> None:
         assert len(await at.list(project="acme")) == 5
 
 
-@pytest.mark.parametrize("project", ["/home/ada/..", " ", "...", "ghp_x7Kq2mW9vB4nT1rZ8cL5yD0hG3jF6sPaQe1u"])
+@each_row("project", ["/home/ada/..", " ", "...", "ghp_x7Kq2mW9vB4nT1rZ8cL5yD0hG3jF6sPaQe1u"])
 async def test_what_is_no_name_is_refused_or_no_project(project: str, tmp_path: Path) -> None:
     async with world(tmp_path) as at:
         if project.startswith("/"):

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import mnemond
 from mnemond.api.embed_worker import EmbeddingState
 from mnemond.api.types_admin import GcParams
@@ -21,6 +19,7 @@ from mnemond.memory import edge_builders
 from mnemond.recall import question
 from mnemond.text.similarity import LongTextCache
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 WORDS = ("xyzzyplugh", "quuxfoobär")
 TEXT = "The Xyzzyplugh importer fails at the Quuxfoobär because of empty lines"
@@ -68,8 +67,8 @@ async def collect(over: Bench, insight_id: str) -> None:
     await over.collecting.gc(CALL, GcParams(purge_deleted=1))
 
 
-@pytest.mark.parametrize("remove", [purge, collect])
-@pytest.mark.parametrize(("text", "kept"), [(TEXT, "_cached_token_set"), (LONG_TEXT, "_long_texts")])
+@each_row("remove", [purge, collect])
+@each_row(("text", "kept"), [(TEXT, "_cached_token_set"), (LONG_TEXT, "_long_texts")])
 async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any, text: str, kept: str) -> None:
     embedder = create(DEFAULT)
     async with bench(tmp_path, embedder) as over:

@@ -16,6 +16,7 @@ from mnemond.model.answers import GetResult, ListResult, RecallResult
 from mnemond.model.outcomes import RememberResult
 from mnemond.store.database import Opened
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench, run_as_dispatched
+from tests.tables import each_row
 
 
 async def fill(over: Bench, *texts: str) -> None:
@@ -210,7 +211,7 @@ async def test_get_tells_no_links_with_other_sessions(tmp_path: Path) -> None:
         assert "causal" not in (await got(over, common)).edges_by_type
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "aside"),
     [
         ({"query": "tea"}, False),

@@ -21,6 +21,7 @@ from mnemond.recall import recall as recall_recall
 from mnemond.recall.context import Context, linearise
 from mnemond.text.prompt_escape import quarters, token_count
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.tables import each_row
 
 Kind = TypeVar("Kind")
 
@@ -136,7 +137,7 @@ async def test_a_context_of_what_is_found_letter_for_letter(tmp_path: Path) -> N
         assert result.meta.mode == "basic"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "fields"),
     [
         (RecallParams(query="x", compact=True, context=True), ["compact"]),

@@ -22,6 +22,7 @@ from mnemond.store.connection import Connection
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_remembering import files_with
 from tests.api.test_uses import counted, fill, used
+from tests.tables import each_row
 
 
 async def log(over: Bench, **more: Any) -> list[LogLine]:
@@ -50,7 +51,7 @@ async def test_recalls_stand_between_the_writes(tmp_path: Path, mock_clock: Mock
         assert "tea" not in str(receipt)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "detail"),
     [
         (RecallParams(query="tea", basic=True), "basic results=1"),
@@ -171,7 +172,7 @@ async def test_an_undo_that_is_done_does_not_fail_for_its_words(
         assert (await over.warm()).store.snapshot.live == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("", ""),

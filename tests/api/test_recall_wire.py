@@ -16,6 +16,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import MODES, PROFILES
 from mnemond.wire.params import MAX_EXACT, decode_params
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.tables import each_row
 
 # ------------------------------------------------------------ what is refused
 
@@ -33,7 +34,7 @@ INTENT_NAMES = "it must be one of why, when, entity, general"
 PROFILE_NAMES = "profile must be one of mem0, mnemon, mnemond, mnemosyne"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "sentence"),
     [
         ("mode", "beem", f"{MODE_NAMES}; it is 'beem'"),
@@ -90,8 +91,8 @@ async def test_an_item_of_a_list_is_named_by_its_place(
         assert problem.message.startswith(f"{field} must be ")
 
 
-@pytest.mark.parametrize("field", ["now", "as_of"])
-@pytest.mark.parametrize("value", ["yesterday", "", "2024-02-30", "2024-03-12T00:00:00", "2024-13-01T00:00:00Z"])
+@each_row("field", ["now", "as_of"])
+@each_row("value", ["yesterday", "", "2024-02-30", "2024-03-12T00:00:00", "2024-13-01T00:00:00Z"])
 async def test_a_time_that_is_none_is_shown_with_one_that_is(tmp_path: Path, field: str, value: str) -> None:
     async with bench(tmp_path) as over:
         (problem,) = (await refused(over, **{field: value})).problems
@@ -111,7 +112,7 @@ async def test_every_bad_field_is_told_at_once_and_none_at_length(tmp_path: Path
         assert all(len(problem.message) < 300 for problem in late.problems)
 
 
-@pytest.mark.parametrize("field", ["mode", "seed", "intent", "now", "as_of", "anchors", "store"])
+@each_row("field", ["mode", "seed", "intent", "now", "as_of", "anchors", "store"])
 async def test_null_is_as_good_as_nothing(tmp_path: Path, field: str) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
@@ -155,8 +156,8 @@ META = {
 SIGNALS = {"keyword", "entity", "similarity", "graph"}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("embedders", [(), (ToyEmbedder(),)])
+@each_row("profile", PROFILES)
+@each_row("embedders", [(), (ToyEmbedder(),)])
 async def test_an_answer_has_every_key_of_the_specification(
     tmp_path: Path, profile: str, embedders: tuple[ToyEmbedder, ...]
 ) -> None:
@@ -238,7 +239,7 @@ async def test_an_intent_is_told_as_it_was_meant(tmp_path: Path) -> None:
         assert {hit["intent"] for hit in given["results"]} == {"ENTITY"}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@each_row("profile", PROFILES)
 async def test_use_counts_where_something_speaks_for_it_and_it_is_wanted(tmp_path: Path, profile: str) -> None:
     async with bench(tmp_path) as over:
         name, _ = await fill(over, "tea at four", "cake at five")

@@ -18,6 +18,7 @@ from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import RememberResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.tables import each_row
 
 KEYS = {
     "id", "action", "diff_suggestion", "replaced_id", "duplicate_of", "similarity", "matched_id", "reason",
@@ -257,7 +258,7 @@ async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path:
         assert [problem.field for problem in RememberHandlers.problems({"importance": 9})] == ["importance"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "metadata",
     [
         {"a": {"b": 1}}, {"a": [[1]]}, {"a": 2**63}, {"a": "x" * 4096}, {"dates": ["2025-03-05"]},

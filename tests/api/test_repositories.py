@@ -13,6 +13,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.repositories import project_in
 from mnemond.model.memory import is_same_project, project_parts
 from mnemond.text.project_name import Project, project_from, project_of, project_of_remote
+from tests.tables import each_row
 
 REMOTE = "https://github.com/team/acme.git"
 
@@ -64,13 +65,13 @@ SAME = (
 )
 
 
-@pytest.mark.parametrize("url", SAME)
+@each_row("url", SAME)
 def test_forms_of_one_remote_are_one_project(url: str) -> None:
     assert project_of_remote(url, "/w").key == project_of_remote(REMOTE, "/w").key
     assert "ghp" not in project_of_remote(url, "/w").id
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("git@ssh.dev.azure.com:v3/org/team/acme", "https://org@dev.azure.com/org/team/_git/acme"),
@@ -85,7 +86,7 @@ def test_hosts_with_other_paths_by_ssh(one: str, other: str) -> None:
     assert project_of_remote(one, "/w").key == project_of_remote(other, "/w").key != ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://github.com/team/other.git", "https://github.com/other/acme.git", "https://gitlab.com/team/acme.git",
@@ -96,7 +97,7 @@ def test_other_remotes_are_others(url: str) -> None:
     assert project_of_remote(url, "/w").key != project_of_remote(REMOTE, "/w").key
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "",
@@ -154,7 +155,7 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
     assert of(whole / "part").key == of(part).key != of(whole).key
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "name"),
     [
         ('[remote "origin"]\n\turl = https://h.example/t/a.git\n', "a"),
@@ -219,7 +220,7 @@ def test_large_files_are_not_read(tmp_path: Path) -> None:
     assert of(pointer).name == "pointer"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pointer",
     ["", "nothing", "gitdir:", "gitdir: /nowhere", "gitdir: .", "gitdir: a\0b", "gitdir: a\nb", "gitdir: .git"],
 )

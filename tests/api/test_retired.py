@@ -13,6 +13,7 @@ from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
 from mnemond.model.answers import ListResult, RetiredResult
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 
 async def remember(over: Bench, content: str, **more: Any) -> str:
@@ -74,7 +75,7 @@ async def test_page_by_page(tmp_path: Path) -> None:
         assert await ids(over, before=made[4].upper()) == made[3::-1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "kind", "told"),
     [
         ("aaaaaaaa", AMBIGUOUS, "aaaaaaaa is the beginning of several ids"),
@@ -83,7 +84,7 @@ async def test_page_by_page(tmp_path: Path) -> None:
         ("aaaaa", INVALID_PARAMS, "before has 5 characters; it needs 6"),
     ],
 )
-@pytest.mark.parametrize("of_retired", [True, False])
+@each_row("of_retired", [True, False])
 async def test_a_page_goes_on_after_one_memory(
     tmp_path: Path, before: str, kind: Kind, told: str, of_retired: bool
 ) -> None:

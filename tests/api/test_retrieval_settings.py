@@ -22,6 +22,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile, default_profile, profile_named
 from tests.api.factories import CALL, Bench, bench
 from tests.embed.servers import Answer, Request, as_json, serving
+from tests.tables import each_row
 
 NOWHERE = Path("/nonexistent/config.toml")
 TEXTS = ("tea at four", "green tea", "tea for two and cake", "a tea party")
@@ -56,7 +57,7 @@ def by_text(result: RecallResult) -> Mapping[str, RecallHit]:
     return {hit.insight.content: hit for hit in result.results}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("profile", "ranking"),
     [
         ("balanced", MNEMOND),
@@ -163,7 +164,7 @@ async def test_what_was_read_often_goes_first_where_the_prior_decides(tmp_path: 
             assert result.results[0].insight.content == first
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("policy", "least", "counted"),
     [("confident", 0.25, 1), ("any", 0, 2), ("any", 0.99, 0), ("never", 0, 0), ("confident", 0.99, 0)],
 )

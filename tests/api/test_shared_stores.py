@@ -18,11 +18,12 @@ from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.operation_log import Operation
 from tests.api.factories import CALL, ToyEmbedder, ToySupply, bench
+from tests.tables import each_row
 
 SECRET = "postgresql://ada:hunter2@db.example/memory"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("backend", "dsn_env", "kind", "why"),
     [
         ("postgresql", None, INVALID_PARAMS, "belong together"),

@@ -20,6 +20,7 @@ from mnemond.jobs.retention import GraphMetrics
 from mnemond.model.graph import Graph
 from mnemond.model.memory import format_us
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 TEXTS = (
     ("Redis holds the sessions of the shop", "Redis", None),
@@ -77,7 +78,7 @@ async def test_what_was_replaced_is_drawn_as_of_then(tmp_path: Path) -> None:
         assert [each.field for each in caught.value.problems] == ["community"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "kind"),
     [
         ({"around": "ffffffffffff"}, NOT_FOUND),

@@ -28,6 +28,7 @@ from benchmarks.llm.sets import (
     judged,
     pairs,
 )
+from tests.tables import each_row
 
 PORT = Gold("The port is 8443", must=("port",), numbers=("8443",))
 
@@ -67,7 +68,7 @@ def test_what_a_person_read_is_of_a_conversation_of_the_set() -> None:
     assert {conversation for conversation, _ in judged()} <= known
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "is_answer"),
     [
         ("The PORT is 8443", True), ("It listens on port 8443.", True), ("The port is 18443", False),
@@ -99,7 +100,7 @@ def test_a_fact_that_answers_nothing_is_false_until_a_person_says_otherwise() ->
     assert not is_read_as_false(talk, "The port is 8443", {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("relation", "active", "loses"),
     [
         ("unrelated", ("The office is in Berlin", "Ana likes tea"), False),
@@ -190,7 +191,7 @@ def test_a_server_that_is_away_is_a_bad_gateway(tmp_path: Path) -> None:
         assert recorder.answers == []
 
 
-@pytest.mark.parametrize("body", ["", "[]", "no JSON", '{"choices": []}', '{"choices": [{"message": null}]}'])
+@each_row("body", ["", "[]", "no JSON", '{"choices": []}', '{"choices": [{"message": null}]}'])
 def test_a_reply_that_is_none_has_no_text(body: str) -> None:
     reply = Reply("q", body, 0.1)
     assert (reply.text, reply.tokens, reply.is_json) == ("", (0, 0), False)

@@ -12,6 +12,7 @@ from benchmarks.bench_files import load
 from benchmarks.diff_paths import LEXICAL, cosine, paths, prepared
 from mnemond.embed import registry
 from mnemond.memory.diff import LITERAL, SAFEGUARDS
+from tests.tables import each_row
 
 STATIC = registry.DEFAULT
 LINES = (
@@ -77,7 +78,7 @@ def test_actions_are_counted_by_group(pair_file: Path) -> None:
     assert pairs.cosines(pairs.judged(lexical, loaded, sides)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("higher", "lower", "area"),
     [
         ([3.0, 4.0], [1.0, 2.0], 1.0),

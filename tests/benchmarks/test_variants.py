@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import pytest
-
 from benchmarks.variants import VARIANTS, Variant
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@each_row("variant", VARIANTS)
 def test_the_names_that_a_variant_replaces_exist(variant: Variant) -> None:
     for path in variant.instead or {}:
         module, _, name = path.rpartition(".")

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.wire import BURST, WINDOW, RpcError, Wire, request, result_of
 from tests.benchmarks.fake_daemon import serving
+from tests.tables import each_row
 
 Message = dict[str, Any]
 
@@ -26,8 +27,8 @@ def backwards(messages: list[Message]) -> list[Message]:
     return [echoed(message) for message in reversed(messages)]
 
 
-@pytest.mark.parametrize("answer", [in_order, backwards])
-@pytest.mark.parametrize("count", [0, 1, BURST, WINDOW + 1, 1000])
+@each_row("answer", [in_order, backwards])
+@each_row("count", [0, 1, BURST, WINDOW + 1, 1000])
 def test_pipelined_results_come_in_the_order_of_the_requests(
     tmp_path: Path, answer: Callable[[list[Message]], list[Message]], count: int
 ) -> None:

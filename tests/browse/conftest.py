@@ -11,11 +11,14 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.browse.calls import Daemon
 from mnemonctl.client import Client
+from tests.faults.forked_daemons import forked_daemons
+
+__all__ = ["forked_daemons"]
 
 _NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     with DaemonProcess(tmp_path_factory.mktemp("daemon")) as daemon:
         yield daemon

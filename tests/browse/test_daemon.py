@@ -90,6 +90,19 @@ def test_the_screen_goes_on_while_the_daemon_is_silent(tmp_path: Path) -> None:
         browse(opened(tmp_path), play)
 
 
+def test_a_preview_that_comes_when_its_pane_is_being_closed_is_dropped(client: Client, daemon: Daemon) -> None:
+    """The browser ended with a traceback where it was left while the daemon was asked for a preview."""
+    client.remember(content="The office opens at nine")
+
+    async def play(user: Session) -> None:
+        pane = await user.go("memories")
+        await user.until("The office opens", "effective importance")
+        await pane.query(".preview").remove()
+        await pane._load_preview(lambda _: "late").wait()
+
+    browse(daemon, play)
+
+
 def test_calls_that_were_cancelled_before_their_turn_are_not_made(daemon: Daemon) -> None:
     asked: list[int] = []
 

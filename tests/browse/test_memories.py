@@ -14,6 +14,7 @@ from mnemonctl.client import Client
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import ListResult
 from tests.browse.screens import Session, browse
+from tests.tables import each_row
 
 
 def stored(client: Client, content: str, **fields: Any) -> str:
@@ -30,7 +31,7 @@ def contents(client: Client) -> list[str]:
     return [it.content for it in found.insights]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "params", "words"),
     [
         ("", {}, ""),
@@ -46,7 +47,7 @@ def test_a_filter_has_the_options_of_list(line: str, params: dict[str, object], 
     assert (found.params, found.words) == (params, words)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "sentence"),
     [
         ("--categry x", "list has no option --categry"),

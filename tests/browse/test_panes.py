@@ -10,6 +10,7 @@ from mnemonctl.client import Client
 from mnemond.cli.output import Style
 from mnemond.model.answers import Explanation, InsightView, PathStep, RecallHit, Signals, Unasked
 from tests.browse.screens import Session, browse
+from tests.tables import each_row
 
 
 def active(client: Client) -> int:
@@ -183,9 +184,7 @@ def test_recall_shows_its_reasons_and_counts_as_no_use(client: Client, daemon: D
     assert client.get(id=made.id).insight.access_count == 0
 
 
-@pytest.mark.parametrize(
-    ("share", "cells", "last"), [(0, 0, ""), (1, BAR, "█"), (2, BAR, "█"), (-1, 0, ""), (0.5, BAR // 2, "█")]
-)
+@each_row(("share", "cells", "last"), [(0, 0, ""), (1, BAR, "█"), (2, BAR, "█"), (-1, 0, ""), (0.5, BAR // 2, "█")])
 def test_bars(share: float, cells: int, last: str) -> None:
     shown = bar(share)
     assert len(shown) == BAR

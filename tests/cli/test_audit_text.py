@@ -26,6 +26,7 @@ from tests.cli.audit_results import (
     REVIEWED,
     UNDONE,
 )
+from tests.tables import each_row
 
 
 def shown(command: str, result: object, *, quiet: bool = False) -> str:
@@ -63,7 +64,7 @@ def test_gc_does_nothing_that_cannot_be_seen_first() -> None:
     assert "takes no arguments" in refused("gc", "1a2b3c")
 
 
-@pytest.mark.parametrize("text", ["x", "nan", "inf", ""])
+@each_row("text", ["x", "nan", "inf", ""])
 def test_a_threshold_is_a_number(text: str) -> None:
     assert "must be a number" in refused("gc", "--threshold", text)
 
@@ -228,7 +229,7 @@ def changed(before: MemoryState, after: MemoryState, columns: int) -> list[str]:
     return text.splitlines()[2:]
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@each_row("field", FIELDS)
 def test_every_field_that_changed_is_told(field: str) -> None:
     value, line = FIELDS[field]
     assert changed(FIRST, msgspec.structs.replace(FIRST, **{field: value}), 120) == [f"    {line}"]
@@ -270,7 +271,7 @@ def test_a_link_that_is_the_same_is_not_told() -> None:
         assert [line[line.index("weight") :] for line in shown_lines] == lines
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("triggered_by", "told"),
     [
         ("user", "remembered"),

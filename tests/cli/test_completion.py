@@ -39,6 +39,7 @@ from mnemond.wire.dispatch import Call
 from mnemond.wire.params import fields_of
 from tests.cli.results import ID, LISTED
 from tests.mnemonctl.daemons import fake_daemon, line
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -49,7 +50,7 @@ def offered(typed: str) -> list[str]:
     return [] if words is None else answer("bash", wanted(words)).splitlines()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "candidates"),
     [
         ("mnemonctl rem", ["remember"]),
@@ -84,7 +85,7 @@ def test_an_empty_word_and_a_dash_show_everything() -> None:
     assert {"--store", "--category", "--rerank", "--no-rerank"} <= set(offered("mnemonctl recall -"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "kind"),
     [
         (["get", ""], "memory"),
@@ -134,14 +135,14 @@ def test_a_value_from_a_store_is_one_word_of_the_shell(value: str, typed: str) -
         assert "".join(shlex.split(shown[0])) == value
 
 
-@pytest.mark.parametrize("tag", ["$(touch pwned)", "`touch pwned`", "a; touch pwned", "'\" touch pwned", "*", "!!"])
+@each_row("tag", ["$(touch pwned)", "`touch pwned`", "a; touch pwned", "'\" touch pwned", "*", "!!"])
 def test_a_hostile_tag_is_a_word_of_a_real_bash(tag: str, tmp_path: Path) -> None:
     word = answer("bash", Wanted(""), [Candidate(tag)]).rstrip("\n")
     done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True, cwd=tmp_path)
     assert (done.stdout.decode(), list(tmp_path.iterdir())) == (tag, [])
 
 
-@pytest.mark.parametrize("value", ["a\nb", "a\tb", "a\x1b[2Jb", "a\u202eb"])
+@each_row("value", ["a\nb", "a\tb", "a\x1b[2Jb", "a\u202eb"])
 def test_values_with_control_characters_are_left_out(value: str) -> None:
     for shell in SCRIPTS:
         assert answer(shell, Wanted(""), [Candidate(value)]) == ""

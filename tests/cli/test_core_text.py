@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from tests.cli.core_results import CORE_RESULTS, ID, OTHER, SHOWN
+from tests.tables import each_row
 
 
 def shown(command: str, result: object, *, quiet: bool = False) -> str:
     return success(BY_NAME[command], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         (["core", "show"], "core.show", {}),
@@ -41,7 +41,7 @@ def test_a_text_may_come_from_standard_input() -> None:
     assert parsed.params == {"text": "I like tea\nand quiet"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "argv",
     [
         ["core", "diff", "x"],

@@ -12,13 +12,14 @@ from mnemond.cli.output import Style
 from tests.cli.cues_results import APPLIED, APPLIED_TRANSCRIPT, ID, MISSING, OTHER
 from tests.cli.test_terminal import unsafe_left
 from tests.cli.test_text import STORABLE
+from tests.tables import each_row
 
 
 def shown(result: object, *, quiet: bool = False) -> str:
     return success(BY_NAME["cues"], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         ([], "cues.missing", {}),
@@ -50,7 +51,7 @@ def test_what_was_applied() -> None:
     assert shown(msgspec.structs.replace(MISSING, memories=[], left=0)) == 'Every memory in store "default" has cues\n'
 
 
-@pytest.mark.parametrize("payload", STORABLE)
+@each_row("payload", STORABLE)
 def test_nothing_of_a_memory_reaches_the_terminal(payload: str) -> None:
     hostile = msgspec.structs.replace(MISSING.memories[0], content=payload)
     assert not unsafe_left(shown(msgspec.structs.replace(MISSING, memories=[hostile])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.api.types_extract import CalibrationView
@@ -23,13 +22,14 @@ from tests.cli.embed_results import (
 )
 from tests.cli.test_terminal import unsafe_left
 from tests.cli.test_text import STORABLE, hostile
+from tests.tables import each_row
 
 
 def shown(result: object, *, quiet: bool = False) -> str:
     return success(BY_NAME["embed"], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         ([], "embed.status", {}),
@@ -51,7 +51,7 @@ def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, objec
     assert (parsed.method, parsed.params) == (method, params)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "sentence"),
     [
         (["--all", "--missing"], "one thing at a time (--all, --missing were given)"),
@@ -120,8 +120,8 @@ def test_a_store_that_is_well_and_measured() -> None:
     assert "measured on this store" in text
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-@pytest.mark.parametrize("result", ALL, ids=lambda result: getattr(result, "status", "status"))
+@each_row("quiet", [False, True])
+@each_row("result", ALL)
 def test_no_field_can_drive_the_terminal(result: object, quiet: bool) -> None:
     for payload in STORABLE:
         assert unsafe_left(shown(hostile(result, payload + "\nsecond line"), quiet=quiet)) == []

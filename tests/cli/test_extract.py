@@ -20,6 +20,7 @@ from mnemond.cli.remember import EXTRACT
 from mnemond.model.outcomes import United
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
+from tests.tables import each_row
 
 TALK = [{"role": "user", "content": "I prefer tabs"}]
 
@@ -39,7 +40,7 @@ def refused(*argv: str, stdin: str | None = None) -> str:
     return found.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "stdin", "messages"),
     [
         (["I", "prefer", "tabs"], None, TALK),
@@ -78,7 +79,7 @@ def test_facts_of_the_host(text: str) -> None:
     assert parsed("--facts", text) == parsed("--facts", "-", stdin=text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "stdin", "sentence"),
     [
         ([], None, "extract needs what was said"),
@@ -112,7 +113,7 @@ def test_ids_alone() -> None:
     assert shown(with_fact(action="NONE", memory_id=None), quiet=True) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "line"),
     [
         ({"action": "CREATE", "resolution": None, "previous_id": None}, "1a2b3c4d  new "),
@@ -166,7 +167,7 @@ def test_the_context_of_an_exchange() -> None:
     )
 
 
-@pytest.mark.parametrize("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
+@each_row("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
 def test_no_context_can_drive_the_terminal(payload: str) -> None:
     message = ContextMessage(payload, payload, payload)
     hostile = msgspec.structs.replace(

@@ -21,6 +21,7 @@ from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, GLOBALS, Group
 from mnemond.errors import KINDS
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.wire.params import MIN_PREFIX, IdOrPrefix
+from tests.tables import each_row
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
@@ -77,7 +78,7 @@ def test_every_option_of_recall() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "expected"),
     [
         (["list"], ("list", {})),
@@ -117,7 +118,7 @@ def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> N
     assert request(*argv) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "sentence"),
     [
         (["hook"], "hook needs --dry-run: agents call hooks by what `mnemonctl setup` installs"),
@@ -165,7 +166,7 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
     msgspec.convert(params, METHODS[method].params)
 
 
-@pytest.mark.parametrize("text", ["", "x", "[1]", "{", "3", '{"a":\udcff}'])
+@each_row("text", ["", "x", "[1]", "{", "3", '{"a":\udcff}'])
 def test_metadata_that_are_no_object_are_refused_where_they_are_typed(text: str) -> None:
     parsed = parse(line("list", "--metadata", text))
     assert isinstance(parsed, CliRunResult)
@@ -173,7 +174,7 @@ def test_metadata_that_are_no_object_are_refused_where_they_are_typed(text: str)
     assert "--metadata must be a JSON object, such as" in parsed.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "metadata"),
     [
         (["project=apollo"], {"project": "apollo"}),
@@ -204,7 +205,7 @@ def test_a_dash_without_standard_input_is_refused() -> None:
     assert "standard input" in result.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("env", "argv", "store"),
     [("work", [], "work"), ("work", ["--store", "home"], "home"), ("", [], None), (None, [], None)],
 )
@@ -217,7 +218,7 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
     assert request("store", "list", env_store="work") == ("store.list", {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "message", "hint"),
     [
         (["rember", "x"], 'there is no command "rember"', "Did you mean: mnemonctl remember?"),
@@ -281,8 +282,8 @@ def test_usage_errors(argv: list[str], message: str, hint: str | None) -> None:
     assert "\x1b" not in parsed.stderr
 
 
-@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
-@pytest.mark.parametrize("option", ["--help", "-h"])
+@each_row("name", [command.name for command in COMMANDS])
+@each_row("option", ["--help", "-h"])
 def test_every_command_has_help_with_examples_first(name: str, option: str) -> None:
     result = answered(*name.split(), option)
     assert result.exit_code == 0
@@ -333,7 +334,7 @@ def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
     assert metadata.min_length == MIN_PREFIX <= SHORT_ID
 
 
-@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+@each_row("name", [command.name for command in COMMANDS])
 def test_no_option_is_suggested_for_nonsense(name: str) -> None:
     for nonsense in ("--bogus", "--weird", "--gently", "--loudly", "--x"):
         assert parser.nearest_option(nonsense, BY_NAME[name].parser.option_names()) is None
@@ -351,7 +352,7 @@ def test_every_synonym_of_an_option_is_one_that_its_command_has() -> None:
         assert option in BY_NAME[name].parser.option_names()
 
 
-@pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])
+@each_row("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])
 def test_help_for_everything(argv: list[str]) -> None:
     result = answered(*argv)
     assert result.exit_code == 0
@@ -359,7 +360,7 @@ def test_help_for_everything(argv: list[str]) -> None:
     assert all(f"  {command.name}" in result.stdout for command in COMMANDS)
 
 
-@pytest.mark.parametrize("group", PREFIXES)
+@each_row("group", PREFIXES)
 def test_groups_have_help(group: str) -> None:
     assert answered(group).stdout == answered(group, "--help").stdout == answered("help", group).stdout
     assert answered(group).stdout.startswith("Examples\n")
@@ -369,7 +370,7 @@ def test_help_about_an_unknown_command_suggests_one() -> None:
     assert "Did you mean: mnemonctl recall?" in answered("help", "recal").stderr
 
 
-@pytest.mark.parametrize("wait", ["0", "-1", "nan", "1e9", "soon"])
+@each_row("wait", ["0", "-1", "nan", "1e9", "soon"])
 def test_how_long_to_wait_is_checked(wait: str) -> None:
     assert understood("daemon", "start", "--wait", "2.5").options["wait"] == 2.5
     assert "--wait: must be " in answered("daemon", "start", f"--wait={wait}").stderr
@@ -390,8 +391,8 @@ def test_parsers_keep_nothing_between_lines() -> None:
     assert request("remember", "a", "--tag", "y")[1]["tags"] == ["y"]
 
 
-@pytest.mark.parametrize("option", ["--state=on", "--enforce=deny", "--id=1a2b3c4d"])
-@pytest.mark.parametrize("command", [("off",), ("on", "1a2b3c4d"), ("enforce", "1a2b3c4d", "ask")])
+@each_row("option", ["--state=on", "--enforce=deny", "--id=1a2b3c4d"])
+@each_row("command", [("off",), ("on", "1a2b3c4d"), ("enforce", "1a2b3c4d", "ask")])
 def test_a_rule_is_set_by_words_alone(command: tuple[str, ...], option: str) -> None:
     assert "has no option" in answered("rules", *command, option).stderr
 
@@ -468,7 +469,7 @@ def test_no_option_of_a_command_has_two_meanings() -> None:
         assert len(flags) == len(set(flags)), command.name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "params"),
     [
         (["-n3"], {"limit": 3}),
@@ -488,7 +489,7 @@ def test_ways_to_write_an_option(argv: list[str], params: dict[str, object]) -> 
     assert request("recall", "tea", *argv) == ("recall", {"query": "tea", **params})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "sentence"),
     [
         (["recall", "x", "--quiet=yes"], "--quiet/-q: takes no value, but 'yes' was given"),

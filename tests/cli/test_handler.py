@@ -20,6 +20,7 @@ from mnemond.wire.params import PROTOCOL
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
 from tests.cli.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
 from tests.cli.test_text import TRANSCRIPTS
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -63,7 +64,7 @@ def test_json_where_there_is_no_terminal() -> None:
     assert asked == ("recall", {"query": "x", "store": "work"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tty", "argv", "text"),
     [(True, [], True), (False, [], False), (True, ["--json"], False), (False, ["--text"], True),
      (True, ["--text", "--json"], False)],
@@ -87,7 +88,7 @@ def test_quiet_is_text_everywhere_unless_json_is_asked_for(argv: list[str], text
     assert refused.stderr.startswith("mnemonctl: ") is text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tty", "tty_err", "argv", "text"),
     [
         (False, True, [], True),
@@ -167,7 +168,7 @@ async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
     assert answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@each_row("kind", KINDS)
 def test_every_kind_of_error_has_its_exit_code(kind: Any) -> None:
     answer, _ = run(refuse(MnemonError(kind, "so it is")), "list", tty=True)
     assert (answer.exit_code, answer.stdout) == (kind.exit, "")
@@ -202,9 +203,7 @@ def test_the_text_of_an_error_cannot_drive_the_terminal() -> None:
     assert answer.stderr == "mnemonctl: bad \\x1b]0;x\\x07\n  \\u202e\n"
 
 
-@pytest.mark.parametrize(
-    ("theirs", "outdated"), [("0.0.9", False), ("999.0", True), (None, False), ("nonsense", False)]
-)
+@each_row(("theirs", "outdated"), [("0.0.9", False), ("999.0", True), (None, False), ("nonsense", False)])
 def test_only_a_newer_client_makes_the_daemon_outdated(theirs: str | None, outdated: bool) -> None:
     for argv in (["store", "create", "work"], ["--help"], ["nonsense"]):
         answer = run(lambda: CREATED, *argv, client_version=theirs)

@@ -11,13 +11,14 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from tests.cli.job_results import JOB_RESULTS, QUESTION, RAN
 from tests.cli.results import STATUS
+from tests.tables import each_row
 
 
 def shown(command: str, result: object, *, quiet: bool = False) -> str:
     return success(BY_NAME[command], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         (["jobs", "list"], "jobs.list", {}),
@@ -47,7 +48,7 @@ def test_what_is_refused(argv: list[str], said: str) -> None:
     assert said in parsed.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "expected"),
     [
         ({"dry_run": True, "op_id": None}, "prune would change 300\n"),

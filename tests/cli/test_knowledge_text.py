@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
@@ -11,13 +10,14 @@ from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID, SUMMED
 from tests.cli.revision_results import REVIEWS, WAITING
+from tests.tables import each_row
 
 
 def shown(command: str, result: object, *, quiet: bool = False) -> str:
     return success(BY_NAME[command], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         (["consolidate"], "consolidate", {}),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.cli.output import MIN_WRAP, Style, body, fraction, milliseconds, shorten, text_width, wrap
 from mnemond.wire.params import plural
+from tests.tables import each_row
 
 
 def test_wrapping_breaks_at_spaces() -> None:
@@ -51,7 +52,7 @@ def test_a_body_keeps_its_paragraphs() -> None:
     assert body("first\n\nsecond", Style(columns=40)) == "   first\n\n   second"
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.85, ".85"), (1.0, "1.0"), (0.0, "0"), (0.999, "1.0"), (0.001, ".00")])
+@each_row(("value", "shown"), [(0.85, ".85"), (1.0, "1.0"), (0.0, "0"), (0.999, "1.0"), (0.001, ".00")])
 def test_fractions(value: float, shown: str) -> None:
     assert fraction(value) == shown
 

@@ -16,6 +16,7 @@ from mnemond.model.answers import Retirement
 from tests.cli.results import DETAIL, GOT, ID, LINKED, OLD, PINNED, SEARCHED, UNLINKED
 from tests.cli.test_grammar import answered, line, request
 from tests.cli.test_text import shown
+from tests.tables import each_row
 
 ONE, OTHER = "1a2b3c4d", "9f8e7d6c"
 THIRD = "5e3a1000-0000-4000-8000-000000000003"
@@ -37,7 +38,7 @@ def test_every_option_of_link() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "expected"),
     [
         (
@@ -64,7 +65,7 @@ def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> N
     assert request(*argv) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "message", "hint"),
     [
         (["link", ONE, OTHER], "link needs --type", "one of temporal, semantic, causal, entity"),
@@ -159,7 +160,7 @@ def test_a_link_is_shown_with_its_sub_type() -> None:
     assert "5e3a1000  temporal back\\x1bbone .33\n" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("retired", "told"),
     [
         (Retirement("forgotten", AT, "op-1", None, None, None, f"mnemonctl restore {ID}"), "forgotten {at}"),

@@ -31,6 +31,7 @@ from mnemond.wire.dispatch import Call
 from mnemond.wire.params import SERVER_VERSION
 from tests.cli import audit_results, embed_results, results
 from tests.cli.results import ID, OLD, RECALLED, SEARCHED
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 COMPACT = CompactResult(
@@ -132,7 +133,7 @@ def test_a_causal_candidate_has_the_signal_of_either_text(signal: str | None) ->
     assert [each["causal_signal"] for each in reply["causal_candidates"]] == [signal or "", "in order to", ""]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "methods", "keys"),
     [
         (["forget", ID], {"forget": results.FORGOTTEN}, ["id", "status", "message"]),
@@ -258,7 +259,7 @@ def test_an_empty_log_and_other_errors_of_methods() -> None:
     assert error("status", methods=Methods(status=gone)).startswith("Error: not there\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "sentence"),
     [
         (["remember", "x", "--cat", "nonsense"], 'invalid category "nonsense"; valid: preference, decision, fact'),
@@ -288,18 +289,18 @@ def test_sentences_of_errors(line: list[str], sentence: str) -> None:
     assert error(*line).startswith(f"Error: {sentence}")
 
 
-@pytest.mark.parametrize("name", sorted(set(INSTEAD) - {"help"}))
+@each_row("name", sorted(set(INSTEAD) - {"help"}))
 def test_a_command_that_is_not_here_says_what_to_use(name: str) -> None:
     assert error(name) == f'Error: unknown command "{name}" for "mnemon"\n  Use: {INSTEAD[name]}\n'
 
 
-@pytest.mark.parametrize("name", OPTIONS_INSTEAD)
+@each_row("name", OPTIONS_INSTEAD)
 def test_an_option_that_is_not_here_says_what_to_use(name: str) -> None:
     for word in (name, f"{name}=x"):
         assert error("recall", "x", word) == f"Error: unknown flag: {name}\n  Use: {OPTIONS_INSTEAD[name]}\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@each_row("command", COMMANDS)
 def test_every_command_has_a_page_and_is_listed(command: mnemon.MnemonCommand) -> None:
     words = command.name.split()
     page = run(Methods(), *words, "--help").stdout

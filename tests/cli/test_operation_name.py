@@ -6,7 +6,6 @@ import shlex
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from tests.cli.audit_results import COLLECTED, KEPT, UNDONE
 from tests.cli.results import LINKED, REMEMBERED, UNLINKED
 from tests.cli.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED
 from tests.cli.test_text import shown
+from tests.tables import each_row
 
 MADE = "9ac49b13-5a44-4d71-9f2c-000000000001"
 
@@ -24,8 +24,8 @@ WRITTEN: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "result"), WRITTEN)
-@pytest.mark.parametrize(("op_id", "named"), [(MADE, "9ac49b13"), ("it's mine; rm", """'it'"'"'s mine; rm'""")])
+@each_row(("command", "result"), WRITTEN)
+@each_row(("op_id", "named"), [(MADE, "9ac49b13"), ("it's mine; rm", """'it'"'"'s mine; rm'""")])
 def test_each_command_names_its_operation_alike(command: str, result: Any, op_id: str, named: str) -> None:
     text = shown(command, msgspec.structs.replace(result, op_id=op_id))
     assert f"mnemonctl undo {named}\n" in text

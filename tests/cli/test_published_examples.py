@@ -15,6 +15,7 @@ from benchmarks.daemon_process import DaemonProcess
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
 from tests.daemon.typed import Terminal, play
+from tests.tables import each_row
 
 TYPED = """\
 $ mnemonctl remember "Chose Qdrant over Milvus for vector search" --cat decision --imp 5 --entities "Qdrant,Milvus"
@@ -202,7 +203,7 @@ def test_typed_at_a_terminal(daemon: DaemonProcess) -> None:
     play(TYPED, Terminal(daemon.data_dir))
 
 
-@pytest.mark.parametrize("line", PARSED)
+@each_row("line", PARSED)
 def test_understood(line: str) -> None:
     parsed = parse(CliRunParams(argv=shlex.split(line), tty=True, tty_err=True, stdin="[]"))
     assert isinstance(parsed, Invocation), parsed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
@@ -13,6 +12,7 @@ from mnemond.cli.run import LONG_TEXT, _is_long
 from mnemond.model.answers import CompactHit, CompactResult, ContextResult
 from tests.cli.results import ID, RECALLED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
+from tests.tables import each_row
 
 COMPACT = CompactResult(
     results=[
@@ -59,7 +59,7 @@ def test_a_context_is_shown_as_it_is() -> None:
     assert shown(CONTEXT, Style(quiet=True)).split() == CONTEXT.ids
 
 
-@pytest.mark.parametrize("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
+@each_row("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
 def test_neither_can_drive_a_terminal(payload: str) -> None:
     hit = CompactHit(payload + ID, payload, payload, 3, payload, payload, "low", 0.5)
     assert unsafe_left(shown(msgspec.structs.replace(COMPACT, results=[hit]))) == []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from mnemond.cli.recall import DOUBTED_BELOW, notes
 from mnemond.model.answers import Explanation, RecallResult, RerankMeta, WindowView
 from tests.cli.results import RECALLED
+from tests.tables import each_row
 
 
 def told(scores: tuple[float, ...] = (0.7, 0.4), **meta: Any) -> list[str]:
@@ -26,7 +26,7 @@ def test_a_plain_answer_needs_none() -> None:
     assert told((), trust=0.0) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("meta", "note"),
     [
         ({"trust": 0.38}, "trust .38: much of this is not from the source that the question names"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
@@ -16,6 +15,7 @@ from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult, Uni
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.cli.test_text import WIDE, hostile, shown
+from tests.tables import each_row
 
 replace = msgspec.structs.replace
 
@@ -64,7 +64,7 @@ def test_a_reply_with_everything_in_it() -> None:
     assert shown("remember", REPLACED) == EVERYTHING
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "expected"),
     [
         (SKIPPED, ['Known already as 9f8e7d6c in store "default"; nothing was added',
@@ -91,7 +91,7 @@ def test_what_became_of_a_memory(result: RememberResult, expected: list[str]) ->
     assert shown("remember", result).splitlines() == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "expected"),
     [
         (REMEMBERED, 'Would remember it in store "default", 3 links (1 temporal, 2 entity); nothing was written'),
@@ -120,7 +120,7 @@ def test_no_memory_is_offered_the_place_of_one_that_holds_several_things() -> No
     assert '    mnemonctl merge c0f11c70 1a2b3c4d --content "what holds of both"\n' in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The team uses Redis, Kafka and Postgres", True), ("Das Team nutzt Redis und Kafka", True),
@@ -133,7 +133,7 @@ def test_a_text_that_lists_or_says_more_than_one_thing_holds_several(text: str, 
     assert holds_several(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "printed"),
     [
         (REPLACED, f"{ID}\n"),
@@ -184,8 +184,8 @@ def test_an_operation_is_named_as_shortly_as_it_can_be() -> None:
     assert f"\n  undo: mnemonctl undo '{own}'\n" in shown("remember", replace(REMEMBERED, op_id=own))
 
 
-@pytest.mark.parametrize("columns", [20, 72, 200])
-@pytest.mark.parametrize("payload", [payload for payload in PAYLOADS.values() if "\ud800" not in payload])
+@each_row("columns", [20, 72, 200])
+@each_row("payload", [payload for payload in PAYLOADS.values() if "\ud800" not in payload])
 def test_no_field_can_drive_the_terminal_at_any_width(columns: int, payload: str) -> None:
     for method, result in (("remember", REPLACED), ("diff", DIFFERENCES)):
         text = shown(method, hostile(result, payload * 60), Style(columns=columns))

@@ -16,6 +16,7 @@ from mnemond.cli.output import Style
 from mnemond.model.outcomes import EdgesCreated, ResolveResult, ScopeView
 from tests.cli.results import FORGOTTEN
 from tests.cli.revision_results import ID, MERGED, RESTORED, REVIEWS, SUPERSEDED, UPDATED, WAITING
+from tests.tables import each_row
 
 DECIDED = msgspec.structs.replace(
     WAITING,
@@ -46,7 +47,7 @@ def shown(command: str, result: object, style: Style = Style()) -> str:  # noqa:
     return success(BY_NAME[command], result, Output("text", style=style)).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         (("update", ONE, "--importance", "5"), "update", {"id": ONE, "importance": 5}),
@@ -125,7 +126,7 @@ def test_an_update_to_the_text_of_another_memory_offers_to_merge_them() -> None:
     assert "  9f8e7d6c says the same; to make one of the two:\n    mnemonctl merge 1a2b3c4d 9f8e7d6c\n" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "result"), [("update", UPDATED), ("supersede", SUPERSEDED), ("merge", MERGED), ("restore", RESTORED)]
 )
 def test_quietly_only_the_id(command: str, result: object) -> None:

@@ -24,6 +24,7 @@ from mnemond.cli.output import Style
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.wire.params import Access
 from tests.cli.store_results import MADE
+from tests.tables import each_row
 
 REMOVED = msgspec.structs.replace(MADE, name="20260218T093001.000000Z-removed", kind="removed", memories=None)
 
@@ -40,7 +41,7 @@ def understood(*argv: str) -> Invocation:
     return parsed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "shown", "short"),
     [
         (BackupListResult(backups=[]), "no backups yet\n", ""),
@@ -91,7 +92,7 @@ def test_settings_that_cannot_be_read_any_more_are_told() -> None:
     assert text("config show", result) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "method", "params"),
     [
         (["store", "path"], "store.path", {}),

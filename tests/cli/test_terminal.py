@@ -6,11 +6,11 @@ import json
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.cli.output import UNSAFE, escape_json, neutralise, one_line
+from tests.tables import each_row
 
 PAYLOADS = {
     "osc 52 writes the clipboard": "\x1b]52;c;ZWNobyBwd25lZA==\x07",
@@ -63,7 +63,7 @@ def unsafe_left(text: str) -> list[str]:
     return [hex(ord(char)) for char in shown if char not in "\n\t" and unicodedata.category(char) in UNSAFE]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@each_row("payload", PAYLOADS.values())
 def test_known_attacks_become_visible_text(payload: str) -> None:
     shown = neutralise(payload)
     assert unsafe_left(shown) == []
@@ -116,7 +116,7 @@ def test_joiners_stay_only_where_they_spell_something(text: str) -> None:
     assert len(shown) - len(without_joiners(shown)) == len(text) - len(without_joiners(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "می\u200cخواهم",
@@ -127,7 +127,6 @@ def test_joiners_stay_only_where_they_spell_something(text: str) -> None:
         "🏳\ufe0f\u200d🌈",
         "👨\u200d👩\u200d👧",
     ],
-    ids=["persian", "conjunct", "emoji", "skin tone", "variation selector", "flag", "family"],
 )
 def test_joined_letters_and_emoji_stay(text: str) -> None:
     assert neutralise(text) == text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import StoreListResult
@@ -28,6 +27,7 @@ from tests.cli.stats_results import STATS_TRANSCRIPTS
 from tests.cli.store_results import STORE_TRANSCRIPTS
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.cli.viz_results import VIZ_TRANSCRIPT
+from tests.tables import each_row
 
 WIDE = Style(columns=72)
 
@@ -170,7 +170,7 @@ def shown(method: str, result: object, style: Style = WIDE) -> str:
     return answer.stdout
 
 
-@pytest.mark.parametrize("method", TRANSCRIPTS)
+@each_row("method", TRANSCRIPTS)
 def test_transcripts(method: str) -> None:
     assert shown(method, BY_METHOD[method]) == TRANSCRIPTS[method]
 
@@ -240,7 +240,7 @@ def test_a_shared_store_says_how_far_it_is_behind() -> None:
     )
 
 
-@pytest.mark.parametrize("method", BY_METHOD)
+@each_row("method", BY_METHOD)
 def test_quiet_is_shorter(method: str) -> None:
     quiet = shown(method, BY_METHOD[method], Style(quiet=True))
     assert 0 < len(quiet) <= len(TRANSCRIPTS[method]) + 40
@@ -260,7 +260,7 @@ def test_a_degraded_store_is_mentioned_beside_the_answer() -> None:
     assert answer.exit_code == 0
 
 
-@pytest.mark.parametrize("method", BY_METHOD)
+@each_row("method", BY_METHOD)
 def test_json_is_the_result_itself(method: str) -> None:
     command = BY_NAME[method.replace(".", " ")]
     compact = success(command, BY_METHOD[method], Output("json")).stdout
@@ -284,8 +284,8 @@ def hostile(value: object, payload: str) -> object:
     return value
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-@pytest.mark.parametrize("method", BY_METHOD)
+@each_row("quiet", [False, True])
+@each_row("method", BY_METHOD)
 def test_no_field_of_a_result_can_drive_the_terminal(method: str, quiet: bool) -> None:
     for payload in STORABLE:
         text = shown(method, hostile(BY_METHOD[method], payload + "\nsecond line"), Style(quiet=quiet))
@@ -293,7 +293,7 @@ def test_no_field_of_a_result_can_drive_the_terminal(method: str, quiet: bool) -
         assert text
 
 
-@pytest.mark.parametrize("method", BY_METHOD)
+@each_row("method", BY_METHOD)
 def test_json_on_a_terminal_is_harmless_and_means_the_same(method: str) -> None:
     for payload in STORABLE:
         result = hostile(BY_METHOD[method], payload)
@@ -302,8 +302,8 @@ def test_json_on_a_terminal_is_harmless_and_means_the_same(method: str) -> None:
         assert msgspec.json.decode(text) == msgspec.json.decode(msgspec.json.encode(result))
 
 
-@pytest.mark.parametrize("method", BY_METHOD)
-@pytest.mark.parametrize("columns", [20, 40, 1000])
+@each_row("method", BY_METHOD)
+@each_row("columns", [20, 40, 1000])
 def test_any_width_will_do(method: str, columns: int) -> None:
     assert shown(method, BY_METHOD[method], Style(columns=columns, color=True)).endswith("\n")
 

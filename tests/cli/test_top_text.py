@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
 from mnemond.cli.admin import TopOptions, render_top
@@ -11,6 +10,7 @@ from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
 from mnemond.wire.params import fields_of, limits
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
+from tests.tables import each_row
 
 TOP = TopResult(
     version="0.1.0", pid=4711, uptime_s=7300.0, interval_s=1.0, connections=2, accepted=9, refused=0, cut=1,
@@ -41,8 +41,8 @@ def test_what_people_read() -> None:
     assert render_top(msgspec.structs.replace(TOP, stores=[]), Style()).endswith("no store is open\n")
 
 
-@pytest.mark.parametrize("columns", [20, 80])
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+@each_row("columns", [20, 80])
+@each_row("payload", PAYLOADS.values())
 def test_no_name_can_drive_the_terminal(payload: str, columns: int) -> None:
     hostile = msgspec.structs.replace(
         TOP,
@@ -61,7 +61,7 @@ def test_what_it_takes() -> None:
     assert (parsed.method, parsed.options["once"], parsed.options["interval"]) == (None, True, 2.5)
 
 
-@pytest.mark.parametrize("given", ["0", "11", "nan", "x"])
+@each_row("given", ["0", "11", "nan", "x"])
 def test_an_interval_that_is_none(given: str) -> None:
     parsed = parse(CliRunParams(argv=["top", "--interval", given]))
     assert isinstance(parsed, CliRunResult)

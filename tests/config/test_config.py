@@ -12,6 +12,7 @@ from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import REFUSED, Config
 from mnemond.docs_pages import config_markdown
 from mnemond.errors import CONFIG, MnemonError
+from tests.tables import each_row
 
 
 def complaint(path: Path, text: str) -> str:
@@ -36,7 +37,7 @@ def test_values_are_read(tmp_path: Path) -> None:
     assert config.server.max_connections == 256
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (
@@ -126,7 +127,7 @@ def test_variables_need_no_file(tmp_path: Path) -> None:
     assert load(tmp_path / "config.toml", VARIABLES).embedding.dimensions == 64
 
 
-@pytest.mark.parametrize("value", ["many", "0", "1.5", "99999"])
+@each_row("value", ["many", "0", "1.5", "99999"])
 def test_a_variable_that_cannot_be_used_is_named(tmp_path: Path, value: str) -> None:
     with pytest.raises(MnemonError, match=r"MNEMON_EMBED_DIMENSIONS, which stands for embedding\.dimensions: expected"):
         load(tmp_path / "config.toml", {"MNEMON_EMBED_DIMENSIONS": value})

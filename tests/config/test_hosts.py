@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.config import hosts
 from mnemond.config.hosts import Host, described, filled
+from tests.tables import each_row
 
 
 def test_each_host_has_a_description_and_each_description_a_host() -> None:
@@ -15,7 +14,7 @@ def test_each_host_has_a_description_and_each_description_a_host() -> None:
     assert {path.name for path in folder.iterdir()} == {f"{host}.toml" for host in Host}
 
 
-@pytest.mark.parametrize("host", Host)
+@each_row("host", Host)
 def test_a_description_names_only_events_that_memory_handles(host: Host) -> None:
     about = described(host)
     named = [*about.context, *about.sources, *about.answers.at, *(about.setup.hooks if about.setup else ())]

@@ -12,6 +12,7 @@ from mnemond.config.writing import LlmSettings
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld
+from tests.tables import each_row
 
 PUBLISHED = (
     "diff.enabled", "diff.update", "diff.duplicate", "diff.cosine_override", "diff.novelty", "diff.min_tokens",
@@ -73,7 +74,7 @@ def test_ollama_has_an_address_and_a_model_by_default() -> None:
     assert LlmSettings("openai").model_name == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ('[llm]\nprovider = "openai"\nmodel = "m"\n', '2: llm.provider = "openai" needs llm.endpoint'),
@@ -101,7 +102,7 @@ def test_a_variable_and_an_option_are_refused_with_the_same_hint(tmp_path: Path)
         loaded(Sources(tmp_path / "config.toml", arguments=("extraction.batch_size=3",)))
 
 
-@pytest.mark.parametrize("path", PUBLISHED)
+@each_row("path", PUBLISHED)
 def test_every_published_key_works_or_is_refused_with_its_place(tmp_path: Path, path: str) -> None:
     if path in SETTINGS:
         return
@@ -181,7 +182,7 @@ def test_what_is_sent_where_is_a_sentence_for_each_server(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("engine", "slow_path", "is_sent"),
     [
         ("rules", "auto", False), ("host", "auto", False), ("auto", "auto", True), ("llm", "auto", True),

@@ -13,6 +13,7 @@ from mnemond.config.loading import load
 from mnemond.config.regular_files import NotAFileError, open_regular, read_regular
 from mnemond.errors import CONFIG, DATA_DIR, MnemonError
 from mnemond.wire.listener import lock, open_data_dir
+from tests.tables import each_row
 
 
 def listen(path: Path) -> None:
@@ -28,8 +29,8 @@ OTHERS: list[tuple[Callable[[Path], None], str]] = [
 FLAGS = [os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT]
 
 
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize(("make", "what"), OTHERS)
+@each_row("flags", FLAGS)
+@each_row(("make", "what"), OTHERS)
 def test_what_is_no_file_is_said_at_once(tmp_path: Path, make: Callable[[Path], None], what: str, flags: int) -> None:
     make(tmp_path / "x")
     with pytest.raises(NotAFileError) as caught:

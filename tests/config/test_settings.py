@@ -23,6 +23,7 @@ from mnemond.config.writing import (
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld
+from tests.tables import each_row
 
 TEXTS = (
     "We chose SQLite for the billing service because Redis lost data",
@@ -144,7 +145,7 @@ def test_every_setting_is_heard(tmp_path: Path) -> None:
     assert off.commitment.hypothetical_queries.count("learning-failure") == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("duration", "expected"),
     [(90, 90.0), (1.5, 1.5), ("90s", 90.0), ("15m", 900.0), ("12h", 43_200.0), ("7d", 604_800)],
 )
@@ -152,7 +153,7 @@ def test_a_duration_is_seconds_or_text(duration: float | str, expected: float) -
     assert seconds(duration) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("[diff]\nupdate = 0.9\n", "2: diff.update (0.9) must be below diff.duplicate (0.9)"),

@@ -25,6 +25,7 @@ from mnemond.config.loading import (
 )
 from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import CONFIG, MnemonError
+from tests.tables import each_row
 
 NOWHERE = Path("/nonexistent/config.toml")
 
@@ -96,7 +97,7 @@ def test_a_profile_may_be_chosen_anywhere_and_is_only_other_defaults(tmp_path: P
     assert message == "config.toml:1: profile: invalid enum value 'mem1'"
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@each_row("name", PROFILES)
 def test_every_profile_is_made_of_settings_that_exist_and_can_be_used(tmp_path: Path, name: str) -> None:
     assert set(PROFILES[name]) <= set(SETTINGS)
     it = found(tmp_path, f'profile = "{name}"\n')
@@ -105,7 +106,7 @@ def test_every_profile_is_made_of_settings_that_exist_and_can_be_used(tmp_path: 
     assert all(it.value(path) == value for path, value in PROFILES[name].items())
 
 
-@pytest.mark.parametrize("path", SETTINGS)
+@each_row("path", SETTINGS)
 def test_every_setting_has_a_variable(path: str) -> None:
     value = value_of(Config(), path)
     if value is None:
@@ -117,7 +118,7 @@ def test_every_setting_has_a_variable(path: str) -> None:
     assert (it.value(path), it.origin(path)) == (value, f"${variable}")
 
 
-@pytest.mark.parametrize("value", ["90", "1.5", "90s", "15m", "12h", "30d"])
+@each_row("value", ["90", "1.5", "90s", "15m", "12h", "30d"])
 def test_a_duration_is_a_number_or_text_wherever_it_is_typed(tmp_path: Path, value: str) -> None:
     it = found(tmp_path, "", None, f"commitment.redundancy.boost_max={value}")
     written = value if value[-1].isalpha() else float(value)
@@ -126,7 +127,7 @@ def test_a_duration_is_a_number_or_text_wherever_it_is_typed(tmp_path: Path, val
     assert found(tmp_path, f"[commitment.redundancy]\nboost_max = {toml}\n").config == it.config
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "expected"),
     [
         ({"MNEMON_DIF__UPDATE": "1"}, "stands for no setting; did you mean MNEMON_DIFF__UPDATE?"),
@@ -146,7 +147,7 @@ def test_variables_that_are_no_settings_or_empty_do_not_matter(tmp_path: Path) -
     assert found(tmp_path, **others) == found(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argument", "expected"),
     [
         ("diff.updat=0.5", "is not SETTING=VALUE with a setting that exists; did you mean diff.update?"),
@@ -195,7 +196,7 @@ def outcome(path: Path) -> str:
     return "read"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["a = " + "[" * 3000, "[" * 2000, "x = 1\n" * 3, '"a\\u0000b" = 1', "[diff]\n\tupdate\t=\t0.6\n", "\ufeff"]
 )
 def test_odd_files_are_read_or_refused_in_words(tmp_path: Path, text: str) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 from mnemond.api.registry import METHODS
 from mnemond.model.outcomes import Result
 from tests.faults.test_cancellation import REQUESTS, Params, World
+from tests.tables import each_row
 
 REASON = "the write-ahead log cannot be copied"
 
@@ -121,7 +120,7 @@ def is_object(name: str) -> bool:
     return any(isinstance(each, type) and issubclass(each, Result) for each in get_args(result) or (result,))
 
 
-@pytest.mark.parametrize("method", sorted(ASKED))
+@each_row("method", sorted(ASKED))
 async def test_a_reply_says_that_the_store_is_not_well(method: str, tmp_path: Path) -> None:
     world = World(tmp_path)
     await world.prepare()

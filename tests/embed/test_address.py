@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.http import Address, parse
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "origin", "path"),
     [
         ("http://localhost:11434", "http://localhost:11434", ""),
@@ -31,7 +32,7 @@ def test_an_address_is_read(url: str, origin: str, path: str) -> None:
     assert address.loopback is url.lower().startswith("http:")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://example.com",
@@ -98,7 +99,7 @@ def test_anything_else_is_refused_and_not_quoted(url: str) -> None:
     assert "password" not in caught.value.message.replace("user, password,", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "metadata.google.internal",
@@ -126,7 +127,7 @@ def test_no_memory_goes_to_where_cloud_machines_keep_their_keys(host: str) -> No
         assert caught.value.kind is CONFIG
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "::ffff:169.254.169.254",
@@ -159,9 +160,7 @@ def test_no_form_of_ipv6_leads_to_an_ipv4_address(number: int, form: str) -> Non
         parse(f"https://[{host}]", "x")
 
 
-@pytest.mark.parametrize(
-    "host", ["[2606:4700::1111]", "[fd12:3456:789a::1]", "100.100.100.201", "metadata.example.com"]
-)
+@each_row("host", ["[2606:4700::1111]", "[fd12:3456:789a::1]", "100.100.100.201", "metadata.example.com"])
 def test_neighbours_of_those_are_servers_like_others(host: str) -> None:
     assert parse(f"https://{host}", "x").host == host
 

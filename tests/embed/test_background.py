@@ -11,6 +11,7 @@ from mnemond.embed.background import BACKGROUNDS, REFERENCE_MEAN, REFERENCE_SPRE
 from mnemond.embed.registry import DEFAULT, NAMES
 from mnemond.index.arrays import Floats
 from mnemond.text.languages import Language
+from tests.tables import each_row
 
 LANGUAGES: tuple[Language, ...] = ("en", "de", "zh")
 
@@ -27,8 +28,8 @@ def array(*cosines: float) -> Floats:
     return np.array(cosines, dtype=np.float32)
 
 
-@pytest.mark.parametrize(("name", "language"), MEASURED)
-@pytest.mark.parametrize("other", LANGUAGES)
+@each_row(("name", "language"), MEASURED)
+@each_row("other", LANGUAGES)
 def test_what_is_unrelated_has_the_same_similarity_everywhere(name: str, language: Language, other: Language) -> None:
     background, own = BACKGROUNDS[name][language], scale(name, language)
     mean, spread = background.means[other], background.spread
@@ -36,7 +37,7 @@ def test_what_is_unrelated_has_the_same_similarity_everywhere(name: str, languag
     assert found.tolist() == pytest.approx([REFERENCE_MEAN, REFERENCE_MEAN + 3 * REFERENCE_SPREAD], abs=1e-4)
 
 
-@pytest.mark.parametrize(("name", "language"), MEASURED)
+@each_row(("name", "language"), MEASURED)
 def test_no_language_of_memories_seems_less_than_unrelated_before_it_is_known(name: str, language: Language) -> None:
     means = BACKGROUNDS[name][language].means
     assert (scale(name, language).of(array(*(means[it] for it in ("en", language)))) >= REFERENCE_MEAN - 1e-4).all()

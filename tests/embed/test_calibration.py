@@ -24,12 +24,13 @@ from mnemond.embed.calibration import (
     unscaled,
 )
 from mnemond.errors import UNAVAILABLE, MnemonError
+from tests.tables import each_row
 
 shares = st.floats(min_value=0.0, max_value=1.0)
 calibrations = st.tuples(shares, shares).filter(lambda both: both[0] < both[1]).map(lambda both: Calibration(*both))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("threshold", "calibration", "expected"),
     [
         (0.70, None, 0.70),
@@ -74,9 +75,7 @@ def test_medians_make_a_calibration() -> None:
     assert calibrate([0.1, 0.9, 0.2], [0.75, 1.0]) == Calibration(0.2, 0.875)
 
 
-@pytest.mark.parametrize(
-    ("unrelated", "paraphrases"), [([], [0.9]), ([0.1], []), ([0.5], [0.5]), ([0.9], [0.2]), ([0.1], [math.nan])]
-)
+@each_row(("unrelated", "paraphrases"), [([], [0.9]), ([0.1], []), ([0.5], [0.5]), ([0.9], [0.2]), ([0.1], [math.nan])])
 def test_what_tells_nothing_apart_is_no_calibration(unrelated: list[float], paraphrases: list[float]) -> None:
     with pytest.raises(MnemonError, match="cannot be calibrated") as caught:
         calibrate(unrelated, paraphrases)

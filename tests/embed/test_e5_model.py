@@ -16,6 +16,7 @@ from mnemond.embed.registry import create
 from mnemond.embed.unigram import MAX_CACHED_LENGTH, MAX_CACHED_WORDS, MAX_READ, MAX_TOKENS, Special, Unigram
 from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.embed.tiny_e5 import PIECES, REPLACED, SCORES, TinyE5
+from tests.tables import each_row
 
 TINY = TinyE5()
 
@@ -42,7 +43,7 @@ def segmented(text: str) -> list[str]:
     return [PIECES[number] for number in unigram.encode(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "pieces"),
     [
         ("tea", ["\u2581tea"]),

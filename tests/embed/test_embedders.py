@@ -13,6 +13,7 @@ from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
 from tests.embed.servers import closed_port
+from tests.tables import each_row
 
 
 def embedders(**settings: object) -> Embedders:
@@ -34,7 +35,7 @@ def test_none_is_none() -> None:
     assert embedders(provider="none").preferred() is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "said"),
     [
         ({"model": "minilm_static"}, 'there is no embedding model "minilm_static"'),
@@ -90,7 +91,7 @@ def test_a_store_opens_while_its_server_is_away() -> None:
         embedder.embed(["tea"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("provider", "fingerprint"),
     [("builtin", "ollama:sha256:0"), ("none", "ollama:sha256:0"), ("auto", "openai:sha256:0"), ("ollama", "openai:x")],
 )
@@ -144,7 +145,7 @@ def test_every_loaded_model_lets_go_of_what_it_kept() -> None:
     assert not found._word_piece._pieces
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "known"),
     [
         ("multilingual_e5_small_q4", True),

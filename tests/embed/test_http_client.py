@@ -15,6 +15,7 @@ import pytest
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Deadline, HttpClient, NoAnswerError, Reply, parse
 from tests.embed.servers import Answer, Request, Rule, Speaker, closed_port, has_address, serving, speaking
+from tests.tables import each_row
 
 ROOM = 1 << 20
 
@@ -153,7 +154,7 @@ MOST_OF_A_FLOOD = 1 << 30
 """Bytes after which the server itself gives up: a client without a deadline fails the test instead of hanging it."""
 
 
-@pytest.mark.parametrize("flood", sorted(FLOODS))
+@each_row("flood", sorted(FLOODS))
 def test_a_server_that_floods_is_given_up_as_well(flood: str) -> None:
     """There is always something to read, in as many pieces as possible, and never an end."""
     first, again = FLOODS[flood]

@@ -13,6 +13,7 @@ from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import vector
 from tests.embed.servers import Answer, Request, Server, as_json, serving
+from tests.tables import each_row
 
 
 def answer(request: Request) -> Answer:
@@ -85,7 +86,7 @@ def test_a_server_that_does_not_shorten_is_helped() -> None:
     np.testing.assert_allclose(found, [0.6, 0.8], atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "document", "query"),
     [
         ("nomic-embed-text-v1.5", "search_document: tea", "search_query: tea"),
@@ -103,7 +104,7 @@ def test_prefixes(model: str, document: str, query: str) -> None:
     assert [request.json["input"] for request in server.requests[1:]] == [[document], [query]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "said"),
     [
         (as_json({"data": [{"index": 1, "embedding": [1.0] * 8}]}), "answered 1 texts with 1 vectors of other numbers"),
@@ -130,7 +131,7 @@ def test_a_wrong_address_is_said_at_once() -> None:
         connected(server, endpoint=f"{server.url}/v2")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "path"),
     [
         ("", "/v1/embeddings"),
@@ -143,7 +144,7 @@ def test_where_embeddings_are_made(base: str, path: str) -> None:
     assert embeddings_path(base) == path
 
 
-@pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel", "tab\tbed"])
+@each_row("key", ["two words", "line\nbreak", "schlüssel", "tab\tbed"])
 def test_a_key_that_is_none_is_refused_and_not_shown(key: str) -> None:
     with serving(answer) as server, pytest.raises(MnemonError, match="the variable KEY") as caught:
         connected(server, key=key)

@@ -11,6 +11,7 @@ from mnemond.embed import registry
 from mnemond.embed.e5_model import NAME as E5
 from mnemond.embed.models import rebuild
 from mnemond.errors import CONFIG, MnemonError
+from tests.tables import each_row
 
 BUNDLED = [name for name in registry.NAMES if name != E5]
 """Models whose files are in this package."""
@@ -20,7 +21,7 @@ def test_the_default_is_the_first_name() -> None:
     assert registry.NAMES[0] == registry.DEFAULT == registry.create(registry.DEFAULT).name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "meant"),
     [
         ("minilm_static_256", "minilm_static_256_int8"),

@@ -13,6 +13,7 @@ from mnemond.embed.remote import Endpoint, ModelInfo, RemoteEmbedder, connect, d
 from mnemond.errors import MnemonError
 from mnemond.http import Deadline
 from tests.embed.hand_clock import HandClock
+from tests.tables import each_row
 
 
 class ToyApi:
@@ -92,7 +93,7 @@ def test_stores_of_two_builds_are_told_apart() -> None:
     assert caught.value.hint == "run `mnemonctl embed --switch` to make the vectors anew"
 
 
-@pytest.mark.parametrize("numbers", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], [1.0, float("-inf")]])
+@each_row("numbers", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], [1.0, float("-inf")]])
 def test_no_direction(numbers: list[float]) -> None:
     assert direction(numbers) is None
 

@@ -30,6 +30,7 @@ from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed.hand_clock import HandClock
 from tests.embed.servers import Answer, Request, Rule, Server, as_json, serving
 from tests.embed.tiny_onnx import write_model
+from tests.tables import each_row
 
 needs_runtime = pytest.mark.skipif(
     importlib.util.find_spec("onnxruntime") is None, reason='onnxruntime is not installed: pip install "mnemond[onnx]"'
@@ -61,7 +62,7 @@ def test_logits_become_shares() -> None:
 NO_RELEVANCES = (np.zeros((2, 384)), np.zeros((2, 5, 3)), np.array([[math.nan], [0.0]]), np.empty(0))
 
 
-@pytest.mark.parametrize("logits", NO_RELEVANCES)
+@each_row("logits", NO_RELEVANCES)
 def test_an_embedding_model_is_no_cross_encoder(logits: npt.NDArray[np.float64]) -> None:
     with pytest.raises(MnemonError, match="one or two finite numbers a pair") as caught:
         relevances_of(logits, 2)
@@ -170,7 +171,7 @@ def test_a_server_that_wants_texts_gets_them_and_again_at_once(status: int) -> N
         assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "reason"),
     [
         (as_json({"error": "?"}, 500), "failed (status 500)"),

@@ -14,6 +14,7 @@ from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder, unit
 from mnemond.embed.static_model import MAX_RELATIVES, RELATIVE, StaticModel
 from mnemond.errors import UNAVAILABLE, MnemonError
+from tests.tables import each_row
 
 TOKENS = ("[PAD]", "[UNK]", "red", "green", "##er", "anti", "matter")
 ROWS = np.array([[9, 9, 9], [50, 50, 50], [3, 0, 4], [0, 127, 0], [0, 0, -8], [5, 6, 7], [-5, -6, -7]], dtype=np.int8)
@@ -135,7 +136,7 @@ def lose_vocabulary(directory: Path) -> None:
     (directory / "vocab.txt").unlink()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("harm", "sentence"),
     [
         (break_rows, "expected int8"),

@@ -16,6 +16,7 @@ from mnemond.embed.onnx_model import OnnxModel
 from mnemond.embed.remote import RemoteEmbedder
 from mnemond.embed.static_model import StaticModel
 from tests.embed.test_static_model import write_model
+from tests.tables import each_row
 
 SHIPPED = StaticModel(registry.MODELS / registry.DEFAULT)
 
@@ -103,7 +104,7 @@ def test_only_the_proportion_of_the_weights_counts(tiny: StaticModel, weight: fl
     assert found.tolist() == usual.tolist()
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@each_row("text", PLAIN)
 def test_words_of_equal_weight_are_the_text(text: str) -> None:
     (plain,) = SHIPPED.embed([text])
     weighed = SHIPPED.embed_weighed(text, one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +15,10 @@ from mnemond.extract.account import (
 )
 from mnemond.model.answers import Dropped
 from tests.examples import examples
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("I'm not sure we've got it", ["sure", "got"]),

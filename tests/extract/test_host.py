@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.extract.facts import Context
 from mnemond.extract.host_facts import MAX_HOST_FACT, HostFact, completed, parts
 from tests.extract.exchanges import DAY_US
+from tests.tables import each_row
 
 CONTEXT = Context(observed_us=DAY_US)
 
@@ -28,7 +27,7 @@ def test_what_is_given_stays() -> None:
     assert [each.name for each in fact.entities] == ["Golang team", "Go"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "kinds"),
     [
         (HostFact(content="x y z", category="preference"), ("preference", "preference")),

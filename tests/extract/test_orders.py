@@ -5,12 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from mnemond.extract.facts import Context, Message
 from mnemond.extract.host_facts import HostFact, completed
 from mnemond.extract.orders import ORDER, is_attack, is_instruction, order_at
 from mnemond.extract.quotes import RuleEngine
+from tests.tables import each_row
 
 TEXTS = [each["text"] for each in tomllib.loads((Path(__file__).parent / "injections.toml").read_text())["injections"]]
 CONTEXT = Context(observed_us=1_770_000_000_000_000)
@@ -20,21 +19,21 @@ def test_there_are_forty() -> None:
     assert len(set(TEXTS)) == 40
 
 
-@pytest.mark.parametrize("text", [each for each in TEXTS if order_at(each) is not None])
+@each_row("text", [each for each in TEXTS if order_at(each) is not None])
 def test_a_message_made_for_a_model_gives_no_facts(text: str) -> None:
     found = RuleEngine().extract([Message("user", text), Message("user", "We never deploy on Friday.")], CONTEXT)
     assert [each.content for each in found.facts] == ["We never deploy on Friday."]
     assert ORDER in [each.reason for each in found.dropped]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each_row("text", TEXTS)
 def test_a_host_s_item_that_is_an_order_is_no_fact(text: str) -> None:
     found = completed([HostFact(content=text)], CONTEXT)
     assert found.facts == ()
     assert [each.reason for each in found.dropped] == [ORDER]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The nightly job must never delete all rows of the audit table", "The memory has been upgraded to 64 GB",

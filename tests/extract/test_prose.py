@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.extract.prose import MAX_READ, is_machine, prose, sentences
 from mnemond.recall.context import linearise
 from tests.recall.test_context import NONCE, frame, hit
+from tests.tables import each_row
 
 
 def said(content: str) -> list[str]:
@@ -17,7 +16,7 @@ def kinds(content: str) -> list[str]:
     return [reason for _, reason in prose(content).others]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "expected"),
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
@@ -38,7 +37,7 @@ def test_sentences(line: str, expected: list[str]) -> None:
     assert sentences(line) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "2026-02-18T09:12:01Z INFO server started", "[09:12:01] ready", "ERROR: no such file", "npm ERR! code ERESOLVE",
@@ -54,7 +53,7 @@ def test_lines_of_programs(line: str) -> None:
     assert is_machine(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "We use `foo(bar)` in app.py", "fix the failing test in tests/test_app.py", "I'm Ana, I work at Acme",
@@ -84,7 +83,7 @@ def test_a_short_block_belongs_to_what_announces_it() -> None:
     assert said("Like this:\n```\n" + "a\n" * 6 + "```") == ["Like this:"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "kind"),
     [
         ("> I prefer tabs", "quote"),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,11 +18,12 @@ from mnemond.extract.quotes import is_instruction, labelled, without_label
 from tests.examples import examples
 from tests.extract.exchanges import DAY_US, contents, extracted
 from tests.extract.test_hostile import PIECES
+from tests.tables import each_row
 
 QUOTES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "quotes.toml").read_text("utf-8"))["quotes"]
 
 
-@pytest.mark.parametrize("each", QUOTES, ids=[f"{at} {each['said'][:40]}" for at, each in enumerate(QUOTES)])
+@each_row("each", QUOTES)
 def test_what_is_taken_of_an_exchange(each: dict[str, Any]) -> None:
     more: dict[str, Any] = {"classes": frozenset(each["classes"])} if "classes" in each else {}
     facts = extracted(each["said"], *([each["answer"]] if "answer" in each else []), **more).facts
@@ -61,7 +61,7 @@ def test_classes_that_are_off_are_left_to_the_record() -> None:
     assert contents(said, classes=frozenset({"other"})) == ["The API runs on port 8080 in Frankfurt."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "said", "category", "intent", "importance"),
     [
         ("instruction", "Never push to main", "preference", "preference", 8),
@@ -94,7 +94,7 @@ def test_a_name_given_before_is_the_speakers() -> None:
     assert without_label(labelled("I prefer tea", "a\\gb")) == "I prefer tea"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "name"),
     [
         ("My name is Anna.", "Anna"), ("My name is actually Lena.", "Lena"), ("my name is ahmed", "ahmed"),
@@ -162,7 +162,7 @@ def test_little_is_told_of_what_was_left_out() -> None:
     assert sum(len(each.text.split()) + each.omitted for each in shown[:-1]) + shown[-1].omitted == words
 
 
-@pytest.mark.parametrize("said", [each["said"] for each in QUOTES if each.get("kept", [[""]])[0][0] == "instruction"])
+@each_row("said", [each["said"] for each in QUOTES if each.get("kept", [[""]])[0][0] == "instruction"])
 def test_an_instruction_is_known_again_in_a_memory(said: str) -> None:
     for fact in extracted(said).facts:
         lines = fact.content.removeprefix("House rules: ")

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from mnemond.extract.talk import is_about_talk, is_of_the_moment, tells_of_own_work, without_speaker
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Agreed, thanks!",
@@ -23,7 +24,7 @@ def test_thanks_and_requests_are_of_the_moment(text: str) -> None:
     assert is_of_the_moment(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["It has 16 GB", "Please always answer in Norwegian", "The lift has been broken since May", "我们决定不用微服务了"],
 )

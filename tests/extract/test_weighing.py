@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,11 +22,12 @@ from mnemond.extract.quotes import with_dates
 from mnemond.memory.extraction import extract_exchange
 from mnemond.model.answers import Dropped
 from tests.extract.exchanges import DAY_US
+from tests.tables import each_row
 
 CONTEXT = Context(observed_us=DAY_US, classes=frozenset({*CLASSES, "agent_decision"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "intent", "flags", "points"),
     [
         ("plain", "preference", "", 6),
@@ -83,7 +83,7 @@ def test_ten_become_five_and_bands() -> None:
     assert bands == ["trivial"] * 3 + ["useful"] * 3 + ["important"] * 2 + ["critical"] * 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "told"),
     [
         ("We met yesterday", "We met yesterday (2026-02-17)"),
@@ -102,7 +102,7 @@ def test_relative_dates_get_the_absolute_one(said: str, told: str) -> None:
     assert with_dates(said, DAY_US) == told
 
 
-@pytest.mark.parametrize("said_us", [-(10**18), -(10**17), 0, 10**17, 10**18])
+@each_row("said_us", [-(10**18), -(10**17), 0, 10**17, 10**18])
 def test_dates_at_the_ends_of_time(said_us: int) -> None:
     assert with_dates("We met yesterday", said_us).startswith("We met yesterday")
 
@@ -112,7 +112,7 @@ def talk(roles: str) -> list[Message]:
     return [Message(names[role], str(at)) for at, role in enumerate(roles)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("roles", "window", "earlier", "latest"),
     [
         ("", 10, "", ""),

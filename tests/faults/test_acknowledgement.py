@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.wire import Wire
+from tests.tables import each_row
 
 CLIENTS = 4
 WRITES = 50
@@ -106,7 +107,7 @@ FLUSH_ENDS = line(2, "<... fdatasync resumed>) = 0")
 FLUSH_FAILS = line(2, "fdatasync(7</d/mnemon.db-wal>) = -1 EIO (Input/output error)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trace", "too_early"),
     [
         ([ASK, FLUSH, ANSWER], 0),

@@ -29,6 +29,7 @@ from mnemond.wire.jsonrpc import Request
 from tests.store.factories import EMBEDDER, engine_at, remember
 from tests.store.mirror import Portrait, portrait
 from tests.store.test_writer import store_over
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 MOST_STEPS = 60
@@ -175,7 +176,7 @@ async def sweep(path: Path, method: str, *, cold: bool) -> int:
     return step - 1
 
 
-@pytest.mark.parametrize("method", ["remember", "list", "undo", "backup.create"])
+@each_row("method", ["remember", "list", "undo", "backup.create"])
 async def test_a_request_to_a_closed_store(method: str, tmp_path: Path) -> None:
     assert await sweep(tmp_path, method, cold=True) > 5
 
@@ -184,7 +185,7 @@ OPEN = ["forget", "recall", "list", "history", "undo", "status", "store.create",
 """Those that have a task of their own even then."""
 
 
-@pytest.mark.parametrize("method", OPEN)
+@each_row("method", OPEN)
 async def test_a_request_to_an_open_store(method: str, tmp_path: Path) -> None:
     assert await sweep(tmp_path, method, cold=False) > 1
 

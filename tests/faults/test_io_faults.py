@@ -16,6 +16,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.store.database import Opened
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.store.factories import contents, engine_at, forget, open_at, remember, stored
+from tests.tables import each_row
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -119,8 +120,8 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemond.store.engine.TRUNCATE_FRAMES", 20)
 
 
-@pytest.mark.parametrize("persistent", [False, True])
-@pytest.mark.parametrize("fault", FAULTS)
+@each_row("persistent", [False, True])
+@each_row("fault", FAULTS)
 def test_some_operations_fail(tmp_path: Path, fault: Fault, persistent: bool) -> None:
     """Each kind of fault begins at another operation, so that together they go through them in small steps."""
     turn = 2 * FAULTS.index(fault) + persistent

@@ -21,6 +21,7 @@ from mnemond.hooks.sessions import AgentSession
 from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import quarters, token_count
 from tests.hooks.factories import SQLITE, WHY, desk, known
+from tests.tables import each_row
 
 PROMPTS = 50
 SHARES = st.floats(0, 1)
@@ -145,7 +146,7 @@ def test_excellent_memories_that_come_first_are_all_that_fits() -> None:
     assert len(session.shown) >= 6
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each_row("seed", range(5))
 def test_in_any_order_the_shown_are_better_than_those_left_out(seed: int) -> None:
     chance = Random(seed)
     strengths = [LEAST + (0.98 - LEAST) * chance.random() for _ in range(PROMPTS)]

@@ -22,6 +22,7 @@ from mnemond.store.exchanges import Backlog, PendingExchange
 from mnemond.store.passages import load
 from mnemond.store.schema import create
 from tests.api.factories import NOW_US, Bench, bench
+from tests.tables import each_row
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -164,7 +165,7 @@ async def test_a_long_text_loses_its_middle(tmp_path: Path) -> None:
         assert LONGEST_REPLY - 20 < len(reply) <= LONGEST_REPLY
 
 
-@pytest.mark.parametrize("text", ["", "short", "a b", "x" * 100])
+@each_row("text", ["", "short", "a b", "x" * 100])
 def test_what_fits_stays_as_it_is(text: str) -> None:
     assert shortened(text, 100) == text
 
@@ -208,7 +209,7 @@ def empty() -> Connection:
     return connection
 
 
-@pytest.mark.parametrize("before", [0, 1_000, 2_000, 3_500])
+@each_row("before", [0, 1_000, 2_000, 3_500])
 def test_a_private_key_across_a_cut_leaves_nothing(before: int) -> None:
     lines = "\n".join(hashlib.sha256(bytes([at])).hexdigest() for at in range(51))
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----"

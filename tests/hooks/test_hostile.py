@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from mnemond.config.hosts import Host, Moment
 from mnemond.config.settings import HookSettings
 from mnemond.hooks.sessions import MAX_SESSIONS
 from mnemond.wire.hooks import units
 from tests.hooks.factories import PORT, SQLITE, WHY, desk, known
+from tests.tables import each_row
 
 NASTY = (
     "", " ", "\0", "\x1b[2J", "\u202e", "😀" * 200, "é" * 200, "x" * 40_000, "why? " * 9_000, "<private>", "</private>",
@@ -21,8 +20,8 @@ NASTY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("project", ["tag", "store"])
-@pytest.mark.parametrize("seed", range(2))
+@each_row("project", ["tag", "store"])
+@each_row("seed", range(2))
 async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None:
     rng = random.Random(seed)
     async with desk(tmp_path, HookSettings(project=project, min_probability=0.0)) as over:  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import pytest
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from tests.hooks.factories import PORT, Desk, desk, known
+from tests.tables import each_row
 
 CAUSE = "The import failed because the feed repeats rows."
 FIX = "Fixed in `stage_rows()`, and the 41 tests pass now."
@@ -100,7 +101,7 @@ async def test_what_was_forgotten_is_not_told(tmp_path: Path) -> None:
         assert OPEN not in await begun(over)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "question", ["where were we", "what is left to do?", "what did we do last time", "wo waren wir",
                  "was ist noch offen", "上次做到哪了", "还剩什么"],
 )  # fmt: skip

@@ -24,6 +24,7 @@ from mnemond.wire.hook_payload import HookEvent
 from mnemond.wire.hooks import units
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, desk, known
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- prompts
 
@@ -39,9 +40,7 @@ async def test_a_prompt_brings_up_what_belongs_to_it_once(tmp_path: Path) -> Non
         assert SQLITE in await over.asks(WHY, session="another")
 
 
-@pytest.mark.parametrize(
-    "prompt", ["Write a haiku about the sea", "ok", "", "…", "/clear", "<private>SQLite</private>"]
-)
+@each_row("prompt", ["Write a haiku about the sea", "ok", "", "…", "/clear", "<private>SQLite</private>"])
 async def test_nothing_is_said_where_nothing_belongs_to_it(prompt: str, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
@@ -64,7 +63,7 @@ async def test_of_a_long_prompt_beginning_and_end_are_searched_for(tmp_path: Pat
         assert PORT in await over.asks(f"{'0123456789abcdef ' * 14_000}\nWhich port has the staging server?")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "shown"),
     [
         (HookSettings(), 1),
@@ -289,7 +288,7 @@ async def test_a_brief_is_never_too_long(tmp_path: Path) -> None:
         assert said.count("<ref:") > 5
 
 
-@pytest.mark.parametrize(("source", "briefs"), [("compact", 2), ("clear", 2), ("resume", 1), ("startup", 2)])
+@each_row(("source", "briefs"), [("compact", 2), ("clear", 2), ("resume", 1), ("startup", 2)])
 async def test_a_session_that_goes_on_is_briefed_anew_unless_it_has_its_brief(
     source: str, briefs: int, tmp_path: Path
 ) -> None:

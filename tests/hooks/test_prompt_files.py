@@ -12,6 +12,7 @@ from mnemond.config.prompt_texts import MAX_BYTES, shipped
 from mnemond.hooks.prompt_files import MAX_OPENING, PromptFiles
 from tests.hooks.factories import desk
 from tests.mcp import factories as mcp
+from tests.tables import each_row
 
 OWN = "# Mine\n\nAsk memory first,\nalways. \u2014 Ada\n\nThen tell Ben.\n"
 
@@ -69,7 +70,7 @@ def test_every_edit_is_read_and_no_file_twice(tmp_path: Path, monkeypatch: pytes
     assert files.opening().startswith("mnemond is")
 
 
-@pytest.mark.parametrize(("text", "guide", "opening"), [
+@each_row(("text", "guide", "opening"), [
     ("", "", ""),
     ("# Title only\n", "", ""),
     ("\ufeff# T\n\n\nA\nb.\n", "A\nb.", "A b.\n"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hooks import units
+from tests.tables import each_row
 
 GUIDE = "mnemond is the long-term memory of this user.\n"
 NONCE = "0123456789abcdef"
@@ -42,7 +42,7 @@ def test_a_result_says_where_it_is_from() -> None:
     assert told.shown == told.whole != []
 
 
-@pytest.mark.parametrize("name", ["user", "x" * 300, "é" * 300, "机器" * 100, "\U0001f600" * 99, "<>>" * 99])
+@each_row("name", ["user", "x" * 300, "é" * 300, "机器" * 100, "\U0001f600" * 99, "<>>" * 99])
 def test_ten_results_take_no_more_than_1200_bytes_beside_their_texts(name: str) -> None:
     hits = [hit(memory(number, f"Text {number}.", name, (name,))) for number in range(10)]
     told = render_prompt_memories(hits, NONCE, 9_000)

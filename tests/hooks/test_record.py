@@ -21,6 +21,7 @@ from mnemond.store.passages import load
 from mnemond.text.transcripts import KEEP_ALL, Record
 from mnemond.wire.hook_payload import HookEvent
 from tests.hooks.factories import APOLLO, Desk, desk
+from tests.tables import each_row
 
 PIN = "My PIN is 4711"
 
@@ -73,7 +74,7 @@ async def test_a_prompt_without_an_answer_is_on_record_when_the_session_ends(tmp
         assert await said(over) == [("Try the other port", "")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "kept"),
     [
         (f"Set up the card. <private>{PIN}</private> Thanks", "Set up the card.  Thanks"),

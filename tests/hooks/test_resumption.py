@@ -13,6 +13,7 @@ from mnemond.hooks.sessions import FILE, MAX_LEFT, MAX_LEFT_SHOWN, MAX_SESSIONS,
 from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import HookEvent
 from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk
+from tests.tables import each_row
 
 ABOUT_PORT = "Which port does the staging server use?"
 
@@ -123,9 +124,7 @@ async def test_a_fork_has_the_context_of_the_last_session_of_its_directory(tmp_p
         assert SQLITE in await begins(over, "fork", session="elsewhere", cwd="/home/ada/zeus")
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"nothing", b"[1]", b'[["a"]]', b'[["a", ["b", true, [1]]]]', b"\xff", b"[" * 100_000]
-)
+@each_row("content", [b"", b"nothing", b"[1]", b'[["a"]]', b'[["a", ["b", true, [1]]]]', b"\xff", b"[" * 100_000])
 async def test_a_file_that_is_none_changes_nothing(content: bytes, tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(content)
     async with desk(tmp_path) as over:

@@ -20,6 +20,7 @@ from mnemond.wire.hook_payload import HookEvent, ToolUse, read
 from mnemond.wire.hooks import HookReply, Verdict
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, Desk, desk
+from tests.tables import each_row
 
 RULE = "Nobody pushes to main before Ana Berg has seen the change"
 PUSH = ToolUse("Bash", line="git push origin main", text="git push origin main")
@@ -194,7 +195,7 @@ LONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", LONG)
+@each_row("line", LONG)
 async def test_no_length_gets_a_call_past_what_is_denied(tmp_path: Path, line: str) -> None:
     """Read as a host sends it; a rule that is only told is silent about what it does not see."""
     sent = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from mnemond.config.hosts import Host, Moment
 from mnemond.hooks import sessions
 from mnemond.hooks.sessions import MAX_EVENTS, MAX_SESSIONS, MAX_SHOWN, REPEAT_S, AgentSession, AgentSessions
 from mnemond.wire.hook_payload import HookEvent
+from tests.tables import each_row
 
 
 class Stopwatch:
@@ -26,7 +26,7 @@ def event(moment: Moment = Moment.PROMPT, **fields: Any) -> HookEvent:
     return HookEvent(**{"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "text": "why?", **fields})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "new_at_once", "new_later"),
     [
         (event(turn="1"), event(turn="1"), False, False),

@@ -15,6 +15,7 @@ from mnemond.text.project_name import project_of
 from mnemond.wire.hook_payload import HookEvent
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, SQLITE, WHY, desk, known
+from tests.tables import each_row
 
 SAID_NOTHING_AT = [
     moment for moment in Moment if moment not in (Moment.SESSION_START, Moment.PROMPT, Moment.SUBAGENT_START)
@@ -47,10 +48,8 @@ async def test_a_project_may_have_a_store_of_its_own(tmp_path: Path) -> None:
         assert SQLITE in await over.asks(WHY, session="home", cwd="/home/ada")
 
 
-@pytest.mark.parametrize("project", ["none", "tag", "store"])
-@pytest.mark.parametrize(
-    "cwd", ["", "relative", "/../../etc", "/x/\0\x1b[2J", "/" + "é" * 4_000, "/a/$(reboot)", "/a/<b>"]
-)
+@each_row("project", ["none", "tag", "store"])
+@each_row("cwd", ["", "relative", "/../../etc", "/x/\0\x1b[2J", "/" + "é" * 4_000, "/a/$(reboot)", "/a/<b>"])
 async def test_no_directory_does_harm(cwd: str, project: str, tmp_path: Path) -> None:
     async with desk(tmp_path, HookSettings(project=project)) as over:  # type: ignore[arg-type]
         await known(over)
@@ -62,7 +61,7 @@ async def test_no_directory_does_harm(cwd: str, project: str, tmp_path: Path) ->
         assert over.daemon._dispatcher.defects == 0
 
 
-@pytest.mark.parametrize("moment", SAID_NOTHING_AT)
+@each_row("moment", SAID_NOTHING_AT)
 async def test_at_other_moments_nothing_is_said(moment: Moment, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)

@@ -17,6 +17,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.memory import Edge, EdgeType
 from tests.examples import examples
 from tests.index.worlds import finished, insight
+from tests.tables import each_row
 
 Graph = Any
 """A graph of networkx, which has no types."""
@@ -48,7 +49,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@each_row("name", GRAPHS)
 def test_the_modularity_is_that_of_louvain(name: str) -> None:
     known = GRAPHS[name]()
     ours = modularity(known, finished(detect(graph_of(known))).tolist())

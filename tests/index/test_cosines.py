@@ -19,6 +19,7 @@ from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, coded, unit
 from tests.index.worlds import insight
+from tests.tables import each_row
 
 Bits = npt.NDArray[np.bool_]
 CLOSE = 1e-5
@@ -145,7 +146,7 @@ def test_where_as_many_are_wanted_as_there_are_all_are_compared() -> None:
     assert same(cosines_of(dense, vector).best_between(-2.0, 2.0, 400, None), ranked(exact, [True] * 400, 400))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stored", "given", "same"),
     [
         (None, None, True),

@@ -14,6 +14,7 @@ from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, by_hand, coded, dense, marks, unit
 from tests.index.worlds import insight
+from tests.tables import each_row
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 30), st.sampled_from([None, 0, 1, 7]), st.booleans())
@@ -93,7 +94,7 @@ def test_the_leading_positions_are_those_of_a_sort(values: list[float], k: int) 
 SMALL = VectorSettings(int8_from=20, exact_limit=40)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "rows", "codes", "graph"),
     [
         ("auto", 19, False, False),

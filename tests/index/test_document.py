@@ -17,6 +17,7 @@ from mnemond.text.features import inner_terms
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
 from tests.index.worlds import insight
+from tests.tables import each_row
 
 FIRST_DAY = Counter(day_terms("1970-01-01"))
 """What a memory made at 0 has of its day."""
@@ -75,7 +76,7 @@ def test_the_day_it_was_made_on_is_known_under_names_no_text_has() -> None:
     assert DATED + "februari" not in made.counts
 
 
-@pytest.mark.parametrize("day", ["", "yesterday", "2023-05", "2023-13-01", "2023-xx-01", "1-2-3-4"])
+@each_row("day", ["", "yesterday", "2023-05", "2023-13-01", "2023-xx-01", "1-2-3-4"])
 def test_what_is_no_day_has_no_terms(day: str) -> None:
     assert day_terms(day) == ()
 

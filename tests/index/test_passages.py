@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from mnemond.index.bm25 import Document
 from mnemond.index.columns import ColumnViews, Table
 from tests.index.worlds import insight
+from tests.tables import each_row
 
 
 def document(*terms: int, asking: float = 0.0, dated: bool = False) -> Document:
@@ -48,7 +48,7 @@ def test_each_row_has_what_its_document_says() -> None:
     assert told(filled().views()) == [(3, 0.25, 0), (0, 0.0, 0), (1, 0.0, 1), (2, 0.0, 0)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "terms", "sizes"),
     [
         ([], [], []),

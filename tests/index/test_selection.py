@@ -11,6 +11,7 @@ from mnemond.index.selection import BLOCK, at_least_kth, top
 from mnemond.index.writer import MemoryIndex
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
+from tests.tables import each_row
 
 
 # One for each way the bound is found, so that none depends on what is drawn.
@@ -35,7 +36,7 @@ def test_everything_down_to_the_kth_is_kept_and_nothing_else(
     assert at_least_kth(scores, k).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7])
+@each_row("k", [1, 2, 3, 4, 5, 6, 7])
 def test_ties_go_to_importance_then_to_the_newer_then_to_the_smaller_id(k: int) -> None:
     rows = [
         insight("f", importance=3, at=1),

@@ -20,6 +20,7 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import Edge, Scope
 from tests.index.worlds import DIMENSION, built, insight, unit
+from tests.tables import each_row
 
 
 def test_an_id_that_comes_back_is_found_once_and_old_snapshots_keep_the_old_row() -> None:
@@ -125,7 +126,7 @@ def test_what_was_staged_in_part_counts_as_begun() -> None:
     assert index.snapshot.row_of("b") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "moves"),
     [
         ("content", "another", True), ("category", "fact", True), ("importance", 5, True), ("tags", ("t",), True),

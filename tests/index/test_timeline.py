@@ -13,6 +13,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
 from tests.index.worlds import DIMENSION, insight
+from tests.tables import each_row
 
 NEARBY = 3
 """So small that what lies just behind it matters."""
@@ -54,8 +55,8 @@ def test_nearby_is_as_good_as_everywhere(snapshot: Snapshot, at: int, source: st
     assert answers(snapshot, at, source, k, within) == answers(everywhere(snapshot), at, source, k, within)
 
 
-@pytest.mark.parametrize(("at", "k"), [(50, 2), (50, 6), (0, 6), (99, 6), (50, 40)])
-@pytest.mark.parametrize("equal", [False, True])
+@each_row(("at", "k"), [(50, 2), (50, 6), (0, 6), (99, 6), (50, 40)])
+@each_row("equal", [False, True])
 def test_at_the_edges_of_what_is_nearby(at: int, k: int, equal: bool) -> None:
     rows = [insight(f"{row:06d}", at=row // 10 * 10 if equal else row) for row in range(100)]
     snapshot = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION).snapshot

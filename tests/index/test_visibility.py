@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from mnemond.model.query import AllOf, AnyOf, Compare, Condition, Filter, NoneOf
 from mnemond.recall.archive import admits
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
+from tests.tables import each_row
 
 
 def seen(wanted: Filter, *insights: Insight) -> str:
@@ -50,7 +50,7 @@ def at(second: float) -> int:
     return round(second * 1_000_000)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "fields", "found"),
     [
         ("category", "fact", [{"category": "fact"}, {}], "a"),
@@ -79,7 +79,7 @@ def test_what_a_row_must_be(field: str, value: Any, fields: list[dict[str, Any]]
     assert seen(Filter(**{field: value}), *rows) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("window", "found"),
     [
         (Span(at(1), at(2)), "a"),
@@ -115,7 +115,7 @@ def test_a_window_is_met_by_the_event_or_by_the_time_a_memory_was_made() -> None
     assert during(snapshot.parts, Span(at(5), at(6))).tolist() == [True, True, True, False, False]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "found"),
     [
         (Filter(), "abcdef"),
@@ -153,7 +153,7 @@ def test_what_is_valid(wanted: Filter, found: str) -> None:
     assert seen(wanted, *rows) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "found"),
     [
         (Filter(), "a"),
@@ -186,14 +186,12 @@ def test_what_was_retired_is_seen_by_those_who_ask_for_the_past(wanted: Filter, 
     assert seen(wanted, *rows) == found
 
 
-@pytest.mark.parametrize(
-    "wanted", [Filter(), Filter(include_invalid=True), Filter(as_of_us=at(5)), Filter(all_sessions=True)]
-)
+@each_row("wanted", [Filter(), Filter(include_invalid=True), Filter(as_of_us=at(5)), Filter(all_sessions=True)])
 def test_quarantine_has_no_way_out(wanted: Filter) -> None:
     assert seen(wanted, insight("a"), insight("b", quarantined=True)) == "a"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scope", "common", "strict"),
     [
         (Scope(), "abd", "abd"),
@@ -330,7 +328,7 @@ def test_the_columns_say_what_each_memory_says(insights: list[Insight], wanted: 
 ACME, BETA, NAMED = "acme#0123456789abcdef", "beta#fedcba9876543210", "acme"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("project", "strict", "expected"),
     [
         (None, False, ["general", "acme", "renamed", "named", "beta"]),

@@ -20,6 +20,7 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import archives
 from mnemond.interchange.items import NotReadableError
 from tests.interchange.test_sources import DOCUMENTS
+from tests.tables import each_row
 
 MOST = 1 << 20
 
@@ -45,8 +46,8 @@ def read(content: bytes, most: int = MOST) -> dict[str, bytes]:
     return dict(archives.files_in(io.BytesIO(content), most))
 
 
-@pytest.mark.parametrize(("files", "kind"), [(CHATGPT, "chatgpt"), (CLAUDE, "claude-ai")])
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@each_row(("files", "kind"), [(CHATGPT, "chatgpt"), (CLAUDE, "claude-ai")])
+@each_row("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_an_export_as_it_was_downloaded(tmp_path: Path, files: dict[str, bytes], kind: str, method: int) -> None:
     path = tmp_path / "export.zip"
     path.write_bytes(packed(files, method))
@@ -64,7 +65,7 @@ def test_notes_in_a_zip_file(tmp_path: Path) -> None:
     assert (content.kind, content.memories) == ("notes", 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "why"),
     [("/etc/a.json", "has an absolute name"), ("C:/a.json", "has an absolute name"),
      ("\\a.json", "has an absolute name"), ("x/../../a.json", "leads out of the archive"),

@@ -19,6 +19,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.interchange import export
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_op_ids import files_with
+from tests.tables import each_row
 
 KEY = "AKIA" + "PIX6EA6QOM66ZJOJ"
 
@@ -197,7 +198,7 @@ def test_whole_means_no_filter() -> None:
         assert not is_whole(ExportOpenParams(**each))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ['{"a":1}', '[1.5,"x",{"b":null}]', '{"a": 1}', '{"a":1,"a":2}', "{broken", "[1e400]", '"x"', "plain", "[]"]
 )
 def test_json_is_part_of_a_line_where_that_loses_nothing(text: str) -> None:

@@ -43,6 +43,7 @@ from tests.interchange.transcripts import (
     lines,
 )
 from tests.interchange.transcripts import said as said_as_text
+from tests.tables import each_row
 
 FLAKY = ("Why is the checkout test flaky?", "The cause: two workers share port 8443.\nI gave each its own.")
 FRIDAYS = (f"Never commit on Fridays. My key is {KEY}", "Understood.")
@@ -55,7 +56,7 @@ def parsed(kind: str, content: bytes) -> sessions.Transcript:
     return sessions.read(kind, "file", content.splitlines(keepends=True), GEMINIS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "content", "session", "expected", "unread"),
     [
         (sessions.CLAUDE_CODE, CLAUDE, CLAUDE_ID, [FLAKY, FRIDAYS], 1),
@@ -90,7 +91,7 @@ def test_what_a_subagent_did_is_no_session() -> None:
 PIN = "My PIN is 4711"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompts", "kept"),
     [
         ([f"Set up <private>{PIN}</private> it", "Next"], [("Set up  it", "0"), ("Next", "1")]),

@@ -30,6 +30,7 @@ from tests.examples import examples
 from tests.interchange.test_import import SMALL, brief
 from tests.interchange.test_restore import JSON
 from tests.store.mnemon import legacy_at
+from tests.tables import each_row
 
 
 def chat(*messages: dict[str, Any], aside: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def memories_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[
     return named, [each for each in found if isinstance(each, Item)]
 
 
-@pytest.mark.parametrize("kind", DOCUMENTS)
+@each_row("kind", DOCUMENTS)
 def test_a_document_is_recognised_and_read(kind: str) -> None:
     document, expected = DOCUMENTS[kind]
     found, items = memories_of("/x/export.json", msgspec.json.encode(document), None)
@@ -128,7 +129,7 @@ def test_an_edge_of_a_draft_goes_with_the_later_memory_whichever_way_it_leads() 
 GOOD: dict[str, Any] = {"content": "It is so"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "why"),
     [({"schema_version": 1}, "schema_version is 1"), ({"insights": []}, "a draft without insights"),
      ({"insights": [GOOD, {"content": " "}]}, r"insights\[1\] has no content"),

@@ -23,6 +23,7 @@ from mnemond.store.schema import VERSION
 from mnemond.store.verify import verify_closed
 from tests.store.factories import START_US, contents, engine_at, open_at, remember, stored
 from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
+from tests.tables import each_row
 
 LIVE = [f"memory {number} of mnemon" for number in range(4)]
 
@@ -99,7 +100,7 @@ def test_vectors_become_unit_vectors_of_float32(tmp_path: Path, version: int) ->
     assert (new(tmp_path).parent / f"mnemon.db.bak-{version}").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("blob", "version", "length"),
     [
         (np.array([1.0, 2.0], "<f8").tobytes(), 0, 2),
@@ -158,7 +159,7 @@ def test_stores_that_are_there_are_not_touched(tmp_path: Path, old: Path) -> Non
     assert old.read_bytes() == before
 
 
-@pytest.mark.parametrize("kind", ["another database", "link", "directory", "nothing"])
+@each_row("kind", ["another database", "link", "directory", "nothing"])
 def test_what_is_no_store_of_mnemons_is_left_alone(tmp_path: Path, kind: str) -> None:
     old = tmp_path / "mnemon.db"
     if kind == "another database":

@@ -21,6 +21,7 @@ from mnemond.store.meta import ENTITIES_READ_KEY
 from mnemond.text.entities import canonical_name
 from tests.jobs.factories import DAY_S, NOW_US, Keeping, kept
 from tests.store.factories import insight_id
+from tests.tables import each_row
 
 AT = format_us(NOW_US - 3_600_000_000)
 
@@ -160,7 +161,7 @@ def named(*names_: str, kind: str = "concept") -> list[Named]:
     return [Named(it, it, canonical_name(it), kind) for it in names_]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "kinds"),
     [
         ("José García", "Jose Garcia", "person person"),
@@ -177,7 +178,7 @@ def test_pairs_that_are_asked_about(one: str, other: str, kinds: str) -> None:
     assert [{it.longer, it.shorter} for it in alike(rows)] == [{one, other}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "why"),
     [
         (named("C", "C++"), "marks mean something"),

@@ -17,6 +17,7 @@ from mnemond.store.connection import Connection
 from tests.jobs.factories import FILE, kept
 from tests.store.factories import engine_at, remember
 from tests.store.plain import has_checksums, make_plain
+from tests.tables import each_row
 
 HELD = "bytes written anew"
 
@@ -30,7 +31,7 @@ def plain_store(directory: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pages", "due"),
     [
         (Pages(100, 0, plain=True), True),

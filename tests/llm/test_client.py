@@ -14,6 +14,7 @@ from mnemond.http import NoAnswerError
 from mnemond.llm.client import MAX_BYTES, target_of
 from mnemond.llm.replies import TruncatedError, UnreadableError
 from tests.llm.scripted import BAD, FACTS, NEVER, READABLE, Bench, Kept, Reply, Scripted, ollama_says, says, scripted
+from tests.tables import each_row
 
 SCHEMA = {
     "type": "object",
@@ -76,7 +77,7 @@ async def test_ollama_is_asked_in_its_own_way() -> None:
     assert content(server).endswith(shape)
 
 
-@pytest.mark.parametrize("name", READABLE)
+@each_row("name", READABLE)
 async def test_a_value_is_found_however_it_is_wrapped(name: str) -> None:
     async with scripted([says(READABLE[name])]) as server:
         value = await asked(Bench(server.url))
@@ -85,7 +86,7 @@ async def test_a_value_is_found_however_it_is_wrapped(name: str) -> None:
     assert "lives in" in value["facts"][0]["text"]
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_row("name", BAD)
 async def test_a_bad_answer_is_an_error_with_its_reason(name: str) -> None:
     async with scripted([BAD[name]]) as server:
         bench = Bench(server.url)
@@ -272,9 +273,7 @@ async def test_without_room_to_count_nothing_is_sent() -> None:
     assert server.requests == []
 
 
-@pytest.mark.parametrize(
-    "endpoint", ["http://example.com", "http://10.0.0.1:8080", "ftp://h", "http://169.254.169.254"]
-)
+@each_row("endpoint", ["http://example.com", "http://10.0.0.1:8080", "ftp://h", "http://169.254.169.254"])
 def test_conversations_leave_this_machine_encrypted_or_not_at_all(endpoint: str) -> None:
     with pytest.raises(MnemonError, match=r"llm\.endpoint") as caught:
         target_of(LlmSettings("openai", endpoint, "m"), {})

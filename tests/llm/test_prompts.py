@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.llm.prompts import ARGUMENTS, PROFILES, Profile, Prompt, numbers_in, read_prompts, release, without
+from tests.tables import each_row
 
 KEYS = (
     "substance_filter", "extract_entities", "generate_trigger", "generate_hypothetical_query", "generate_cues",
@@ -86,7 +87,7 @@ def test_a_text_that_is_not_used_is_a_warning(tmp_path: Path) -> None:
     assert found["merge_facts"].template == "join {{2}}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ('merge_facts = "{{3}}"', "merge_facts has a token beyond {{1}} … {{2}}"),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.llm.reader import MAX_ITEMS, items_of
+from tests.tables import each_row
 
 
 class Item(msgspec.Struct):
     text: str
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "texts", "dropped"),
     [
         ({"facts": [{"text": "a"}, {"text": "b", "more": 1}]}, ["a", "b"], 0),

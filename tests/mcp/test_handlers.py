@@ -12,6 +12,7 @@ from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import Config, McpSettings
 from mnemond.hooks.prompt_files import PromptFiles
 from tests.mcp.factories import META, Desk, answered, desk
+from tests.tables import each_row
 
 SQLITE = "Chose SQLite as storage because the team lacks Redis experience"
 
@@ -85,7 +86,7 @@ async def test_what_is_cancelled_is_not_answered_and_done_all_the_same(tmp_path:
 LISTS = {"tools/list": "tools", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}
 
 
-@pytest.mark.parametrize("method", [*LISTS, "resources/list"])
+@each_row("method", [*LISTS, "resources/list"])
 async def test_lists_say_to_modern_clients_alone_how_they_may_be_kept(method: str, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         legacy = await over.ask(method)
@@ -375,7 +376,7 @@ async def test_what_a_tool_cannot_do_is_told_to_the_model(tmp_path: Path) -> Non
         assert (result["isError"], result["resultType"]) == (True, "complete")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "params",
     [None, {}, {"name": 5}, {"name": "recal"}, {"name": "zzz"}, {"name": "recall", "arguments": []},
      {"name": "recall", "arguments": "x"}],
@@ -387,13 +388,13 @@ async def test_what_is_no_tool_or_no_arguments_is_a_bad_request(params: object, 
         assert error["message"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "words"),
     [(None, "query is missing"), ({}, "query is missing"), ({"query": 5}, "query must be a string"),
      ({"query": "x", "full": True}, "there is no parameter 'full'"), ({"query": "x", "limit": 99}, "limit"),
      ({"query": "x", "category": "rumour"}, "category must be one of")],
 )  # fmt: skip
-@pytest.mark.parametrize("modern", [True, False])
+@each_row("modern", [True, False])
 async def test_what_a_schema_does_not_allow_is_told_to_the_model(
     arguments: object, words: str, modern: bool, tmp_path: Path
 ) -> None:
@@ -486,7 +487,7 @@ async def prompt_text(over: Desk, name: str, **arguments: str) -> str:
     return str(message["content"]["text"])
 
 
-@pytest.mark.parametrize("method", ["resources/subscribe", "completion/complete", "tasks/list", "notifications/x"])
+@each_row("method", ["resources/subscribe", "completion/complete", "tasks/list", "notifications/x"])
 async def test_what_is_not_offered_is_not_there(method: str, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         assert (await over.error(method, {}))["code"] == -32601

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from mnemond.mcp.protocol import CAPABILITIES, VERSION
 from mnemond.mcp.tools import tools
 from tests.mcp.factories import META, desk
+from tests.tables import each_row
 
 METHODS = (
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list",
@@ -47,7 +46,7 @@ def params(rng: random.Random, method: str) -> object:
     return made
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_row("seed", range(4))
 async def test_every_request_is_answered_and_none_is_a_defect(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     async with desk(tmp_path) as over:

@@ -23,6 +23,7 @@ from mnemond.model.outcomes import (
     United,
 )
 from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, SUMMED
+from tests.tables import each_row
 
 NONCE = "0123456789abcdef"
 ID, OTHER = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -43,7 +44,7 @@ def told(**changes: object) -> str:
     return render.remembered(render.Remembered(msgspec.structs.replace(PLAIN, **changes), []), NONCE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("action", "changes", "text"),
     [
         ("added", {}, f"Remembered: {ID}."),
@@ -61,9 +62,7 @@ def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: 
     assert told(action=action, **changes) == text
 
 
-@pytest.mark.parametrize(
-    ("action", "asks"), [("added", True), ("replaced", True), ("skipped", False), ("merged", False)]
-)
+@each_row(("action", "asks"), [("added", True), ("replaced", True), ("skipped", False), ("merged", False)])
 def test_a_new_memory_without_cues_is_one_to_give_some(action: str, asks: bool) -> None:
     assert ("It has no cues: `update` it" in told(action=action, replaced_id=OTHER, cues=0)) is asks
 
@@ -142,7 +141,7 @@ def test_what_there_is_to_judge_is_fenced() -> None:
     assert lines[10:] == [f"</recalled-data {NONCE}>"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "text"),
     [
         (MnemonError(errors.INVALID_PARAMS, "too long.", outcome="rejected"), "too long."),

@@ -24,6 +24,7 @@ from mnemond.mcp.protocol import (
 )
 from mnemond.mcp.tools import RecallArguments
 from mnemond.wire.jsonrpc import NO_ID, encode_error
+from tests.tables import each_row
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 
@@ -43,13 +44,13 @@ def test_a_request_that_names_its_revision_is_modern() -> None:
     assert opened({"_meta": {**META, "io.modelcontextprotocol/clientInfo": 5, "progressToken": 1}}).era is Era.MODERN
 
 
-@pytest.mark.parametrize("params", [{}, {"_meta": {}}, {"_meta": {"progressToken": 3}}, {"name": "x"}])
+@each_row("params", [{}, {"_meta": {}}, {"_meta": {"progressToken": 3}}, {"name": "x"}])
 def test_any_other_is_from_a_session(params: object) -> None:
     assert opened(params).era is Era.LEGACY
     assert McpRequest(None).era is Era.LEGACY
 
 
-@pytest.mark.parametrize("params", [[], 5, "x", {"_meta": 5}, {"_meta": {VERSION: 5}}, {"_meta": {VERSION: MODERN}}])
+@each_row("params", [[], 5, "x", {"_meta": 5}, {"_meta": {VERSION: 5}}, {"_meta": {VERSION: MODERN}}])
 def test_what_is_malformed_is_told(params: object) -> None:
     assert refusal(params).kind is INVALID_PARAMS
 
@@ -58,7 +59,7 @@ def test_a_method_of_the_modern_protocol_needs_its_meta() -> None:
     assert VERSION in refusal({}, modern=True).message
 
 
-@pytest.mark.parametrize("version", ["2030-01-01", "", "2025-06-18", "x" * 500])
+@each_row("version", ["2030-01-01", "", "2025-06-18", "x" * 500])
 def test_another_revision_is_told_which_there_are(version: str) -> None:
     error = refusal({"_meta": {VERSION: version, CAPABILITIES: {}}})
     told = json.loads(encode_error(NO_ID, error))["error"]
@@ -81,7 +82,7 @@ def test_parameters_are_read_one_by_one() -> None:
         asked.text("extra")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "sentence"),
     [
         ({}, "query is missing"),

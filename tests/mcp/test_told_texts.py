@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli import grammar, recall
@@ -20,6 +19,7 @@ from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.mcp import render, tools
 from mnemond.model.answers import MemoryInProject, RecallMeta
 from mnemond.text.prompt_escape import quarters, token_count
+from tests.tables import each_row
 
 MAX_TOKENS: Final = 1_500
 """Of everything that every session has: tools as they are listed, instructions, and the opening of a brief."""
@@ -54,7 +54,7 @@ def named(text: str) -> Iterator[str]:
     yield from (each for each in re.findall(r"`([^`]+)`", prose) if not each.startswith("<"))
 
 
-@pytest.mark.parametrize("name", ["guide", "opening", "skill", "tools"])
+@each_row("name", ["guide", "opening", "skill", "tools"])
 def test_a_text_names_only_what_there_is(name: str) -> None:
     known = {*PROPERTIES, *VALUES, *OTHERS, *(each for found in PROPERTIES.values() for each in found)}
     assert set(named(texts()[name])) <= known

@@ -15,6 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.mcp import protocol, tools
 from mnemond.mcp.protocol import PROMPTS, Address
 from mnemond.model.memory import CATEGORIES
+from tests.tables import each_row
 
 PORTABLE = {"type", "description", "properties", "required", "items", "enum", "default", "minimum", "maximum"}
 """Keywords of JSON Schema that every host understands: no references, no compositions. Every session pays for each."""
@@ -54,7 +55,7 @@ def test_there_are_seven_always_in_the_same_order() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", name) and tool["name"] == name for name, tool in DECLARED.items())
 
 
-@pytest.mark.parametrize("name", list(tools.tools("full")))
+@each_row("name", list(tools.tools("full")))
 def test_schemas_are_plain_objects(name: str) -> None:
     tool = DECLARED[name]
     schema = tool["inputSchema"]
@@ -105,7 +106,7 @@ def test_choices_are_those_of_the_methods_behind() -> None:
     assert recall["limit"]["maximum"] == tools.MAX_RECALLED
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("uri", "address"),
     [
         ("mnemon://guide", Address(None, None)),
@@ -118,7 +119,7 @@ def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
     assert protocol.parse_uri(uri) == address
 
 
-@pytest.mark.parametrize(
+@each_row(
     "uri",
     ["", "mnemon://", "mnemon://memory/abc", "mnemon://memory/a/b/c/d", "mnemon://store/office", "file:///etc/passwd",
      "mnemon://store/../core/core", "mnemon://guide?x", "mnemon://memory/" + "a" * 65, "mnemon://memory/abc def"],

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from mnemond.config.writing import RedundancySettings
 from mnemond.memory.decay import accumulated, boost_gain
+from tests.tables import each_row
 
 SETTINGS = RedundancySettings()
 DAYS = st.floats(-1e12, 1e12)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gap", "expected"),
     [
         (0, 0.027332), (1, 0.074179), (3, 0.539586), (5, 3.576088), (7, 15.0), (8, 21.931757), (10, 28.577224),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from mnemond.config.writing import CausalSettings
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.remember import MAX_CAUSAL_HOPS, causal_candidates
 from mnemond.model.memory import Edge, EdgeType, Scope
 from mnemond.model.outcomes import CausalCandidate
 from tests.index.worlds import DIMENSION, insight
+from tests.tables import each_row
 
 SETTINGS = CausalSettings()
 
@@ -53,7 +52,7 @@ def test_a_signal_counts_more_than_nearness_and_nearness_more_than_words() -> No
     assert several[1].overlap > several[2].overlap == 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "other", "signal", "sub_type", "way"),
     [
         ("Chose SQLite because Redis is unknown", "Redis is unknown", "because", "causes", "from_candidate"),

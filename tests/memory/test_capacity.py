@@ -16,6 +16,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory.retention import importances, leaving, prune, weakest
 from mnemond.model.changes import PutInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, effective_importance, format_us
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000
@@ -118,7 +119,7 @@ def test_the_order_of_leaving_never_puts_a_note_before_an_extracted_one_of_its_i
     assert notes == [row for row in by_value if made[row].channel != "extract"]
 
 
-@pytest.mark.parametrize("fields", [{"importance": 4}, {"importance": 5}, {"access_count": 3}, {"pinned": True}])
+@each_row("fields", [{"importance": 4}, {"importance": 5}, {"access_count": 3}, {"pinned": True}])
 def test_what_matters_is_used_or_pinned_stays(fields: dict[str, Any]) -> None:
     assert pruned(snapshot_of(memory("kept", days=3000, **fields), memory("other")), 2) == ["other"]
     assert pruned(snapshot_of(memory("kept", days=3000, **fields)), 1) == []

@@ -11,6 +11,7 @@ from mnemond.memory import edge_builders
 from mnemond.memory.edge_builders import MAX_CACHED_CLAIMS, build_causal
 from tests.memory.small_store import NOON, Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
+from tests.tables import each_row
 
 SETTINGS = GraphSettings()
 
@@ -40,7 +41,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("new", "old", "edge", "sub_type", "signal"), CASES)
+@each_row(("new", "old", "edge", "sub_type", "signal"), CASES)
 def test_worked_pairs(new: str, old: str, edge: tuple[str, str, float], sub_type: str, signal: str) -> None:
     made = build_causal(newcomer(new), SmallStore(Row("old", old)), SETTINGS)
     assert added(made) == [edge]
@@ -76,7 +77,7 @@ def test_only_the_ten_newest_rows_are_looked_at_whatever_their_chain() -> None:
     assert [source for source, _, _ in added(made)] == [f"r{n}" for n in range(1, 11)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cause_us", "effect_us", "weight", "conflict"),
     [
         (NOON + 1, NOON, 0.285714, True),

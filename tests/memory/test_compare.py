@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from mnemond.config.writing import DiffSettings
 from mnemond.index.writer import MemoryIndex
@@ -11,6 +10,7 @@ from mnemond.memory.compare import Moment, compare
 from mnemond.memory.diff import CosineThresholds, DiffRules, side
 from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.text.tokens import index_terms
+from tests.tables import each_row
 
 NEVER = CosineThresholds(override=np.inf, update=0.65, duplicate=0.9)
 NOW = Moment(1_780_000_000_000_000, 1_780_000_000_000_000)
@@ -21,14 +21,14 @@ def note(number: int, content: str) -> Insight:
     return Insight(id=f"{number:08x}-0000-4000-8000-000000000000", content=content, created_at=at, updated_at=at)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Deploys on Friday are allowed", "Deploys on Friday are not allowed"),
         ("API rate limit is 100 req/s", "API rate limit is 200 req/s"),
     ],
 )
-@pytest.mark.parametrize("long_notes", [0, 31, 200])
+@each_row("long_notes", [0, 31, 200])
 def test_a_correction_is_seen_among_any_number_of_long_notes(old: str, new: str, long_notes: int) -> None:
     rest = " and what we said about it in the planning of the release, with names and times"
     insights = [

@@ -18,6 +18,7 @@ from mnemond.model.memory import Insight, Scope, Trigger
 from mnemond.text.contrast import numbers
 from tests.examples import examples
 from tests.index.worlds import built, finished, insight
+from tests.tables import each_row
 
 RULES = write_rules(None, Config()).diff
 INDEX = "The search index is rebuilt every night at 02:30 UTC by the cron job on node seven"
@@ -48,7 +49,7 @@ def test_a_cluster_is_the_oldest_memory_and_those_like_it() -> None:
     assert (plan.apart, plan.refused) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"pinned": True},
@@ -58,7 +59,6 @@ def test_a_cluster_is_the_oldest_memory_and_those_like_it() -> None:
         {"scope": Scope(user_id="ana")},
         {"scope": Scope(project="p#00000000")},
     ],
-    ids=str,
 )
 def test_what_is_never_merged(fields: dict[str, Any]) -> None:
     assert plan_of(memory(1, INDEX), memory(2, EACH, **fields)).clusters == ()
@@ -68,7 +68,7 @@ def test_what_is_never_merged(fields: dict[str, Any]) -> None:
 REST = " while the old one of last year stays as it was for all other customers"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer"),
     [
         ("Rate limit of the API is 100 requests per second", "Rate limit of the API is 200 requests per second"),

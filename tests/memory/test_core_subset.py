@@ -14,6 +14,7 @@ from mnemond.memory import core_subset
 from mnemond.memory.core_subset import Labels, Vectors, clusters, subset
 from mnemond.model.memory import DAY_US
 from tests.examples import examples
+from tests.tables import each_row
 
 
 def labels_of(vectors: Vectors, k: int, seed: int = 0) -> Labels:
@@ -121,7 +122,7 @@ def test_of_too_many_the_newest_are_kept() -> None:
     assert chosen == ((0, 2), (3,))
 
 
-@pytest.mark.parametrize("count", range(4))
+@each_row("count", range(4))
 def test_of_few_all_are_chosen(count: int) -> None:
     assert subset(range(count), [0] * count, [0] * count, k=3, extra=0, most=20) == (tuple(range(count)), ())
 

@@ -34,6 +34,7 @@ from mnemond.store.connection import Connection
 from tests.examples import examples
 from tests.memory.audit_world import UNBOUNDED, AuditWorld
 from tests.memory.test_audit_replay import check, portrait
+from tests.tables import each_row
 
 TEXT = "Every change to main goes through a merge request"
 CUES = ("can I just commit this", "push rejected 403")
@@ -119,7 +120,7 @@ def test_a_purge_leaves_nothing_of_cues(world: AuditWorld) -> None:
     assert CUES[0] not in world.read(states)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cues", "said_about"),
     [
         (["x" * (MAX_CUE + 1)], "cues[0] is 201 characters; the limit is 200"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mnemond.config.reading import TemporalDecaySettings
 from mnemond.memory.decay import DECAY, effective_age, prune_score, retention, sigmoid, unfloored
 from mnemond.model.memory import BASE
+from tests.tables import each_row
 
 CASES = [
     (-13, 1.0), (0, 1.0), (0.5, 0.994349), (1, 0.988698), (2, 0.977397), (7, 0.954945), (14, 0.886757),
@@ -19,7 +20,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("days", "expected"), CASES)
+@each_row(("days", "expected"), CASES)
 def test_worked_retention(days: float, expected: float) -> None:
     assert retention(days) == pytest.approx(expected, abs=1e-6)
 
@@ -47,7 +48,7 @@ def test_an_older_memory_is_never_fresher(one: float, other: float) -> None:
     assert unfloored(younger) >= unfloored(older) >= 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("strongest", "days", "expected"),
     [(0.5, 54, 0.011302), (0.5, 55, 0.009828), (None, 55, 0.009828), (1.0, 58, 0.012898), (1.0, 60, 0.009725)],
 )

@@ -24,6 +24,7 @@ from mnemond.memory.diff import (
     on_reference_scale,
 )
 from tests.memory.diff_rows import OFF, ROWS, Row
+from tests.tables import each_row
 
 SETTINGS = DiffSettings()
 
@@ -48,8 +49,8 @@ def test_no_built_in_model_is_ever_heard(name: str) -> None:
     assert cosine_thresholds(name, SETTINGS, partial(scaled, calibration=shipped(name))).override == math.inf
 
 
-@pytest.mark.parametrize(("safeguards", "override"), [(RAISED, 0.97), (UNRAISED, 0.69)], ids=["raised", "not raised"])
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
+@each_row(("safeguards", "override"), [(RAISED, 0.97), (UNRAISED, 0.69)])
+@each_row("row", ROWS)
 def test_the_table_beside_the_vectors_of_a_calibrated_embedder(
     row: Row, safeguards: Safeguards, override: float
 ) -> None:
@@ -109,7 +110,7 @@ def test_the_rise_can_be_switched_off() -> None:
     assert found == CosineThresholds(0.35, 0.325, 0.45, 0.265, 0.175)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cosine", "similarity"),
     [
         (-0.5, -0.8125),

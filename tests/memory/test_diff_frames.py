@@ -17,9 +17,10 @@ from mnemond.model.contradictions import among, noted
 from mnemond.text.frames import frames
 from tests.memory.memories import Memories, leaning, name
 from tests.memory.statement_pairs import CONTRADICTING, KEPT, REPLACED
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(("old", "new"), KEPT)
+@each_row(("old", "new"), KEPT)
 def test_another_thing_stays_and_is_not_named(old: str, new: str) -> None:
     over = Memories()
     over.remember(old)
@@ -27,7 +28,7 @@ def test_another_thing_stays_and_is_not_named(old: str, new: str) -> None:
     assert (outcome.action, outcome.conflicts) == ("added", [])
 
 
-@pytest.mark.parametrize(("old", "new"), REPLACED)
+@each_row(("old", "new"), REPLACED)
 def test_the_same_thing_changed_is_replaced(old: str, new: str) -> None:
     over = Memories()
     over.remember(old)
@@ -35,7 +36,7 @@ def test_the_same_thing_changed_is_replaced(old: str, new: str) -> None:
     assert (outcome.action, outcome.replaced_id, outcome.conflicts) == ("replaced", name(1), [])
 
 
-@pytest.mark.parametrize(("old", "new"), CONTRADICTING)
+@each_row(("old", "new"), CONTRADICTING)
 def test_a_contradiction_stays_and_is_named(old: str, new: str) -> None:
     over = Memories(with_vectors=True)
     over.remember(old, leaning(1.0))
@@ -47,7 +48,7 @@ def test_a_contradiction_stays_and_is_named(old: str, new: str) -> None:
     assert {(edge.source_id, edge.target_id) for edge in linked} == {(name(1), name(2)), (name(2), name(1))}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "cosine", "near"),
     [
         ("I can't swim", "I swim two kilometres every morning", 0.45, True),  # a word of six is the same
@@ -161,7 +162,7 @@ def test_nothing_is_said_of_texts_without_clauses() -> None:
     assert judged("", "") == judged("…", "!") == SILENT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Service A depends on Kafka", "Service B no longer depends on Kafka"),
@@ -198,14 +199,14 @@ OTHER_SLOTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("older", "newer"), ONE_SLOT)
+@each_row(("older", "newer"), ONE_SLOT)
 def test_one_value_of_one_named_thing_may_take_the_place_of_another(older: str, newer: str) -> None:
     verdict = judge(side(older, "general", ()), side(newer, "general", ()), None, write_rules(None, Config()).diff)
     assert verdict.contradicts, verdict.reason
     assert other_slot(older, newer, verdict.clauses) is None
 
 
-@pytest.mark.parametrize(("older", "newer", "why"), OTHER_SLOTS)
+@each_row(("older", "newer", "why"), OTHER_SLOTS)
 def test_a_contradiction_of_something_else_does_not(older: str, newer: str, why: str) -> None:
     verdict = judge(side(older, "general", ()), side(newer, "general", ()), None, write_rules(None, Config()).diff)
     assert verdict.contradicts, verdict.reason

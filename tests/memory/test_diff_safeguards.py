@@ -19,6 +19,7 @@ from mnemond.memory.diff import (
     side,
 )
 from tests.memory.diff_rows import LITERAL, OFF, SHIPPED, rules
+from tests.tables import each_row
 
 
 def judged(old: str, new: str, by: DiffRules = SHIPPED, cosine: float | None = None) -> Verdict:
@@ -39,7 +40,7 @@ def test_the_same_words_may_say_something_else(old: str, new: str) -> None:
     assert "; but it is not there word for word; but " in verdict.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         # a denied change announces none, and another verb denies something else
@@ -70,7 +71,7 @@ def test_what_only_resembles_the_old_text_does_not_replace_it(old: str, new: str
     assert judged(old, new).action == "ADD"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "action"),
     [
         ("Ana lives in Lisbon", "Ana Costa lives in Lisbon near the harbour", "UPDATE"),
@@ -100,7 +101,7 @@ def test_articles_do_not_make_a_text_new() -> None:
     assert judged("The user prefers a dark editor theme", "User prefers the dark editor theme").action == "DUPLICATE"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("The deploy target is staging", "The deploy target is production"),
@@ -128,7 +129,7 @@ def test_a_short_text_found_in_a_long_one_stays() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "action"),
     [
         ("deps: bump cors from 1.6.0 to 1.7.0 upstream", "deps: bump viper from 1.6.1 to 1.7.0 upstream", "ADD"),
@@ -152,7 +153,7 @@ def test_a_contrast_retires_what_it_is_about(old: str, new: str, action: str) ->
     assert judged(old, new).action == action
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Sprint 12 retro done", "Sprint 13 retro done"),
@@ -174,7 +175,7 @@ def test_one_of_a_series_is_not_another(old: str, new: str) -> None:
     assert verdict.reason.endswith("; but they are about things with different numbers, so both stay")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("API rate limit is 100 req/s", "API rate limit is 200 req/s"),
@@ -208,7 +209,7 @@ def test_a_number_corrects_nothing_where_a_word_is_exchanged_too() -> None:
     assert "alike in meaning" in heard.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "named", "renamed", "action"),
     [
         ("Ana has green tea in winter", "Bob never has green tea in winter", ("ana",), ("bob",), "ADD"),
@@ -252,7 +253,7 @@ def match(identity: str, created_us: int, similarity: float, action: str) -> Mat
     return Match(identity, created_us, verdict)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("matches", "decisive"),
     [
         ([], None),

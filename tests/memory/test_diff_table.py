@@ -7,6 +7,7 @@ import pytest
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from tests.memory.diff_rows import LITERAL, OFF, ROWS, SHIPPED, Row
+from tests.tables import each_row
 
 BOTH_RULES = pytest.mark.parametrize("rules", [LITERAL, SHIPPED], ids=["to the letter", "as shipped"])
 
@@ -42,7 +43,7 @@ def test_what_differs_is_said() -> None:
     assert rate.reason == "they are 83% alike in words, but the numbers differ"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shared", "of", "suggestion"),
     [(12, 20, "ADD"), (13, 20, "UPDATE"), (9, 10, "UPDATE"), (10, 11, "DUPLICATE")],
 )
@@ -79,7 +80,7 @@ def test_a_cue_the_old_text_has_too_announces_nothing() -> None:
     assert judged(old, old + ", it was replaced").suggestion == "CONFLICT"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cosine", "similarity", "suggestion"),
     [
         (0.6999, 1 / 3, "ADD"),
@@ -100,7 +101,7 @@ def test_a_cosine_below_the_words_is_not_heard() -> None:
     assert (verdict.similarity, verdict.cosine) == (1.0, 0.95)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("new", "entities", "suggestion"),
     [
         ("An ancient vessel went under", (), "DUPLICATE"),

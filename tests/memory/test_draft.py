@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.memory.draft import problems_of
+from tests.tables import each_row
 
 
 def messages(**fields: object) -> list[str]:
     return [problem.message for problem in problems_of(fields)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "message"),
     [
         ({"content": "x" * 8001}, "content is 8,001 characters; the limit is 8,000"),
@@ -53,7 +53,7 @@ def test_everything_at_once() -> None:
     assert len(messages(tags=[""] * 1000)) == 20
 
 
-@pytest.mark.parametrize("content", ["x" * 8000, "记" * 8000, "e\u0301" * 8000, "😀" * 8000])
+@each_row("content", ["x" * 8000, "记" * 8000, "e\u0301" * 8000, "😀" * 8000])
 def test_the_limit_counts_characters_after_nfc(content: str) -> None:
     assert messages(content=content) == []
 
@@ -71,9 +71,7 @@ def test_validation_is_total_and_never_echoes_long_values(
         assert message.isprintable()
 
 
-@pytest.mark.parametrize(
-    "field", ["source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"]
-)
+@each_row("field", ["source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"])
 def test_no_name_may_hold_what_cannot_be_stored(field: str) -> None:
     assert messages(**{field: "a\0b"}) == [f"{field} contains a NUL character, which cannot be stored"]
     assert messages(**{field: None}) == []
@@ -82,7 +80,7 @@ def test_no_name_may_hold_what_cannot_be_stored(field: str) -> None:
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 
 
-@pytest.mark.parametrize("field", ["source", "channel", "conversation_id", "session_id", "user_id", "agent_id"])
+@each_row("field", ["source", "channel", "conversation_id", "session_id", "user_id", "agent_id"])
 def test_no_name_that_is_stored_may_be_a_secret_unless_it_is_meant(field: str) -> None:
     (message,) = messages(**{field: f"for {SECRET}"})
     assert message == (
@@ -94,13 +92,13 @@ def test_no_name_that_is_stored_may_be_a_secret_unless_it_is_meant(field: str) -
     assert problems_of({field: SECRET}, stored=()) == []
 
 
-@pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\u2060", "\ufe0f"])
+@each_row("hidden", ["\u200b", "\u00ad", "\u2060", "\ufe0f"])
 def test_nor_one_that_hides_between_signs_that_do_not_show(hidden: str) -> None:
     (message,) = messages(conversation_id=f"for {SECRET[:9]}{hidden}{SECRET[9:]}")
     assert "looks like a secret (aws_access_key)" in message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["host:claude-code", "123e4567-e89b-12d3-a456-426614174000", "alice@example.com", "session-" + "a3f5" * 8]
 )
 def test_what_names_usually_look_like_is_no_secret(name: str) -> None:

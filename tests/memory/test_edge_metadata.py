@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.memory.links import maker_of, metadata_problems, stored_metadata
 from mnemond.model.memory import MAX_METADATA
+from tests.tables import each_row
 
 
 def kept(metadata: dict[str, object], *, allow_secret: bool = False) -> tuple[object, tuple[str, ...]]:
@@ -17,7 +17,7 @@ def kept(metadata: dict[str, object], *, allow_secret: bool = False) -> tuple[ob
     return msgspec.json.decode(found.text), found.redacted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "sub_type", "created_by", "field"),
     [
         ({"a": {"b": 1}}, None, None, "metadata"),
@@ -52,7 +52,7 @@ def test_many_bad_entries_need_few_sentences() -> None:
     assert all(len(problem.message) < 200 for problem in problems)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "created_by", "maker"),
     [
         (None, None, "user"),
@@ -73,7 +73,7 @@ def test_the_sub_type_and_the_maker_stand_in_the_metadata() -> None:
     assert msgspec.json.decode(found.text) == {"a": 1, "sub_type": "enables", "created_by": "host"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "clean", "kinds"),
     [
         ({"password": "Tr0ub4dor&3"}, {"password": "[REDACTED:password]"}, ("password",)),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import LITERAL, SAFEGUARDS, CosineThresholds, DiffRules, Safeguards, judge, side
 from mnemond.text.entities import extract
+from tests.tables import each_row
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
 
@@ -52,12 +51,12 @@ def action(old: str, new: str, safeguards: Safeguards = SAFEGUARDS) -> str:
     return judge(one, other, None, DiffRules(DiffSettings(), DEAF, safeguards)).action
 
 
-@pytest.mark.parametrize(("one", "other"), BOTH_TRUE)
+@each_row(("one", "other"), BOTH_TRUE)
 def test_both_stay_in_either_order(one: str, other: str) -> None:
     assert (action(one, other), action(other, one)) == ("ADD", "ADD")
 
 
-@pytest.mark.parametrize(("old", "new"), CORRECTIONS)
+@each_row(("old", "new"), CORRECTIONS)
 def test_a_correction_still_replaces_what_it_corrects(old: str, new: str) -> None:
     assert action(old, new) == "CONFLICT"
 

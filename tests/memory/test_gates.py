@@ -22,6 +22,7 @@ from mnemond.memory.gates import (
 )
 from mnemond.model.memory import Insight
 from tests.memory.test_model_reading import CLAIMS, INJECTIONS
+from tests.tables import each_row
 
 AT = "2026-11-24T10:00:00.000000Z"
 TEXT = "The nightly build of Zephyr 4 hung on a stale lock; removing the lock fixed the hang"
@@ -40,7 +41,7 @@ def told(gate: str, value: object, it: Insight | None = None, config: Config = O
     return taken(it or memory(trigger_type="problem-solution"), Found(), asked, value, config)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content", "why"),
     [
         ("Why did the build of Zephyr hang?", TEXT, None),
@@ -64,7 +65,7 @@ def test_a_question_is_grammatical_and_about_the_text(text: str, content: str, w
     assert no_question(text, content) == why
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "kind", "kept"),
     [
         ("Zephyr", "tool", True),
@@ -105,7 +106,7 @@ def test_kinds_are_those_of_the_settings() -> None:
     assert next_question(memory(), Found(), none, "") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name", "kept"),
     [
         ("Wir nutzen jetzt Velox statt Brightwater", "Velox", True),
@@ -135,7 +136,7 @@ def test_a_capital_alone_makes_no_name(text: str, name: str, kept: bool) -> None
     assert [each.name for each in found.names] == ([name] if kept else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "source", "kind"),
     [
         ({"trigger": "learning-success"}, "user", "learning-success"),
@@ -152,7 +153,7 @@ def test_a_trigger_is_one_of_the_known(answer: object, source: str, kind: str | 
     assert told("trigger", answer, it).trigger_type == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "named", "kind"),
     [
         ("The import broke on an umlaut in the file of Velox", "problem-solution", "problem-solution"),
@@ -218,7 +219,7 @@ def test_the_text_is_shown_as_data_and_cut() -> None:
     assert "\n" not in asked.values[0]
 
 
-@pytest.mark.parametrize("injection", INJECTIONS)
+@each_row("injection", INJECTIONS)
 def test_an_injection_adds_nothing_by_a_model_that_obeys(injection: str) -> None:
     """Every claim as a name, a cue and a question: none of them is about the memory that was asked about."""
     it = memory(f"{TEXT}. {injection}", trigger_type="problem-solution")

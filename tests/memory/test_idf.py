@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.writing import EntitySettings
 from mnemond.memory.edge_builders import idf_weight
+from tests.tables import each_row
 
 SETTINGS = EntitySettings()
 
@@ -17,7 +18,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("documents", "holders", "expected"), CASES)
+@each_row(("documents", "holders", "expected"), CASES)
 def test_worked_weights(documents: int, holders: int, expected: float | None) -> None:
     weight = idf_weight(documents, holders, SETTINGS)
     assert weight == (None if expected is None else pytest.approx(expected, abs=1e-6))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.memory.memories import Memories
+from tests.tables import each_row
 
 PAIRS = [
     tuple(line.split(" | "))
@@ -22,7 +21,7 @@ def test_a_pattern_is_not_the_letter_it_is_made_of() -> None:
         assert over.decided(new).outcome.action == "added", (old, new)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=" | ".join)
+@each_row("pair", PAIRS)
 def test_neither_of_two_true_statements_is_replaced_or_skipped(pair: tuple[str, str]) -> None:
     for old, new in (pair, pair[::-1]):
         over = Memories()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.memory.merged_text import clauses, lost, merged_text
 from mnemond.text.similarity import token_set
+from tests.tables import each_row
 
 CASES = {
     "both where half of the words are alike": (
@@ -71,7 +71,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_row("case", CASES)
 def test_examples(case: str) -> None:
     newer, older, together = CASES[case]
     assert merged_text(newer, older).text == together

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.memory.diff_frames import opposed
+from tests.tables import each_row
 
 CONTRADICT = """
 Service A runs on port 80 | Service A runs on port 81
@@ -222,7 +222,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
     return [(old, new) for line in text.strip().splitlines() for old, _, new in [line.partition(" | ")]]
 
 
-@pytest.mark.parametrize(("old", "new"), pairs(CONTRADICT))
+@each_row(("old", "new"), pairs(CONTRADICT))
 def test_both_cannot_hold(old: str, new: str) -> None:
     found = opposed(old, new)
     assert found is not None
@@ -230,7 +230,7 @@ def test_both_cannot_hold(old: str, new: str) -> None:
     assert opposed(new, old) is not None
 
 
-@pytest.mark.parametrize(("old", "new"), pairs(HOLD))
+@each_row(("old", "new"), pairs(HOLD))
 def test_both_hold(old: str, new: str) -> None:
     assert opposed(old, new) is None
     assert opposed(new, old) is None
@@ -248,7 +248,7 @@ def test_a_text_never_contradicts_itself(text: str) -> None:
     assert opposed(text, text) is None or "not" in text or "no" in text
 
 
-@pytest.mark.parametrize("part", ["a ", "is 5 ", "中是五", "1.", "x, ", "由负责", "the lead is A "])
+@each_row("part", ["a ", "is 5 ", "中是五", "1.", "x, ", "由负责", "the lead is A "])
 def test_hostile_texts_take_a_moment(part: str) -> None:
     text = (part * 8000)[:8000]
     started = time.process_time()

@@ -11,6 +11,7 @@ import pytest
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.text.entities import extract
+from tests.tables import each_row
 
 PAIRS = [
     json.loads(line)
@@ -61,7 +62,7 @@ Der Datensatz von 2022 hat 8000 Zeilen | Der Datensatz von 2023 hat 9500 Zeilen
 """
 
 
-@pytest.mark.parametrize("line", OTHER_ATTRIBUTES.strip().splitlines())
+@each_row("line", OTHER_ATTRIBUTES.strip().splitlines())
 def test_a_change_of_another_attribute_replaces_nothing(line: str) -> None:
     old, _, new = line.partition(" | ")
     assert decided({"old": old, "new": new}).action == "ADD"
@@ -98,20 +99,20 @@ Der Versand ist kostenlos | Für den Versand berechnen wir 4,90 Euro
 """
 
 
-@pytest.mark.parametrize("line", DENIED.strip().splitlines())
+@each_row("line", DENIED.strip().splitlines())
 def test_the_denial_of_the_same_sentence_replaces_it(line: str) -> None:
     old, _, new = line.partition(" | ")
     assert decided({"old": old, "new": new}).action == "CONFLICT"
     assert decided({"old": new, "new": old}).action == "CONFLICT"
 
 
-@pytest.mark.parametrize("line", DENIED_OF_ANOTHER.strip().splitlines())
+@each_row("line", DENIED_OF_ANOTHER.strip().splitlines())
 def test_the_denial_of_another_thing_replaces_nothing(line: str) -> None:
     old, _, new = line.partition(" | ")
     assert decided({"old": old, "new": new}).action == "ADD"
 
 
-@pytest.mark.parametrize("line", EXCLUDING.strip().splitlines())
+@each_row("line", EXCLUDING.strip().splitlines())
 def test_what_excludes_the_other_in_other_words_is_named(line: str) -> None:
     old, _, new = line.partition(" | ")
     verdict = decided({"old": old, "new": new})
@@ -132,7 +133,7 @@ Hausarzt der Familie ist Dr. Kessler | Hausarzt der Familie ist jetzt Dr. Aydın
 """
 
 
-@pytest.mark.parametrize("line", CHANGED.strip().splitlines())
+@each_row("line", CHANGED.strip().splitlines())
 def test_the_same_attribute_in_other_words_is_replaced(line: str) -> None:
     old, _, new = line.partition(" | ")
     assert decided({"old": old, "new": new}).action == "CONFLICT"

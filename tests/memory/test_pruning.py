@@ -16,6 +16,7 @@ from mnemond.memory.decay import effective_age, prune_score
 from mnemond.memory.retention import candidates, most_at_once, prune_scores, retire_pruned
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Edge, Insight, format_us
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000
@@ -30,7 +31,7 @@ def snapshot_of(*insights: Insight, edges: tuple[Edge, ...] = ()) -> Snapshot:
     return MemoryIndex.build([(insight, None) for insight in insights], edges, 0).snapshot
 
 
-@pytest.mark.parametrize(("live", "most"), [(0, 1), (1, 1), (39, 1), (40, 2), (59, 2), (1000, 50), (10_019, 500)])
+@each_row(("live", "most"), [(0, 1), (1, 1), (39, 1), (40, 2), (59, 2), (1000, 50), (10_019, 500)])
 def test_a_twentieth_at_once_and_one_in_any_case(live: int, most: int) -> None:
     assert most_at_once(live) == most
 

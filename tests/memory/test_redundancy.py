@@ -20,13 +20,14 @@ from mnemond.memory.diff_rules import (
     redundancy,
     with_temporal_bonus,
 )
+from tests.tables import each_row
 
 SETTINGS, EDGES = RedundancySettings(), EdgeSimilaritySettings()
 SHARES = st.floats(0, 1)
 Floats = npt.NDArray[np.float32]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cosine", "expected"),
     [
         (-0.9, 0), (0, 0), (0.3, 0.01965), (0.5, 0.05994), (0.6, 0.092985), (0.7, 0.140294), (0.8, 0.212865),
@@ -50,7 +51,7 @@ def test_information_is_total(cosine: float, bins: int) -> None:
     assert 0.0 <= nmi_analytic(cosine, bins) <= 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cosine", "jaccard", "score", "redundant"),
     [
         (0.9, 0.2, 0.287611, True), (0.8, 0.3, 0.247719, False), (0.8, 0.2, 0.207719, False),
@@ -64,7 +65,7 @@ def test_worked_scores(cosine: float | None, jaccard: float, score: float, redun
     assert is_redundant(found, SETTINGS) is redundant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("jaccard", "needed"),
     [(0, 0.92986), (0.1, 0.90200), (0.2, 0.86215), (0.3, 0.80406), (0.4, 0.71639), (0.5, 0.57416), (0.6, 0.27727)],
 )
@@ -91,7 +92,7 @@ def test_scores_never_fall_when_likeness_rises(one: float, other: float, few: fl
     assert redundancy(low, few, SETTINGS) <= redundancy(high, many, SETTINGS) + 1e-12
 
 
-@pytest.mark.parametrize(("hours", "expected"), [(0, 0.311578), (6, 0.295054), (24, 0.259648), (72, 0.220701)])
+@each_row(("hours", "expected"), [(0, 0.311578), (6, 0.295054), (24, 0.259648), (72, 0.220701)])
 def test_worked_bonus_of_nearness_in_time(hours: float, expected: float) -> None:
     score = redundancy(0.8, 0.2, SETTINGS)
     assert with_temporal_bonus(score, hours, 0.5) == pytest.approx(expected, abs=1e-6)
@@ -99,9 +100,7 @@ def test_worked_bonus_of_nearness_in_time(hours: float, expected: float) -> None
     assert with_temporal_bonus(score, hours, 0.0) == score
 
 
-@pytest.mark.parametrize(
-    ("cosine", "jaccard", "expected"), [(0.8, 0.2, 0.62), (None, 0.5, 0.15), (-0.5, 0.5, 0.15), (1.0, 1.0, 1.0)]
-)
+@each_row(("cosine", "jaccard", "expected"), [(0.8, 0.2, 0.62), (None, 0.5, 0.15), (-0.5, 0.5, 0.15), (1.0, 1.0, 1.0)])
 def test_worked_edge_similarity(cosine: float | None, jaccard: float, expected: float) -> None:
     assert edge_similarity(cosine, jaccard, EDGES) == pytest.approx(expected, abs=1e-6)
 
@@ -123,7 +122,7 @@ def test_worked_histogram() -> None:
     assert nmi_binned(one, other, 2) == pytest.approx(2 * 0.215762 / (0.693147 + 0.562335 + 0.25), abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "bins"),
     [
         (floats(1, 1, 1), floats(1, 2, 3), 16),

@@ -14,6 +14,7 @@ from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
 from mnemond.store import insights, relations
 from tests.memory.relation_world import DAY_US, RelationWorld
+from tests.tables import each_row
 
 AT = "2026-11-24T10:00:00.000000Z"
 TEXT = (
@@ -33,7 +34,7 @@ def judged(*items: object, text: str = TEXT) -> tuple[list[Claim], list[str]]:
     return found, list(refused)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "kind", "at"),
     [
         ({}, "seen", AT),
@@ -55,7 +56,7 @@ def test_the_speaker_is_the_user() -> None:
     assert (found.source, found.target, refused) == ("User", "Emacs", [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "why"),
     [
         ({"type": "hates"}, "type"),

@@ -20,6 +20,7 @@ from mnemond.text.tokens import index_terms
 from tests.index.worlds import insight
 from tests.memory.diff_rows import ROWS, Row
 from tests.memory.memories import DAY_US, HOUR_US, NOW_US, Decided, Memories, leaning, name
+from tests.tables import each_row
 
 DONE = {"ADD": "added", "UPDATE": "replaced", "CONFLICT": "replaced", "DUPLICATE": "skipped"}
 AXIS = leaning(1.0)
@@ -32,9 +33,9 @@ CALIBRATED = EmbedderRecord("calibrated", 4, "calibrated-1", unrelated=0.2, para
 """An embedder that is heard: from a cosine of .97 on, or of .69 where the override is not raised."""
 
 
-@pytest.mark.parametrize("raised", [True, False])
-@pytest.mark.parametrize("cosine", [None, 0.0, 0.68, 0.70, 0.96, 0.98, 1.0])
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
+@each_row("raised", [True, False])
+@each_row("cosine", [None, 0.0, 0.68, 0.70, 0.96, 0.98, 1.0])
+@each_row("row", ROWS)
 def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     safeguards = Safeguards(raise_override=raised)
     over = Memories()
@@ -57,7 +58,7 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     assert [(each.id, each.suggestion) for each in outcome.conflicts] == named
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("profile", "action"),
     [("mnemon", "replaced"), ("classic", "replaced"), ("balanced", "added"), ("mnemosyne", "added"), ("mem0", "added")],
 )
@@ -308,7 +309,7 @@ def test_the_partner_of_a_replaced_memory_is_on_its_own_again() -> None:
 # ------------------------------------------------------------------ scope
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "text", "action", "conflicts"),
     [
         (Scope(), Scope("u1"), OLD, "skipped", 0),

@@ -22,6 +22,7 @@ from mnemond.store.operations import Proposal
 from tests.memory.memories import NOW_US, Memories, name
 from tests.store.factories import EMBEDDER, engine_at, forget, insight_id, vector_of
 from tests.store.mirror import mirrored
+from tests.tables import each_row
 
 OLD, NEW = "API rate limit is 100 req/s", "API rate limit is 200 req/s"
 
@@ -58,7 +59,7 @@ def test_of_equal_ones_the_oldest_goes_and_at_most_a_batch() -> None:
     assert (decided.outcome.auto_pruned, decided.outcome.pruned_ids) == (2, (name(1), name(2)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields", [{"importance": 4}, {"access_count": 3}, {"pinned": True}, {"when": (Trigger("Bash:git push*", "deny"),)}]
 )
 def test_when_all_are_immune_none_goes(fields: dict[str, Any]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.model.contradictions import noted
 from mnemond.model.memory import Scope, format_us
 from tests.memory.memories import NOW_US, Memories, name
+from tests.tables import each_row
 
 OLD, NEW = "The rate limit of the gateway is 200", "The rate limit of the gateway is 300"
 YEAR_US = 365 * 86_400_000_000
@@ -30,7 +29,7 @@ def test_what_does_not_hold_yet_replaces_nothing() -> None:
     assert decided.outcome.reason.endswith("; but the new text does not hold yet, so both stay")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "reason"),
     [
         ({"valid_from": FUTURE}, "it does not hold yet"),
@@ -38,7 +37,7 @@ def test_what_does_not_hold_yet_replaces_nothing() -> None:
         ({"expires_at": PAST, "invalid_at": FUTURE}, "it does not hold any more"),
     ],
 )
-@pytest.mark.parametrize("text", [OLD, NEW])
+@each_row("text", [OLD, NEW])
 def test_what_does_not_hold_now_is_neither_known_nor_replaced(values: dict[str, str], reason: str, text: str) -> None:
     over = Memories()
     over.remember(OLD)
@@ -48,8 +47,8 @@ def test_what_does_not_hold_now_is_neither_known_nor_replaced(values: dict[str, 
     assert decided.outcome.reason.endswith(f"; but {reason}, so both stay")
 
 
-@pytest.mark.parametrize("ends", [{"invalid_at": PAST}, {"expires_at": PAST}])
-@pytest.mark.parametrize(
+@each_row("ends", [{"invalid_at": PAST}, {"expires_at": PAST}])
+@each_row(
     ("old", "text"),
     [
         (OLD, OLD),

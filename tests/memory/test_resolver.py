@@ -21,6 +21,7 @@ from mnemond.memory.resolver import Allowance, acted_on, resolution_of
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews
 from tests.memory.test_extraction import Desk
+from tests.tables import each_row
 
 OLD, NEW = "I live in Lisbon", "I live in Porto now"
 
@@ -100,7 +101,7 @@ def verdict(action: Any, suggestion: Any, *, contradicts: bool = False) -> Any:
     return msgspec.structs.replace(found, action=action, suggestion=suggestion, contradicts=contradicts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("action", "suggestion", "contradicts", "resolution", "acted"),
     [
         ("DUPLICATE", "DUPLICATE", False, "DUPLICATE", "DUPLICATE"),

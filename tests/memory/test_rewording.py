@@ -13,6 +13,7 @@ from mnemond.memory import diff_rules
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.memory.diff_rules import Change, changes_between, is_part, plain_words
 from mnemond.text.entities import extract
+from tests.tables import each_row
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
 
@@ -98,23 +99,23 @@ def judged(old: str, new: str, said: tuple[str, str] = ("", "")) -> Verdict:
     return judge(one, other, None, DiffRules(DiffSettings(), DEAF))
 
 
-@pytest.mark.parametrize(("one", "other"), BOTH_TRUE)
+@each_row(("one", "other"), BOTH_TRUE)
 def test_both_stay_in_either_order(one: str, other: str) -> None:
     assert (judged(one, other).action, judged(other, one).action) == ("ADD", "ADD")
 
 
-@pytest.mark.parametrize(("old", "new"), WITHOUT_A_CONDITION)
+@each_row(("old", "new"), WITHOUT_A_CONDITION)
 def test_what_holds_only_on_a_condition_is_not_known_without_it(old: str, new: str) -> None:
     assert judged(old, new).action == "ADD"
     assert judged(new, old).action == "UPDATE"
 
 
-@pytest.mark.parametrize(("old", "new"), CORRECTIONS)
+@each_row(("old", "new"), CORRECTIONS)
 def test_a_correction_replaces(old: str, new: str) -> None:
     assert judged(old, new).action in ("CONFLICT", "UPDATE")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Uses Redis for the cache", '* "Uses Redis for the cache".'),
@@ -142,7 +143,7 @@ def test_another_day_is_another_today(old: str, new: str) -> None:
     assert judged(old, new).action != "ADD"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("The cache, (an LRU) is *small*.", "cache lru is small"),

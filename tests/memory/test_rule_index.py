@@ -11,6 +11,7 @@ from mnemond.memory.rule_index import MAX_RULES, RuleIndex, belongs
 from mnemond.memory.rules import joined_triggers, revised_triggers
 from mnemond.model.memory import Enforcement, Insight, Scope, Trigger, TriggerState
 from mnemond.text.triggers import ToolCall, tool_call
+from tests.tables import each_row
 
 AT = "2026-01-01T00:00:00.000000Z"
 
@@ -28,7 +29,7 @@ PUSH = tool_call("Bash", "cd x && git push origin", (), "cd x && git push origin
 EDIT = tool_call("replace", "", ("/a/migrations/1.sql",), "drop the table")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "push", "edit"),
     [
         ("Bash:git push*", True, False),
@@ -94,7 +95,7 @@ def test_rules_that_are_told_take_nothing_from_those_that_are_enforced() -> None
 UNREAD = tool_call("Bash", ":\n" * 30_000, (), "", unread=frozenset({"path", "words"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "holds"),
     [
         ("Bash:quux*", True), ("*:quux/**", True), ("words:quux", True), ("Edit:quux*", False), ("Edit", False),
@@ -124,7 +125,7 @@ def test_enforced_rules_that_cannot_all_be_compared_hold() -> None:
     assert RuleIndex(rules).matching(PUSH) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "call",
     [
         tool_call("Edit", "", ["a"] * 51, ""),
@@ -146,7 +147,7 @@ HOSTILE: list[Callable[[int], str]] = [
 ]
 
 
-@pytest.mark.parametrize("pattern", HOSTILE)
+@each_row("pattern", HOSTILE)
 def test_hostile_rules_and_calls_are_bounded(pattern: Callable[[int], str]) -> None:
     index = RuleIndex([rule(pattern(number), number) for number in range(MAX_RULES + 1)])
     line = "echo " + "abcdef;" * 2_000

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from mnemond.config.writing import GraphSettings, SemanticSettings
 from mnemond.memory.edge_builders import build_semantic
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
+from tests.tables import each_row
 
 SETTINGS = GraphSettings()
 
@@ -31,7 +30,7 @@ def test_the_threshold_is_the_one_given() -> None:
     assert build_semantic(newcomer(), SmallStore(Row("a", cosine=0.79)), SETTINGS) == []
 
 
-@pytest.mark.parametrize(("cosine", "weight"), [(1.0000001, 1.0), (-0.2, 0.0), (math.nan, 0.0), (math.inf, 1.0)])
+@each_row(("cosine", "weight"), [(1.0000001, 1.0), (-0.2, 0.0), (math.nan, 0.0), (math.inf, 1.0)])
 def test_the_weight_stays_within_its_bounds(cosine: float, weight: float) -> None:
     class Any(SmallStore):
         def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:

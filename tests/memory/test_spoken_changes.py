@@ -10,6 +10,7 @@ import pytest
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.text.entities import extract
+from tests.tables import each_row
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
 DAYS = ("2026-01-15T12:00:00.000000Z", "2026-02-18T12:00:00.000000Z")
@@ -95,23 +96,23 @@ def judged(old: str, new: str, *, corrects: bool = False) -> Verdict:
     return judge(one, other, None, DiffRules(DiffSettings(), DEAF))
 
 
-@pytest.mark.parametrize(("old", "new"), CHANGED)
+@each_row(("old", "new"), CHANGED)
 def test_a_change_of_another_day_replaces_the_note(old: str, new: str) -> None:
     assert judged(old, new).action == "CONFLICT"
 
 
-@pytest.mark.parametrize(("old", "new"), OTHERS)
+@each_row(("old", "new"), OTHERS)
 def test_a_change_of_another_thing_replaces_nothing(old: str, new: str) -> None:
     assert judged(old, new).action == "ADD"
 
 
-@pytest.mark.parametrize(("who", "state"), list(product(["Susanne", "User", "My brother", "We"], STATES)))
+@each_row(("who", "state"), list(product(["Susanne", "User", "My brother", "We"], STATES)))
 def test_what_happened_to_a_person_ends_nothing_else_of_them(who: str, state: str) -> None:
     verdicts = {event: judged(f"{who} {state}", f"{who} {event}") for event in EVENTS}
     assert {event for event, verdict in verdicts.items() if verdict.action != "ADD"} == set()
 
 
-@pytest.mark.parametrize(("old", "new"), OTHERS[2:])
+@each_row(("old", "new"), OTHERS[2:])
 def test_what_is_said_to_correct_replaces_nothing_of_another_thing(old: str, new: str) -> None:
     assert judged(old, new, corrects=True).action == "ADD"
 

@@ -10,6 +10,7 @@ from mnemond.memory.revise import readers_lost
 from mnemond.model.changes import AddEdge
 from mnemond.model.memory import Edge, Scope
 from tests.memory.revision_world import RevisionWorld
+from tests.tables import each_row
 
 
 def refused(world: RevisionWorld, old: str, new: str) -> MnemonError:
@@ -76,7 +77,7 @@ def test_nobody_loses_a_memory_to_one_that_is_not_for_them(world: RevisionWorld)
     assert world.supersede(mine, common).id == mine
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "lost"),
     [
         (Scope(), Scope(), ""),

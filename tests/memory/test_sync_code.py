@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.memory.sync_code import StrangerError, code_of, secret_from, secret_of, signed, verified
 from mnemond.memory.sync_records import RecordError
+from tests.tables import each_row
 
 SECRET = secret_of("one")
 LINE = b'{"mnemond_sync":1,"kind":"memory","key":"abcdef"}'
@@ -27,7 +28,7 @@ def test_a_part_of_a_code_is_none(secret: bytes, length: int) -> None:
         secret_from(code_of(secret).replace("-", "")[:length])
 
 
-@pytest.mark.parametrize("text", ["", "ä", "AAAA-AAA1", "0" * 28, "A" * 27 + "B"])
+@each_row("text", ["", "ä", "AAAA-AAA1", "0" * 28, "A" * 27 + "B"])
 def test_what_is_no_code(text: str) -> None:
     with pytest.raises(ValueError, match="missing"):
         secret_from(text)
@@ -63,7 +64,7 @@ def test_a_line_with_another_code_is_that_of_a_stranger(line: bytes) -> None:
         verified(line, SECRET)
 
 
-@pytest.mark.parametrize("line", [signed(LINE, SECRET)[:-1], b"", b"[]", b"[" * 100_000, b'{"mnemond_sync":2}'])
+@each_row("line", [signed(LINE, SECRET)[:-1], b"", b"[]", b"[" * 100_000, b'{"mnemond_sync":2}'])
 def test_a_line_that_was_cut_or_is_of_another_version_is_none_of_a_stranger(line: bytes) -> None:
     with pytest.raises(RecordError) as caught:
         verified(line, SECRET)

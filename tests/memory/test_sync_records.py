@@ -39,6 +39,7 @@ from mnemond.memory.sync_records import (
 )
 from mnemond.model.memory import Insight
 from tests.store.factories import START_US, remember
+from tests.tables import each_row
 
 NOW_US = START_US + 1_000
 IT: Insight = remember(1).changes[0].insight  # type: ignore[union-attr]
@@ -99,7 +100,7 @@ BAD: dict[str, Record | EdgeRecord] = {
 }
 
 
-@pytest.mark.parametrize("why", BAD)
+@each_row("why", BAD)
 def test_what_cannot_be_used_is_refused(why: str) -> None:
     with pytest.raises(RecordError, match=why):
         decode(encode(BAD[why]), NOW_US)
@@ -122,7 +123,7 @@ def decided(**fields: Any) -> NameRecord:
     return NameRecord(key=name_key(value), stamp=stamp_of(1, DEVICES[0]), value=value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "it",
     [
         stated(), stated(IT.id, quote="Ana joined Acme", origin="model"), stated(target=None, value="tea"),
@@ -160,7 +161,7 @@ BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
 }
 
 
-@pytest.mark.parametrize("why", BAD_FACTS)
+@each_row("why", BAD_FACTS)
 def test_relations_and_names_that_cannot_be_used_are_refused(why: str) -> None:
     with pytest.raises(RecordError, match=why):
         decode(encode(BAD_FACTS[why]), NOW_US)

@@ -13,6 +13,7 @@ from mnemond.memory.sync_records import RecordError, UseRecord, UseValue, decode
 from mnemond.memory.sync_uses import FIRST, WEEK_US
 from tests.memory.sync_world import Device, settle
 from tests.store.factories import START_US
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("why", BAD)
+@each_row("why", BAD)
 def test_uses_that_cannot_be_are_refused(why: str) -> None:
     assert decode(encode(record()), START_US) == record()
     with pytest.raises(RecordError, match=why):

@@ -12,13 +12,14 @@ from mnemond.config.writing import GraphSettings, TemporalSettings
 from mnemond.memory.edge_builders import HOUR_US, build_temporal, proximity
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata, removed
+from tests.tables import each_row
 
 SETTINGS = GraphSettings()
 CHAIN_ONLY = GraphSettings(temporal=TemporalSettings(max_proximity=0))
 """No proximity edges."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hours", "weight"), [(0, 1.0), (0.5, 0.666667), (1, 0.5), (2, 0.333333), (6, 0.142857), (24, 0.04), (-3, 1.0)]
 )
 def test_worked_weights(hours: float, weight: float) -> None:

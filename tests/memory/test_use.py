@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.retention import is_used, propose
@@ -11,6 +9,7 @@ from mnemond.model.changes import CountUse, PurgeInsight
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Used
 from tests.index.worlds import DIMENSION, insight
+from tests.tables import each_row
 
 NOW_US = 1_771_405_200_000_000
 WHO = WriteContext(
@@ -19,7 +18,7 @@ WHO = WriteContext(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "via", "used"),
     [
         (0.25, ("keyword",), True),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.memory.wordings import is_wording
 from mnemond.model.memory import Insight
+from tests.tables import each_row
 
 SAME = """
 The deploy takes about ten minutes | Deploying needs roughly ten minutes
@@ -43,13 +43,13 @@ def memory(content: str, *entities: str) -> Insight:
     return Insight(id=content[:8], content=content, created_at=now, updated_at=now, entities=entities)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each_row(("one", "other"), pairs(SAME))
 def test_wordings(one: str, other: str) -> None:
     assert is_wording(memory(one), memory(other))
     assert is_wording(memory(other), memory(one))
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(OTHER))
+@each_row(("one", "other"), pairs(OTHER))
 def test_other_statements(one: str, other: str) -> None:
     assert not is_wording(memory(one), memory(other))
     assert not is_wording(memory(other), memory(one))

@@ -20,6 +20,7 @@ from mnemond.api.types_sync import SyncFailedResult, SyncStatusResult
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError, rejected
 from tests.mnemonctl.test_sync import NOTHING
+from tests.tables import each_row
 
 AWAY = rejected(INVALID_PARAMS, "`git ls-remote`: Could not resolve host\x1b[31m", "look")
 TAKEN = rejected(BUSY, "another sync runs", "wait")
@@ -83,7 +84,7 @@ def invocation(*words: str) -> Invocation:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words", [("a", "--every", "30s"), ("a", "--every", "soon"), ("a", "--every", "10m", "--identity", "-"),
               ("status", "--every", "10m")],
 )  # fmt: skip

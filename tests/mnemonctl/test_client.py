@@ -23,6 +23,7 @@ from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE,
 from mnemond.model import answers, outcomes
 from mnemond.wire.jsonrpc import encode_error, encode_result
 from tests.mnemonctl.daemons import fake_daemon
+from tests.tables import each_row
 
 NOT_FOR_PROGRAMS = {"cli.run", "subscribe", "unsubscribe"}
 """What only the command line sends, and what `Client.events` does on a connection of its own."""
@@ -47,7 +48,7 @@ def answering(*bodies: bytes | None) -> Callable[[bytes], bytes | None]:
     return behave
 
 
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - NOT_FOR_PROGRAMS))
+@each_row("name", sorted(METHODS.keys() - NOT_FOR_PROGRAMS))
 def test_a_client_has_every_method_of_the_daemon(name: str, tmp_path: Path) -> None:
     found: object = Client(data_dir=tmp_path)
     first, _, second = name.partition(".")
@@ -121,7 +122,7 @@ def test_silence_ends_with_the_timeout_and_a_late_answer_is_nobodys(tmp_path: Pa
         assert client._connection._socket is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         b"not JSON\n",
@@ -205,7 +206,7 @@ def test_events_are_read_and_gaps_told(tmp_path: Path) -> None:
         assert events.seq == 13
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         b"no JSON\n",

@@ -20,6 +20,7 @@ from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
 from mnemond.wire.jsonrpc import NO_ID, encode_error
 from mnemond.wire.listener import MAX_PATH_BYTES
 from tests.mnemonctl.daemons import fake_daemon, line
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 Capture = pytest.CaptureFixture[str]
@@ -342,7 +343,7 @@ def test_a_daemon_is_replaced_once_a_minute_at_most(tmp_path: Path, monkeypatch:
     assert calls == ["check", "stop"]
 
 
-@pytest.mark.parametrize(("age", "claimed"), [(0, False), (59, False), (61, True), (-1000, True)])
+@each_row(("age", "claimed"), [(0, False), (59, False), (61, True), (-1000, True)])
 def test_stamps_grow_old(tmp_path: Path, age: float, claimed: bool) -> None:
     import os
 

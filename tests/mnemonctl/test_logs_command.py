@@ -26,6 +26,7 @@ from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
 from tests.cli.test_terminal import unsafe_left
+from tests.tables import each_row
 
 READY = b'{"version":"0.1.0","pid":7,"event":"ready","level":"info","timestamp":"2026-11-22T08:38:14.806923Z"}'
 REFUSED = b'{"reason":"line 1","event":"configuration refused","level":"error","timestamp":"2026-11-22T08:38:16Z"}'
@@ -54,7 +55,7 @@ def test_an_entry_of_a_file_reads_well() -> None:
     assert "\x1b[1merror  \x1b[0m" in of_file(REFUSED).text(Style(color=True))
 
 
-@pytest.mark.parametrize("line", [FATAL, b"[1]", b'{"a":', b"\xff\xfe", b"[" * 100_000, b""])
+@each_row("line", [FATAL, b"[1]", b'{"a":', b"\xff\xfe", b"[" * 100_000, b""])
 def test_what_is_no_entry_is_shown_as_an_error(line: bytes) -> None:
     entry = of_file(line)
     assert (entry.timestamp, entry.level, entry.event) == (None, "error", line.decode("utf-8", "replace"))

@@ -9,9 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from tests.mnemonctl.daemons import fake_daemon, line
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {"_codecs", "_socket", "mnemonctl", "mnemonctl.fast", "posix"}
 
 
-@pytest.mark.parametrize("options", [["-IS"], ["-I"]])
-@pytest.mark.parametrize("name", ["-c", "mnemon"])
+@each_row("options", [["-IS"], ["-I"]])
+@each_row("name", ["-c", "mnemon"])
 def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str], name: str) -> None:
     program = (
         f"import sys; sys.argv[0] = {name!r}; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"

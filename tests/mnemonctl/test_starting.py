@@ -31,6 +31,7 @@ from mnemond.errors import (
 )
 from tests.cli.test_terminal import unsafe_left
 from tests.mnemonctl.daemons import fake_daemon
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30.0
@@ -218,7 +219,7 @@ def test_run_says_why_it_cannot(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "cannot run /nowhere/python" in error.message
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("", 10.0), ("x", 10.0), ("7.5", 7.5), ("0", 10.0), ("nan", 10.0)])
+@each_row(("value", "seconds"), [("", 10.0), ("x", 10.0), ("7.5", 7.5), ("0", 10.0), ("nan", 10.0)])
 def test_how_long_to_wait(value: str, seconds: float) -> None:
     assert daemon.start_wait({"MNEMON_START_WAIT": value}) == seconds
     assert daemon.start_wait({}) == 10.0

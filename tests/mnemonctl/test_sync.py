@@ -19,6 +19,7 @@ from mnemond.cli.grammar import Invocation, Output, parse
 from mnemond.cli.help import COMMANDS
 from mnemond.cli.output import Style
 from mnemond.errors import MnemonError
+from tests.tables import each_row
 
 SYNC = next(each for each in COMMANDS if each.name == "sync")
 NOTHING = SyncUniteResult(
@@ -102,7 +103,7 @@ def test_a_status_says_what_is_where() -> None:
     assert rendered(found, quiet=True) == "/srv/a\ngit@x:y.git\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [("laptop", "laptop"), ("Ana\x1b[31m's\n\u202eMac", "Ana31msMac"), ("x" * 99, "x" * 40), ("-rf", "rf"),
      ("  ", None), ("\x00", None), ("büro-2.lan", "büro-2.lan"), ("\ud800", None)],

@@ -12,6 +12,7 @@ import pytest
 from mnemonctl import sync
 from mnemonctl.sync import FOLDER, _Git, is_remote
 from mnemond.errors import BUSY, MnemonError
+from tests.tables import each_row
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -104,7 +105,7 @@ def test_a_remote_that_is_none_is_refused(named: str, tmp_path: Path) -> None:
     assert not Path("/tmp/never.git").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "shown"),
     [("https://me:s3cret@host/m.git", "https://…@host/m.git"), ("https://s3cret@host/m.git", "https://…@host/m.git"),
      ("http://a@b:s3cret@host/m", "http://…@host/m"), ("ssh://git:s3cret@host/m", "ssh://…@host/m"),
@@ -151,7 +152,7 @@ def test_no_git_is_said(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         copy(remote, tmp_path, "one")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "is_one"),
     [("git@example.com:me/m.git", True), ("ssh://host/m", True), ("https://host/m.git", True), ("/srv/m.git", True),
      ("~/Sync/memory", False), ("memory", False), ("/srv/a@b/c", False)],
@@ -160,7 +161,7 @@ def test_what_is_a_remote(named: str, is_one: bool) -> None:
     assert is_remote(named) is is_one
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "reason"),
     [("ssh: connect to host x port 22: Connection refused\nfatal: Could not read\n\nPlease make sure\nit exists.\n",
       "ssh: connect to host x port 22: Connection refused"),

@@ -28,6 +28,7 @@ from mnemonctl.service import (
     with_values,
 )
 from mnemond.errors import DATA_DIR, MnemonError
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ("mnemond.socket", "mnemond.service", SANDBOX, TEMPLATE)
@@ -136,7 +137,7 @@ def test_a_path_that_no_unit_can_name_is_refused(tmp_path: Path, name: str) -> N
     assert caught.value.kind is DATA_DIR
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "expected"),
     [
         ("/usr/bin/python3.11", "/usr/bin/python3.11"),

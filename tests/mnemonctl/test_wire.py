@@ -22,6 +22,7 @@ from mnemond.cli.parser import GLOBAL_VALUES
 from mnemond.errors import MnemonError
 from mnemond.wire import params
 from tests.mnemonctl.daemons import fake_daemon, line
+from tests.tables import each_row
 
 
 class Sent(msgspec.Struct, forbid_unknown_fields=True):
@@ -164,7 +165,7 @@ def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------ which path, which directory
 
 
-@pytest.mark.parametrize(
+@each_row(
     "argv",
     [[], ["--json"], ["help"], ["version"], ["daemon", "stop"], ["--store", "x"], ["--data-dir", "d", "daemon", "run"],
      ["recall", "--help"], ["recall", "x", "-h"], ["--version"], ["--data-dir=d", "help"]],
@@ -173,7 +174,7 @@ def test_what_needs_no_daemon_takes_the_slow_path(argv: list[str]) -> None:
     assert is_slow(argv)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "argv",
     [["recall", "daemon"], ["--store", "daemon", "list"], ["recall", "--", "--help"], ["-"], ["recall", "help"]],
 )
@@ -262,7 +263,7 @@ def test_a_reply_comes_back_byte_for_byte(code: int, outdated: bool, out: str, e
     assert fast.decode(reply) == (code, outdated, out.encode(), err.encode())
 
 
-@pytest.mark.parametrize("text", ["\\/", "\\\\/", "\\u00e9", '\\"/', "\\\x01\\u0041"])
+@each_row("text", ["\\/", "\\\\/", "\\u00e9", '\\"/', "\\\x01\\u0041"])
 def test_text_that_looks_like_an_escape_takes_the_fast_path(text: str) -> None:
     assert fast.decode(line(0, text, text)[:-1]) == (0, False, text.encode(), text.encode())
 
@@ -332,7 +333,7 @@ def test_a_reader_who_left_is_no_error() -> None:
     fast.write(987, b"a closed stream")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         b'{"jsonrpc":"2.0","id":1,"error":{"code":[1],"message":5,"data":{"outcome":{},"hint":[]}}}',

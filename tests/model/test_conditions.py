@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mnemond.model.query import OPERATORS, AllOf, AnyOf, Compare, NoneOf, holds
+from tests.tables import each_row
 
 FOUND: dict[str, Any] = {
     "text": "Apollo", "number": 3, "real": 3.0, "yes": True, "none": None, "list": ["a", "B", 1], "object": {"a": 1},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operator", "key", "value", "expected"),
     [
         ("eq", "text", "Apollo", True),

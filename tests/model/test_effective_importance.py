@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.memory import effective_importance
+from tests.tables import each_row
 
 CASES = [
     (5, 0, 0, 0, 1.0), (5, 0, 0, 7, 1.5), (4, 3, 30, 2, 0.665421), (3, 0, 0, 0, 0.5), (3, 0, 0, 4, 0.7),
@@ -17,7 +18,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("importance", "access", "days", "degree", "expected"), CASES)
+@each_row(("importance", "access", "days", "degree", "expected"), CASES)
 def test_worked_numbers(importance: int, access: int, days: float, degree: int, expected: float) -> None:
     assert effective_importance(importance, access, days, degree) == pytest.approx(expected, abs=1.5e-6)
 

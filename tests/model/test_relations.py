@@ -27,6 +27,7 @@ from mnemond.model.relations import (
     status_of,
     together_strength,
 )
+from tests.tables import each_row
 
 Said = tuple[PointKind, str, str]
 
@@ -157,7 +158,7 @@ def row(start: str | None, end: str | None, created: str = "2026-01", expired: s
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("it", "when", "found"),
     [
         (row(None, None), When("1000"), True),

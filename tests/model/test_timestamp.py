@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.memory import format_us, parse_rfc3339
+from tests.tables import each_row
 
 
 @given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))
@@ -26,9 +27,7 @@ def test_offsets(text: str, same_as: str) -> None:
     assert format_us(parse_rfc3339(text)) == same_as
 
 
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-02-18", "2026-02-18T09:30:00", "2026-13-01T00:00:00Z", "9" * 500]
-)
+@each_row("text", ["", "yesterday", "2026-02-18", "2026-02-18T09:30:00", "2026-13-01T00:00:00Z", "9" * 500])
 def test_what_is_not_a_timestamp_gets_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"RFC 3339|no offset") as caught:
         parse_rfc3339(text)

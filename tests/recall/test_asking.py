@@ -34,6 +34,7 @@ from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
 from tests.recall.talk import TEXTS, WordKnower, store
 from tests.recall.test_recall import OtherDimension
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 LEAP_DAY_US = 19_782 * DAY_US
@@ -172,7 +173,7 @@ def test_a_term_has_relatives_once_and_only_the_first_words_have_any() -> None:
 # ------------------------------------------------------------ the sense of a question
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "share"),
     [
         ("redis", 1.0),
@@ -188,7 +189,7 @@ def test_how_much_of_it_the_embedder_may_know(text: str, share: float) -> None:
     assert build_question(SNAPSHOT, text, None).latin == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "when"),
     [
         ("When did we meet", True), ("what date is it", True), ("which YEAR", True), ("什么时候", True),

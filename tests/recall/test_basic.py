@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import apsw
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from mnemond.recall.recall import CHARACTERS, PACK, STEP, basic_steps, is_quick,
 from tests.examples import examples
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import weights
+from tests.tables import each_row
 
 SEEN = Filter()
 
@@ -36,7 +36,7 @@ def found(snapshot: Snapshot, text: str, limit: int = 10, wanted: Filter = SEEN)
     return [hit.insight.id for hit in answer.hits]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("cache", ["b", "a"]),

@@ -30,6 +30,7 @@ from mnemond.recall.beam import (
 )
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
+from tests.tables import each_row
 
 WIDE = BeamLimits(width=100, depth=5, budget=500)
 EXAMPLE: list[Link] = [("a", "b", "causal", 0.75), ("b", "c", "causal", 0.6), ("a", "d", "temporal", 0.5)]
@@ -79,7 +80,7 @@ def searched(
     return found(snapshot, reached)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("form", "expected"),
     [
         ("mean", [1.0, 0.8625, 0.741667, 0.71]),
@@ -171,7 +172,7 @@ def test_the_width_is_kept_after_each_depth() -> None:
     assert set(searched(snapshot, {"a": 1.0}, limits=BeamLimits(2, 5, 500))) == set("abcde")
 
 
-@pytest.mark.parametrize(("budget", "expected"), [(1, "a"), (2, "ac"), (3, "acd"), (4, "abcd"), (6, "abcdef")])
+@each_row(("budget", "expected"), [(1, "a"), (2, "ac"), (3, "acd"), (4, "abcd"), (6, "abcdef")])
 def test_the_budget_goes_to_the_best(budget: int, expected: str) -> None:
     """Best first: c, then d, which its cosine puts before b, then b and e. Only what was reached leads on, to f."""
     fan: list[Link] = [

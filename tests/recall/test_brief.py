@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.clock import SystemClock
 from mnemond.model.memory import parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.recall.brief import MAX_SECTION, Selection, is_instruction, select
 from tests.hooks.factories import Desk, desk
+from tests.tables import each_row
 
 YEAR_AGO = "2025-01-15T12:00:00Z"
 
@@ -20,7 +19,7 @@ async def selected(over: Desk) -> Selection:
     return select(warm.store.snapshot, Filter(), SystemClock().now_us())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "instructs"),
     [
         ("Never deploy on Friday", True),

@@ -8,6 +8,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.recall.question import IN_PARTS, build_question
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import ask
+from tests.tables import each_row
 
 TEXTS = {
     "run": "Der Rechnungslauf startet um vier", "parts": "Um vier startet der Lauf jeder Rechnung",
@@ -23,7 +24,7 @@ def found(text: str, **texts: str) -> list[str]:
     return [hit.insight.id for hit in ask(snapshot, text).hits if hit.signals.keyword > 0.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "ids"),
     [
         ("Rechnungslauf", ["run", "parts"]),

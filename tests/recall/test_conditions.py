@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from mnemond.model.query import AllOf, AnyOf, Compare, Condition, NoneOf, holds
 from mnemond.recall.conditions import MAX_COMPARISONS, MAX_DEPTH, MAX_LIST, MAX_VALUES, condition_of
 from tests.examples import examples
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "expected"),
     [
         ({"project": "apollo"}, Compare("project", "eq", "apollo")),
@@ -43,7 +44,7 @@ def nested(depth: int) -> dict[str, Any]:
     return asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "said"),
     [
         ({}, "metadata must be an object such as"),

@@ -31,6 +31,7 @@ from mnemond.recall.context import (
 from mnemond.text.prompt_escape import HIDDEN, QUARTERS, inert, quarters, token_count
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
+from tests.tables import each_row
 from tests.text.test_prompt_escape import HOSTILE
 
 NONCE = "0123456789abcdef"
@@ -82,9 +83,7 @@ def test_a_context_says_what_it_is_and_every_memory_when_and_which() -> None:
     assert context.tokens == token_count(quarters(context.text))
 
 
-@pytest.mark.parametrize(
-    ("intent", "order"), [("WHEN", [1, 2, 3]), ("WHY", [3, 1, 2]), ("ENTITY", [3, 2, 1]), ("GENERAL", [3, 2, 1])]
-)
+@each_row(("intent", "order"), [("WHEN", [1, 2, 3]), ("WHY", [3, 1, 2]), ("ENTITY", [3, 2, 1]), ("GENERAL", [3, 2, 1])])
 def test_time_orders_when_causes_why_and_the_score_all_else(intent: str, order: list[int]) -> None:
     assert list(linearise(THREE, frame(intent)).shown) == [name(number) for number in order]
 
@@ -235,7 +234,7 @@ def test_the_causal_links_among_memories_are_relations() -> None:
     ]
 
 
-@pytest.mark.parametrize("nonce", ["", "abc", "recalled-data-0123", "0123456789ABCDEF", "0" * 65])
+@each_row("nonce", ["", "abc", "recalled-data-0123", "0123456789ABCDEF", "0" * 65])
 def test_a_nonce_that_could_occur_by_itself_is_refused(nonce: str) -> None:
     with pytest.raises(ValueError, match="hexadecimal"):
         linearise(THREE, frame()._replace(nonce=nonce))

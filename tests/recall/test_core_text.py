@@ -32,6 +32,7 @@ from mnemond.recall.core_text import (
 )
 from mnemond.text.tokens import word_count
 from tests.examples import examples
+from tests.tables import each_row
 
 NOW_US = 1_790_000_000_000_000
 DAY_US = 86_400_000_000
@@ -269,7 +270,7 @@ def test_a_model_goes_on_from_its_own_text_only_while_that_holds() -> None:
     assert question(both, by_rules, store(rows), 90).key == "generate_core_summary"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text", "why"),
     [
         ({"summary": "Ana likes tea. She works in Bergen."}, "Ana likes tea.\nShe works in Bergen.", ""),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.recall.corrections import corrects
 from mnemond.text.statements import statement
 from tests.examples import examples
+from tests.tables import each_row
 
 
 def corrected(old: str, new: str) -> bool:
     return corrects(statement(old), statement(new))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("I live in Berlin", "I moved to Hamburg last month"),
@@ -42,7 +42,7 @@ def test_what_corrects(old: str, new: str) -> None:
     assert corrected(old, new)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Sam is a developer", "Alex is a developer now"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mnemond.recall.rerank import MAX_WORDS, LexicalPolicy, lexical_scores
 from tests.examples import examples
+from tests.tables import each_row
 
 WORDS = st.lists(st.sampled_from(["redis", "caches", "cached", "k8s", "kubernetes", "库存", "database", "databse"]))
 
@@ -23,7 +24,7 @@ def score(question: str, candidate: str, idf: Callable[[str], float] = same) -> 
     return lexical_scores(question.split(), [candidate.split()], idf)[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "candidate", "expected"),
     [
         ("redis cache shop", "redis", 1 / 3),

@@ -13,6 +13,7 @@ from mnemond.model.query import Intent, Recalled
 from mnemond.recall.profiles import MNEMON
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import Link, ask, ids, weights, world
+from tests.tables import each_row
 
 TOP = MNEMON.settings.anchors.top_k
 
@@ -30,7 +31,7 @@ def by_id(found: Recalled) -> dict[str, float]:
 # ------------------------------------------------------------ weights
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("intent", "vectors", "names", "known"),
     [
         ("WHY", True, True, (0.10, 0.10, 0.30, 0.50)),
@@ -165,7 +166,7 @@ def test_each_anchor_alone() -> None:
         assert found.meta.anchor_count == len(found.hits)
 
 
-@pytest.mark.parametrize("anchor", ["keyword", "vector", "entity", "recency"])
+@each_row("anchor", ["keyword", "vector", "entity", "recency"])
 def test_an_anchor_has_no_more_than_its_best_twenty(anchor: str) -> None:
     rows = [insight(f"r{at:02}", f"zebra number{at}", entities=("Redis",), at=at) for at in range(TOP + 5)]
     snapshot = world(rows, cosines={row.id: 0.9 for row in rows})

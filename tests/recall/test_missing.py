@@ -16,6 +16,7 @@ from mnemond.text import caches
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import ask
 from tests.recall.talk import TEXTS, store
+from tests.tables import each_row
 
 NOTES = [
     insight("lisbon", "Our office is in Lisbon and opens at 8:30", at=1),
@@ -33,7 +34,7 @@ def doubted(snapshot: Snapshot, text: str, *names: str) -> Doubt:
     return doubt(snapshot, text, np.array(rows, dtype=np.int64))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name", "missing"),
     [
         ("when does the office in Lima open?", "lisbon", ("Lima",)),

@@ -29,6 +29,7 @@ from mnemond.text.tokens import fold, index_terms
 from tests.index.worlds import insight, unit
 from tests.memory.correction_pairs import BOTH_TRUE, CORRECTIONS
 from tests.recall.talk import ids, store
+from tests.tables import each_row
 
 POLICY = Updating(rows=20, cosine=0.7, cover=0.4)
 ALIKE = unit(1, 0, 0, 0)
@@ -71,7 +72,7 @@ def test_a_correction_stands_just_above_what_it_corrects() -> None:
     assert moved(OLD, NEW, scores=[3.0, 4.0]) == [3.0, 4.0]  # it does already
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer"),
     [
         (OLD, fact(2, "the budget is 700 euro")),  # no word of change
@@ -89,7 +90,7 @@ def test_what_is_no_correction_moves_nothing(older: Insight, newer: Insight) -> 
     assert moved(older, newer, scores=[3.0, 1.0]) == [3.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("vectors", "moves"),
     [
         ([ALIKE, unit(0.71, 0.7, 0, 0)], True),
@@ -244,7 +245,7 @@ def asked(snapshot: Snapshot, text: str, now_us: int | None = None, window: tupl
 FILLERS = [fact(at, f"note {at} on {word}") for at, word in ((91, "tea"), (92, "rain"), (93, "paint"))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer", "now", "then"),
     [
         (

@@ -17,6 +17,7 @@ from mnemond.model.query import Confidence, Filter, Hit, Query
 from mnemond.recall.passages import EXCERPT, excerpt, session_label, with_passages
 from mnemond.recall.recall import recall
 from mnemond.text.passages import pieces
+from tests.tables import each_row
 
 SHOP = "shop#0011223344556677"
 DAY = "2026-11-03T09:00:00Z"
@@ -85,7 +86,7 @@ def test_doubtful_memories_follow_passages_whose_order_stays() -> None:
     assert names(merged) == ["first", "sure", "second", "doubtful", "third"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "kinds"),
     [
         ({}, {"memory", "passage"}),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mnemond.config.reading import PathScore, TraversalSettings
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.recall.beam import EDGE_WEIGHTS, EdgeWeights, cosine_worth, extended, min_max, path_scores, type_worth
+from tests.tables import each_row
 
 LINKS = {"B": ("A", "causal", 0.75, 0.5, 1), "D": ("A", "temporal", 0.5, 0.8, 1), "C": ("B", "causal", 0.6, 0.2, 2)}
 """Of each row of the example: what leads there, over what type, weight, cosine and hops."""
@@ -25,7 +26,7 @@ def totals(form: PathScore) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("form", "b", "d", "c"),
     [
         ("sum", 1.725, 1.42, 2.225),
@@ -61,7 +62,7 @@ def test_no_type_is_worth_anything() -> None:
     assert worth.tolist() == [0.0] * len(EDGE_TYPES)
 
 
-@pytest.mark.parametrize(("scores", "expected"), [([], []), ([0.0], [1.0]), ([0.3, 0.3], [1.0, 1.0]), ([2, 4], [0, 1])])
+@each_row(("scores", "expected"), [([], []), ([0.0], [1.0]), ([0.3, 0.3], [1.0, 1.0]), ([2, 4], [0, 1])])
 def test_scale(scores: list[float], expected: list[float]) -> None:
     assert min_max(np.array(scores, dtype=np.float64)).tolist() == expected
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from mnemond.config.reading import PageRankSettings
 from mnemond.memory.decay import retention
 from mnemond.recall.profiles import access_factor, priors, with_prior
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("accesses", "most", "expected"),
     [(0, 0, 1.0), (0, 1, 0.590616), (1, 1, 1.0), (0, 10, 0.294300), (3, 10, 0.702286), (10, 10, 1.0)],
 )
@@ -20,7 +21,7 @@ def test_worked_access_factors(accesses: int, most: int, expected: float) -> Non
     assert access_factor(np.array([accesses], dtype=np.int32), most)[0] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "prominence", "accesses", "most", "expected"),
     [(28, 1.0, 0, 10, 0.196445), (28, 0.2, 0, 10, 0.125813), (365, 1.0, 10, 10, 0.335), (0, 0.2, 0, 0, 0.76)],
 )

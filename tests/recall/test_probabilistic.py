@@ -17,6 +17,7 @@ from mnemond.memory.decay import effective_age, retention
 from mnemond.recall.walks import MAX_DRAWS, Walk, draws_of, seed_of, selection_probability, walk
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
+from tests.tables import each_row
 
 TREE: list[Link] = [("s", "a", "causal", 0.8), ("b", "s", "entity", 0.5), ("a", "c", "semantic", 0.6)]
 AGES = {"a": 28.0, "b": 56.0, "c": 2.0}
@@ -58,7 +59,7 @@ def test_worked_trace() -> None:
     assert found.complete
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("weight", "age", "boost", "signal", "expected"),
     [(0.6, 28, 0, 1, 0.63), (0.6, 56, 0, 1, 0.080504), (0.8, 17, 15, 1, 1.0), (0.5, 40, 0, 0.5, 0.097489),
      (0.55, 365, 0, 1, 0.055)],

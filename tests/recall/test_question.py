@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mnemond.recall.ranking import Gathered, Question, SoftList, TermList, gathered_relatives, gathered_terms
+from tests.tables import each_row
 
 
 def floats(*values: float) -> np.ndarray:
@@ -35,7 +36,7 @@ def test_exact_lists_stand_one_behind_the_other() -> None:
 SOFT = [SoftList(0, rows(1, 2, 3), 0.9), SoftList(0, rows(1, 5), 0.6), SoftList(1, rows(2), 0.8)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("longest", "most", "found"),
     [
         (10, 100, [(0, 1, 0.3), (0, 5, 0.3), (1, 2, 0.4), (0, 1, 0.45), (0, 2, 0.45), (0, 3, 0.45)]),

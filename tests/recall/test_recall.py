@@ -21,6 +21,7 @@ from mnemond.recall.recall import recall
 from tests.index.worlds import insight, unit
 from tests.recall.recall_world import weights
 from tests.recall.talk import WordKnower
+from tests.tables import each_row
 
 AXES = ("redis", "sqlite", "python", "weather")
 """The directions of `WordAxes`: each of these words is one."""
@@ -139,7 +140,7 @@ def test_stage_times_come_from_the_stopwatch_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "?!… — “”", "what is the", "\x00\u202e"])
+@each_row("text", ["", "   ", "?!… — “”", "what is the", "\x00\u202e"])
 def test_a_query_without_words_gets_the_newest(text: str) -> None:
     found = ask(store(*NOTES), text, WordAxes(), limit=2)
     assert ids(found) == ["sky", "snake"]

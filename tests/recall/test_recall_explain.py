@@ -17,6 +17,7 @@ from mnemond.recall.two_stage import PARTS
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.recall_world import EVERY_WAY, NOW_US, Link, ask, days_ago, ids, world
+from tests.tables import each_row
 
 ROUNDED = 1e-4
 """Parts are told to four decimals."""
@@ -89,8 +90,8 @@ def talk(texts: tuple[str, ...] = TEXTS) -> Snapshot:
 QUESTIONS = ("zebra crossing", "when did ann see a zebra last week", "why is Redis a gnu", "what is the current zebra")
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize(("profile", "mode"), EVERY_WAY)
+@each_row("question", QUESTIONS)
+@each_row(("profile", "mode"), EVERY_WAY)
 def test_parts_sum_up_and_reasons_are_about_the_next(profile: str, mode: str, question: str) -> None:
     for limit in (2, 20):
         found = ask(
@@ -146,7 +147,7 @@ def test_another_order_does_not_change_the_reasons(profile: str) -> None:
     assert {hit.insight.id: why(hit) for hit in timed.hits} == {hit.insight.id: why(hit) for hit in plain.hits}
 
 
-@pytest.mark.parametrize(("profile", "mode"), EVERY_WAY)
+@each_row(("profile", "mode"), EVERY_WAY)
 def test_nothing_is_explained_unless_it_is_asked_for(profile: str, mode: str) -> None:
     found = ask(talk(), "zebra crossing", profile=profile, mode=mode)
     explained = ask(talk(), "zebra crossing", profile=profile, mode=mode, explain=True)

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, EVERY_WAY, NOW_US, Link, ask, days_ago, ids, world
 from tests.recall.small_graph import KINDS
+from tests.tables import each_row
 
 # ------------------------------------------------------------ the past
 
@@ -34,8 +34,8 @@ HISTORY = [
 ]
 
 
-@pytest.mark.parametrize(("profile", "mode"), EVERY_WAY)
-@pytest.mark.parametrize(
+@each_row(("profile", "mode"), EVERY_WAY)
+@each_row(
     ("wanted", "found"),
     [
         (Filter(now_us=NOW_US), {"always", "new"}),

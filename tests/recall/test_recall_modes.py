@@ -13,6 +13,7 @@ from mnemond.model.memory import Scope
 from mnemond.model.query import Filter, Intent, Mode, ProfileName, Recalled
 from tests.index.worlds import insight
 from tests.recall.recall_world import EVERY_WAY, NOW_US, Link, ask, ids, weights, world
+from tests.tables import each_row
 
 LED_BY_LINKS = [(profile, mode) for profile, mode in EVERY_WAY if mode != "none"]
 WORDS = frozenset({"keyword"})
@@ -38,7 +39,7 @@ def bare(found: Recalled) -> Recalled:
     return msgspec.structs.replace(found, meta=msgspec.structs.replace(found.meta, stages_ms={}))
 
 
-@pytest.mark.parametrize(("profile", "mode"), LED_BY_LINKS)
+@each_row(("profile", "mode"), LED_BY_LINKS)
 def test_links_are_followed_either_way_and_no_farther_than_they_lead(profile: ProfileName, mode: Mode) -> None:
     reached: set[str] = set()
     for seed in range(10):
@@ -110,7 +111,7 @@ def test_another_seed_may_walk_elsewhere(profile: ProfileName) -> None:
     assert all(found.meta.draws >= 1 and len(found.hits) <= 5 for found in answers)
 
 
-@pytest.mark.parametrize(("profile", "mode"), [way for way in EVERY_WAY if way[1] != "probabilistic"])
+@each_row(("profile", "mode"), [way for way in EVERY_WAY if way[1] != "probabilistic"])
 def test_only_a_walk_has_a_seed(profile: ProfileName, mode: Mode) -> None:
     found = along(linked(), mode, profile, seed=5)
     assert (found.meta.seed, found.meta.draws) == (None, 0)
@@ -127,8 +128,8 @@ HIDDEN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=lambda hidden: next(iter(hidden)))
-@pytest.mark.parametrize(("profile", "mode"), EVERY_WAY)
+@each_row("hidden", HIDDEN)
+@each_row(("profile", "mode"), EVERY_WAY)
 def test_what_may_not_be_seen_is_neither_found_nor_passed_through(
     profile: ProfileName, mode: Mode, hidden: dict[str, Any]
 ) -> None:
@@ -142,8 +143,8 @@ def test_what_may_not_be_seen_is_neither_found_nor_passed_through(
         assert "between" not in ids(every)
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
-@pytest.mark.parametrize(("intent", "first"), [("WHY", "effect"), ("WHEN", "beside"), ("ENTITY", "namesake")])
+@each_row("profile", ["mnemond", "mnemon"])
+@each_row(("intent", "first"), [("WHY", "effect"), ("WHEN", "beside"), ("ENTITY", "namesake")])
 def test_an_intent_decides_which_links_are_worth_most(profile: ProfileName, intent: Intent, first: str) -> None:
     rows = [
         insight(name, text, at=NOW_US) for name, text in {"word": "zebra", "far": "zebra then much else to say"}.items()
@@ -159,7 +160,7 @@ def test_an_intent_decides_which_links_are_worth_most(profile: ProfileName, inte
     assert found.meta.intent == intent
 
 
-@pytest.mark.parametrize(("profile", "mode"), LED_BY_LINKS)
+@each_row(("profile", "mode"), LED_BY_LINKS)
 def test_what_links_lead_to_is_cut_to_the_limit(profile: ProfileName, mode: Mode) -> None:
     spokes = [insight(f"spoke{number}", f"thing{number}", at=NOW_US) for number in range(30)]
     links: list[Link] = [("hub", row.id, "causal", 1.0) for row in spokes]

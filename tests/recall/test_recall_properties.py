@@ -19,6 +19,7 @@ from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.recall_world import NOW_US, Link, ask, days_ago, ids, weights, world
 from tests.recall.small_graph import KINDS
+from tests.tables import each_row
 
 NAMES = "abcdefghij"
 WORDS = (
@@ -161,7 +162,7 @@ def test_by_time_are_the_same_results_the_oldest_first(
     assert made == sorted(made)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@each_row("profile", PROFILES)
 def test_a_question_of_no_words_gets_the_newest_in_the_order_that_is_asked_for(profile: str) -> None:
     snapshot = world([insight(name, f"the {name} of it", at=at) for at, name in enumerate("abcd")])
     newest = ask(snapshot, "what is the", profile=profile, limit=2)
@@ -169,8 +170,8 @@ def test_a_question_of_no_words_gets_the_newest_in_the_order_that_is_asked_for(p
     assert (ids(newest), ids(timed)) == (["d", "c"], ["c", "d"])
 
 
-@pytest.mark.parametrize("profile", [each for each in PROFILES if each != "mnemosyne"])  # which starts at few
-@pytest.mark.parametrize("order", ["score", "time"])
+@each_row("profile", [each for each in PROFILES if each != "mnemosyne"])  # which starts at few
+@each_row("order", ["score", "time"])
 def test_a_why_has_causes_first_unless_it_is_to_be_by_time(profile: str, order: str) -> None:
     texts = {"effect": "zebra zebra", "cause": "zebra among many other things that are said", "root": "one zebra less"}
     rows = [insight(name, text, at=at, importance=5 - at) for at, (name, text) in enumerate(texts.items())]

@@ -10,6 +10,7 @@ from mnemond.model.memory import Scope, format_us, parse_rfc3339
 from mnemond.model.query import Filter, Window
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Link, ask, ids, world
+from tests.tables import each_row
 
 
 def day(date: str) -> int:
@@ -44,7 +45,7 @@ def deploys(*spoken: tuple[str, str], links: tuple[Link, ...] = ()) -> Snapshot:
     return world(rows, links)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "found"),
     [
         ("what did we deploy last week", {"monday", "sunday"}),

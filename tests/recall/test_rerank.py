@@ -22,6 +22,7 @@ from mnemond.recall.rerank import (
     texts_to_rerank,
 )
 from tests.index.worlds import built, insight
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 DEFAULT = RerankSettings()
@@ -66,7 +67,7 @@ def test_beta_is_the_share_of_the_second_look() -> None:
 LATE = MnemonError(UNAVAILABLE, "the model took longer than 2 s")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "given", "reason"),
     [
         ("redis cache", None, "short_query"),

@@ -6,13 +6,14 @@ import pytest
 
 from mnemond.config.reading import RerankRulesSettings
 from mnemond.recall.rerank import RuleInputs, apply_rules
+from tests.tables import each_row
 
 EVERY = RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True)
 OLD = RuleInputs(age_days=30, importance=3, own_scope=False, pinned=False)
 ALL = RuleInputs(age_days=1, importance=5, own_scope=True, pinned=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("inputs", "expected"),
     [
         (OLD, 0.5),

@@ -11,6 +11,7 @@ from mnemond.recall.question import rare_word_vector
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
 from tests.recall.recall_world import Compass, ticks, world
+from tests.tables import each_row
 
 GERMAN = "wer darf über die Freigabe entscheiden"
 ENGLISH = "who signs off releases"
@@ -34,7 +35,7 @@ def similarity(text: str, memory: str, cosine: float, embedder: Compass) -> tupl
     return hit.signals.similarity, hit.confidence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "memory", "unrelated"),
     [
         (GERMAN, "die Zebras im Zoo", 0.812), (GERMAN, "the zebras", 0.768), (ENGLISH, "the zebras", 0.742),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from mnemond.model.memory import Scope
 from mnemond.model.query import Filter
 from mnemond.recall.recall import search
 from tests.index.worlds import DIMENSION, insight, unit
+from tests.tables import each_row
 
 CONTENTS = {
     "a": "Redis is the cache of the shop",
@@ -40,7 +40,7 @@ def ids(snapshot: Snapshot, text: str, wanted: Filter = Filter(), limit: int = 1
     return [match.insight.id for match in search(snapshot, text, wanted, limit)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("cache", ["b", "a"]),

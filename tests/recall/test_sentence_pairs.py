@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mnemond.recall.corrections import MAX_APART, parse_memory, similar_pairs
 from mnemond.text.statements import content_words
 from tests.examples import examples
+from tests.tables import each_row
 
 WORDS = ["ana", "bergen", "budget", "cake", "deploys", "door", "friday", "lives", "moved", "oslo", "raised", "thursday"]
 CHINESE = "安娜住在奥斯陆卑尔根"
@@ -56,7 +57,7 @@ def test_bits_leave_out_no_pair_and_let_none_through(contents: list[str], random
     assert pairs(contents, rank) == one_by_one(contents, rank)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer", "near_enough"),
     [
         ("Ana lives in Oslo.", "Ana lives in Bergen.", True),

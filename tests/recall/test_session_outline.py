@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.model.passages import Passage
 from mnemond.recall.session_outline import MAX_CHARACTERS, Outline, outline
+from tests.tables import each_row
 
 SUMMARY = """## Summary
 
@@ -28,7 +29,7 @@ def session(*exchanges: tuple[str, str]) -> list[Passage]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "said", "open_work"),
     [
         (SUMMARY, "The port is 8191 now.", "Re-run the manifests of 3 November on prod."),
@@ -82,7 +83,7 @@ def test_what_was_done_later_is_not_open(later: str) -> None:
     assert "Re-run" not in " ".join(outline(session(("state?", first), ("go on", later))).open)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "noise",
     [
         "```\nERROR the port is still to do, fixed because of 12\n```",

@@ -24,6 +24,7 @@ from mnemond.recall.ranking import (
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.talk import HIDDEN, TEXTS, WordKnower, ids, said, store
+from tests.tables import each_row
 
 
 def found(
@@ -149,7 +150,7 @@ def test_nobody_comes_who_is_not_visible() -> None:
 # ------------------------------------------------------------ ties
 
 
-@pytest.mark.parametrize("place", [0, 1, 99, 100, 199])
+@each_row("place", [0, 1, 99, 100, 199])
 def test_of_more_rows_that_tie_than_have_room_the_important_then_the_new_come(place: int) -> None:
     rows = [insight(f"{at:03}", f"redis word{at}", at=at, importance=5 if at == place else 3) for at in range(200)]
     snapshot = store(rows)

@@ -21,6 +21,7 @@ from mnemond.recall.fusion import (
     weights_of,
     without_entity,
 )
+from tests.tables import each_row
 
 TABLE: dict[Intent, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "WHY": ((0.10, 0.10, 0.30, 0.50), (0.20, 0.10, 0, 0.70)),
@@ -36,7 +37,7 @@ def signals(*values: float | None) -> SignalArrays:
     return SignalArrays(*(None if value is None else np.array([value], dtype=np.float32) for value in values))
 
 
-@pytest.mark.parametrize("intent", TABLE)
+@each_row("intent", TABLE)
 def test_the_table(intent: Intent) -> None:
     with_vectors = weights_of(intent, with_vectors=True, with_entities=True)
     without = weights_of(intent, with_vectors=False, with_entities=True)
@@ -58,7 +59,7 @@ def test_what_the_entity_signal_was_worth_goes_to_keyword_and_graph_pro_rata() -
     assert msgspec.structs.astuple(entity) == pytest.approx((0.6, 0.0, 0.0, 0.4))
 
 
-@pytest.mark.parametrize("weights", [*WITH_VECTORS.values(), *WITHOUT_VECTORS.values(), MEM0])
+@each_row("weights", [*WITH_VECTORS.values(), *WITHOUT_VECTORS.values(), MEM0])
 def test_no_weight_is_lost(weights: RerankWeights) -> None:
     assert sum(msgspec.structs.astuple(without_entity(weights))) == pytest.approx(1.0)
 

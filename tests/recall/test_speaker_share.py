@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from mnemond.recall.ranking import TRUST_WITHOUT_MEANING, speaker_share, trust
 from tests.examples import examples
+from tests.tables import each_row
 
 E = math.e
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "named", "rows", "share"),
     [
         ([2, 1, 0], [True, False, False], 3, 1 / (1 + 1 / E + 1 / E**2)),
@@ -35,7 +36,7 @@ def test_share_of_those_who_are_named(scores: list[float], named: list[bool], ro
     assert found == pytest.approx(share, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("agreed", "cosine", "sure"),
     [(1.0, 1.0, 1.0), (1.0, 0.0, TRUST_WITHOUT_MEANING), (0.5, 0.4, 0.5 * (0.7 + 0.3 * 0.4)), (0.0, 1.0, 0.0),
      (1.0, 1.5, 1.0), (1.0, -0.5, TRUST_WITHOUT_MEANING)],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from mnemond.index.passages import PassageIndex
 from mnemond.model.passages import Passage
 from mnemond.recall.standing import FROM, MOST, kinds_of, log_odds, own, standing_instructions, weight_names
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "btw the generated clients are off limits, never edit them by hand, they come from the schema",
@@ -25,7 +25,7 @@ def test_an_instruction_is_quoted(text: str) -> None:
     assert log_odds(text) >= FROM
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "why is the nightly build red again?",
@@ -56,7 +56,7 @@ Best, Ana
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "said"),
     [
         (MAIL, ["see below"]),

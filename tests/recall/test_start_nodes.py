@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from mnemond.config.reading import StartNodeSettings
 from mnemond.recall.published_profiles import age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
+from tests.tables import each_row
 
 SETTINGS = StartNodeSettings()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "phrase"),
     [
         (-5, "just now"), (0, "just now"), (3599, "just now"), (3600, "earlier today"), (86399, "earlier today"),
@@ -27,7 +28,7 @@ def test_phrases(seconds: float, phrase: str) -> None:
     assert age_phrase(seconds) == phrase
 
 
-@pytest.mark.parametrize(("days", "share"), [(-1, 0.0), (0, 0.0), (7.5, 0.15), (15, 0.3), (30, 0.6), (90, 0.6)])
+@each_row(("days", "share"), [(-1, 0.0), (0, 0.0), (7.5, 0.15), (15, 0.3), (30, 0.6), (90, 0.6)])
 def test_worked_shares_of_metadata(days: float, share: float) -> None:
     assert meta_share(np.array([float(days)]), SETTINGS).tolist() == pytest.approx([share])
 
@@ -41,7 +42,7 @@ def test_worked_scores() -> None:
     assert found.tolist() == pytest.approx([0.80, 0.57, 0.54])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "starts"),
     [
         ([0.5, 0.9, 0.4, 0.6], ["b", "d", "a"]),

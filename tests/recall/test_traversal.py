@@ -15,6 +15,7 @@ from mnemond.recall.walks import Traversed, seed_of, traverse
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Link, days_ago, with_settings, world
 from tests.recall.small_graph import at, named
+from tests.tables import each_row
 
 CHAIN: list[Link] = [("a", "b", "causal", 0.8), ("c", "b", "entity", 0.5)]
 
@@ -49,7 +50,7 @@ def by_name(snapshot: Snapshot, reached: Traversed) -> dict[str, float]:
     return dict(zip(named(snapshot, reached.rows), reached.scores.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_rows_ascend_scores_are_shares_and_every_row_has_a_path(mode: Mode) -> None:
     snapshot = chain()
     reached = go(snapshot, mode, "ca")
@@ -72,7 +73,7 @@ def test_a_beam_goes_either_way_and_tells_the_links_it_took() -> None:
     assert (reached.seed, reached.draws) == (None, 0)
 
 
-@pytest.mark.parametrize(("intent", "better"), [("WHY", "b"), ("WHEN", "c"), ("ENTITY", "d"), ("GENERAL", "c")])
+@each_row(("intent", "better"), [("WHY", "b"), ("WHEN", "c"), ("ENTITY", "d"), ("GENERAL", "c")])
 def test_a_beam_prefers_the_links_that_its_intent_is_about(intent: Intent, better: str) -> None:
     links: list[Link] = [("a", "b", "causal", 0.5), ("a", "c", "temporal", 0.9), ("a", "d", "entity", 0.8)]
     snapshot = chain(links, "abcd")

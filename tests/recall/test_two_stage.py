@@ -34,6 +34,7 @@ from mnemond.recall.two_stage import (
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.talk import HIDDEN, TEXTS, VECTORS, WordKnower, ids, said, store
+from tests.tables import each_row
 
 BONUSES = Bonuses(
     speaker=0.8, question=1.5, when=1.0, window=0.5, adjacency=1.5, adjacency_rows=64, brief=0.5, brief_terms=15.0,
@@ -148,7 +149,7 @@ def test_a_date_counts_where_one_is_asked_for() -> None:
     assert set(part(snapshot, ranked(snapshot, "where is tea"), DATE).values()) == {0.0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("window", "worth"),
     [
         ((500, 501), (0.5, 0.0)), ((0, 500), (0.0, 0.5)), ((2_000, 2_001), (0.5, 0.0)), ((500, 3_000), (1.0, 0.0)),
@@ -209,8 +210,8 @@ def test_only_the_best_are_looked_at_for_words_side_by_side() -> None:
 # ------------------------------------------------------------ ties
 
 
-@pytest.mark.parametrize("place", [0, 50, 99])
-@pytest.mark.parametrize("copies", [60, 100, 149, 200])
+@each_row("place", [0, 50, 99])
+@each_row("copies", [60, 100, 149, 200])
 def test_rows_of_equal_words_go_by_importance_and_age_however_many_they_are(copies: int, place: int) -> None:
     place = min(place, copies - 1)
     rows = [

@@ -24,6 +24,7 @@ from mnemond.recall.unasked import BESIDE, TRAITS, ahead, of_pieces, script_of, 
 from mnemond.text.prompt_words import says_nothing
 from tests.examples import examples
 from tests.index.worlds import insight
+from tests.tables import each_row
 
 EMBEDDER = registry.create(registry.DEFAULT)
 
@@ -142,8 +143,8 @@ def test_reasons_are_the_weightiest_traits() -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-@pytest.mark.parametrize("name", ["minilm_static_256_int8", "minilm_l6_v2_int8", ""])
-@pytest.mark.parametrize("script", unasked.SCRIPTS)
+@each_row("name", ["minilm_static_256_int8", "minilm_l6_v2_int8", ""])
+@each_row("script", unasked.SCRIPTS)
 def test_no_evidence_counts_against_a_memory(name: str, script: str) -> None:
     model = unasked._models()[name][script]
     evidence = [TRAITS.index(each) for each in unasked.EVIDENCE]
@@ -184,7 +185,7 @@ def test_category_and_importance_are_traits() -> None:
     assert (found["decision"], found["fact"], found["importance"], found["question"]) == (1.0, 0.0, 5.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "silent"),
     [("the", True), ("bitte", True), ("怎么", True), ("的数", True), ("要会", True), ("x", True), ("+", True),
      ("postgres", False), ("灰度", False), ("会议", False), ("straße", False)],
@@ -193,7 +194,7 @@ def test_words_that_say_nothing(word: str, silent: bool) -> None:
     assert says_nothing(word) == silent
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "script"),
     [
         ("why?", "alphabetic"),
@@ -206,7 +207,7 @@ def test_script(text: str, script: str) -> None:
     assert script_of(text) == script
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "wanted"), [([], []), ([2.0], [2.0]), ([3.0, 1.0, 2.0], [1.0, -2.0, -1.0]), ([2.0, 2.0], [0.0, 0.0])]
 )
 def test_ahead(values: list[float], wanted: list[float]) -> None:
@@ -240,7 +241,7 @@ def test_the_best_of_many_pieces_is_less_probable() -> None:
     assert of_pieces(1.0, 4) == 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("probabilities", "count"),
     [
         ([], 0),

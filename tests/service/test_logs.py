@@ -14,6 +14,7 @@ from mnemond import __main__ as program
 from mnemond import logs as logs_module
 from mnemond.config.settings import LEVELS, Level, LogSettings
 from mnemond.logs import Logs
+from tests.tables import each_row
 
 Capture = pytest.CaptureFixture[str]
 
@@ -34,7 +35,7 @@ def test_an_entry_has_its_level_its_moment_and_its_fields() -> None:
     assert entry == {"event": "no embedder", "level": "warning", "reason": "nobody answers", "seconds": 2}
 
 
-@pytest.mark.parametrize("least", LEVELS)
+@each_row("least", LEVELS)
 def test_what_weighs_less_is_dropped(least: Level) -> None:
     logs = Logs()
     found = collected(logs)
@@ -68,7 +69,7 @@ def test_a_stream_of_the_journal_is_known_by_its_inode(tmp_path: Path) -> None:
     assert not logs_module.is_journal(ours, 999)
 
 
-@pytest.mark.parametrize(("level", "prefix"), [("debug", "<7>"), ("info", "<6>"), ("warning", "<4>"), ("error", "<3>")])
+@each_row(("level", "prefix"), [("debug", "<7>"), ("info", "<6>"), ("warning", "<4>"), ("error", "<3>")])
 def test_a_line_for_the_journal_says_how_grave_it_is(level: Level, prefix: str) -> None:
     entry = {"event": "ready", "level": level, "timestamp": "2026-01-01T00:00:00Z", "pid": 7, "data_dir": "/home/ada"}
     assert logs_module.journal_line(entry, level) == f'{prefix}ready pid=7 data_dir="/home/ada"\n'.encode()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 from structlog.testing import CapturingLogger
 
 from mnemond.api.types_admin import HelloResult, StatusResult
@@ -19,6 +18,7 @@ from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.service.supervisor import Reload, Supervision
 from mnemond.wire.dispatch import Call
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -90,7 +90,7 @@ async def test_a_configuration_that_is_wrong_changes_nothing_and_is_explained() 
     assert world.log.calls[1].kwargs["applied"] == ["diff.update"]
 
 
-@pytest.mark.parametrize("live", LIVE)
+@each_row("live", LIVE)
 def test_every_live_setting_exists(live: str) -> None:
     assert any(path == live or path.startswith(f"{live}.") for path in loading.SETTINGS)
 

@@ -12,11 +12,12 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.service.supervisor import MAX_STATUS, STATUS_S, Notifier, StoreHealth, Supervision, status_line
 from tests.service.listening import Manager, listening
+from tests.tables import each_row
 
 WELL = StoreHealth("default", 1_234, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stores", "note", "expected"),
     [
         ([], None, "no store open"),

@@ -6,7 +6,6 @@ import os
 import threading
 from pathlib import Path
 
-import pytest
 import trio
 import trio.lowlevel
 from structlog.testing import CapturingLogger
@@ -17,11 +16,12 @@ from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.service import supervisor
+from tests.tables import each_row
 
 ME = str(os.getpid())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environ", "expected"),
     [
         ({"WATCHDOG_USEC": "30000000", "WATCHDOG_PID": ME}, 15.0),

@@ -22,6 +22,7 @@ from mnemonctl.setup.json_edit import (
 )
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, laid_out, written
+from tests.tables import each_row
 
 
 def containers(node: Node, path: Pointer = ()) -> list[tuple[Pointer, Node]]:
@@ -93,7 +94,7 @@ def test_replacing_changes_nothing_but_the_value(data: Any, value: dict[str, obj
     assert next(item.node.plain() for item in found.items if item.key == key) == new
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ('{\n  "a": {"b": [], "c": 1}\n}', '{\n  "a": {"b": [], "c": 1},\n  "k": [\n    1\n  ]\n}'),

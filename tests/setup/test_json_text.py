@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mnemonctl.setup.json_edit import MAX_DEPTH, STRICT, Dialect, JsonProblem, Node, find, parse
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, written
+from tests.tables import each_row
 
 
 @examples(300)
@@ -60,7 +61,7 @@ def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "words"),
     [
         ("", 1, "empty"),

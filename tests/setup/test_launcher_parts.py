@@ -14,6 +14,7 @@ from mnemonctl.launcher import hook, mcp
 from mnemond.hooks.sessions import STAMP
 from mnemond.wire.hook_payload import BEGINNING
 from tests.mnemonctl.daemons import fake_daemon
+from tests.tables import each_row
 
 TOUCH = b"/usr/bin/touch"
 
@@ -40,7 +41,7 @@ def _say(writer: int, said: bytes) -> None:
     os.close(writer)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "read"),
     [(b'{"a":1}', b'{"a":1}'), (b'{"a":1}\n', b'{"a":1}\n'), (b'{\n"a":1}\n', b'{\n"a":1}\n'), (b"", b"")],
 )

@@ -15,6 +15,7 @@ from mnemonctl.setup.files import SettingsProblem
 from mnemonctl.setup.toml_entries import TomlServer
 from tests.examples import few_or_many
 from tests.setup.toml_files import documents, edited, is_toml, joined
+from tests.tables import each_row
 
 OURS = OurPrograms(Path("/bin/hook"), Path("/bin/mcp"))
 SERVER = TomlServer("/bin/mcp")
@@ -77,7 +78,7 @@ def test_a_table_that_codex_made_of_it_goes_and_notes_stay() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "left"),
     [
         ('mcp_servers.mnemond = { command = "/bin/mcp" } # my note\nx = 1\n', "# my note\nx = 1\n"),
@@ -103,7 +104,7 @@ def test_it_is_found_however_it_is_written_and_what_others_added_becomes_a_comme
     assert tomllib.loads(left) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("a = \n", "line 1"),

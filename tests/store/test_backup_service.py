@@ -28,6 +28,7 @@ from tests.store.factories import START_US, bytes_of, contents, insight_id, reme
 from tests.store.invariants.seeded import change
 from tests.store.test_checksums import root_of
 from tests.store.test_registry import registry_at
+from tests.tables import each_row
 
 WRITERS = 64
 
@@ -457,7 +458,7 @@ async def test_a_damaged_store_is_restored_over_and_kept_aside(
         assert (world.stores.path("work").parent / "config.toml").read_text() == "[diff]\n"
 
 
-@pytest.mark.parametrize("damage", BREAKS)
+@each_row("damage", BREAKS)
 async def test_a_damaged_store_is_removed_and_kept_aside(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     async with world_at(tmp_path) as world:
         _, before = await broken(world, damage, warm=False)

@@ -13,6 +13,7 @@ from mnemond.store import verified_copy
 from mnemond.store.connection import Connection
 from tests.store.factories import engine_at, insight_id, remember
 from tests.store.invariants.seeded import change, make
+from tests.tables import each_row
 
 BROKEN = [
     ("insights", f"UPDATE insights SET importance = 9 WHERE id = '{insight_id(1)}'"),
@@ -23,7 +24,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("table", "sql"), BROKEN)
+@each_row(("table", "sql"), BROKEN)
 def test_a_copy_with_an_impossible_row_is_no_good(table: str, sql: str, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     make(path)

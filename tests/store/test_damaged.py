@@ -20,6 +20,7 @@ from mnemond.store.verify import Examiner
 from tests.store.factories import EMBEDDER, START_US, engine_at, insight_id, remember
 from tests.store.test_registry import registry_at
 from tests.store.test_writer import Collected, Defects, store_over
+from tests.tables import each_row
 
 
 def damage(path: Path, sql: str) -> None:
@@ -87,7 +88,7 @@ BAD = insight_id(2)
 NAMED = f"1 memory cannot be read and is kept out of recall: {BAD} "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("assignment", "columns"),
     [
         ("tags = 'not json'", "tags"),

@@ -19,6 +19,7 @@ from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.edges import MAX_AT_ONCE
 from tests.store.factories import engine_at, insight_id, open_at, remember, stored_edges
+from tests.tables import each_row
 
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
 NOW, LATER = "2026-02-18T09:00:00.000000Z", "2026-02-19T09:00:00.000000Z"
@@ -176,7 +177,7 @@ def test_logical_links_count_a_pair_once_but_causes_by_direction() -> None:
     assert edges.logical_links([]) == 0
 
 
-@pytest.mark.parametrize("many", [1, 2, MAX_AT_ONCE, 2 * MAX_AT_ONCE + 1])
+@each_row("many", [1, 2, MAX_AT_ONCE, 2 * MAX_AT_ONCE + 1])
 def test_relations_are_the_edges_they_stand_for(tmp_path: Path, many: int) -> None:
     db = open_at(tmp_path / "a.db").connection
     for number in range(many + 1):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mnemond import encryption
 from mnemond.encryption import decrypted, encrypt, identities_in, is_encrypted, recipients_in, recipients_of
 from mnemond.errors import INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError
+from tests.tables import each_row
 
 IDENTITY = pyrage.x25519.Identity.generate()
 PUBLIC = str(IDENTITY.to_public())
@@ -106,7 +107,7 @@ def test_errors_of_the_source_and_the_target_come_out_as_they_are() -> None:
     assert disk.value.errno == 28
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "why"),
     [
         ("age1xyz", "is no recipient of age"),

@@ -17,6 +17,7 @@ from mnemond.errors import DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonE
 from mnemond.store.backups import BackupDirectory
 from mnemond.store.registry import ActiveName, check_name, is_valid_name
 from tests.store.test_registry import registry_at
+from tests.tables import each_row
 
 FIRST = string.ascii_letters + string.digits
 REST = FIRST + "_-"
@@ -37,7 +38,7 @@ def test_nothing_else_is(text: str) -> None:
     assert is_valid_name(text) is expected
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_row("name", HOSTILE)
 async def test_no_door_takes_what_is_no_name(tmp_path: Path, name: str) -> None:
     stores = registry_at(tmp_path)
     shelf = BackupDirectory(tmp_path, 3)
@@ -54,7 +55,7 @@ async def test_no_door_takes_what_is_no_name(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("content", [f"{name}".encode("utf-8", "surrogatepass") for name in HOSTILE if name != "a\n"])
+@each_row("content", [f"{name}".encode("utf-8", "surrogatepass") for name in HOSTILE if name != "a\n"])
 def test_a_file_that_names_no_store_means_the_default_one_and_says_so_once(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "active").write_bytes(content)
     said: list[str] = []

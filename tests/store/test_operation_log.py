@@ -43,6 +43,7 @@ from tests.memory.knowledge_world import KnowledgeWorld
 from tests.store import test_passages as passages
 from tests.store.factories import EMBEDDER, START_US, engine_at, forget, insight_id, remember
 from tests.store.mirror import mirrored, portrait
+from tests.tables import each_row
 
 NOW = "2026-11-28T09:00:00.000000Z"
 
@@ -327,7 +328,7 @@ BROKEN: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("why", BROKEN)
+@each_row("why", BROKEN)
 def test_a_line_that_cannot_be_applied_is_refused(why: str, tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     with pytest.raises(MnemonError, match=why):

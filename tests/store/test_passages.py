@@ -32,6 +32,7 @@ from mnemond.store.engine import LOADED_TOGETHER, Engine
 from mnemond.store.shared_log import LogError
 from mnemond.text.passages import pieces
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at, insight_id, remember
+from tests.tables import each_row
 
 SECRET = "Xyzzyplugh"
 
@@ -197,7 +198,7 @@ def test_what_is_purged_is_in_no_file(tmp_path: Path) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "size", "limit", "left"),
     [
         (0, 0, 99, [1, 2, 3, 4]),

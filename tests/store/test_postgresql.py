@@ -23,11 +23,12 @@ from mnemond.store.store import connect_log
 from tests.store.factories import DIMENSION, EMBEDDER, contents, forget, insight_id, remember
 from tests.store.pg_server import running
 from tests.store.shared_world import Peer
+from tests.tables import each_row
 
 postgresql = pytest.importorskip("mnemond.store.postgresql", reason="psycopg is not installed (the extra postgresql)")
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
+@each_row("name", STATEMENTS)
 def test_every_statement_names_the_store(name: str) -> None:
     sql = STATEMENTS[name]
     assert "%(store_id)s" in sql
@@ -43,7 +44,7 @@ def test_every_statement_names_the_store(name: str) -> None:
     assert set(tables) <= {"access", "heads", "operations", "rows", "links"}
 
 
-@pytest.mark.parametrize("name", SESSION)
+@each_row("name", SESSION)
 def test_statements_of_a_session_touch_no_table(name: str) -> None:
     assert re.search(r"(?i)\b(from|into|update|delete)\b", SESSION[name]) is None
 

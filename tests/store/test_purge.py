@@ -42,6 +42,7 @@ from tests.memory.audit_world import vector_for
 from tests.memory.revision_world import PAIRING, RevisionWorld
 from tests.outcomes import collected, made, remembered
 from tests.store.factories import bytes_of, engine_at, insight_id, remember, stored
+from tests.tables import each_row
 
 SECRETS = ("Xyzzyplugh", "Quuxfoobar", "Zorkmid", "Frobozz")
 """Words that stand in no other memory: of the content, a tag, an entity, the metadata of a link."""
@@ -265,7 +266,7 @@ HELD = RelationshipView(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "outcome",
     [
         remembered(
@@ -304,7 +305,6 @@ HELD = RelationshipView(
         made(RuleResult, "o", id="it", when=(Trigger("bash: Zorkmid"),)),
         made(EntityResult, "o", entity="Zorkmid", other="Zorkmids", changed=[HELD]),
     ],
-    ids=lambda outcome: type(outcome).__name__,
 )
 def test_an_outcome_without_its_text_is_still_an_answer(tmp_path: Path, outcome: Any) -> None:
     engine = engine_at(tmp_path / "mnemon.db")

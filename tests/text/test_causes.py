@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.causes import MAX_CLAIMS, claims, claims_between, content_words, role_of
+from tests.tables import each_row
 
 CAUSE_FIRST = "a->b"
 """The first text is the cause."""
@@ -96,7 +96,7 @@ def direction(first: str, second: str) -> str:
     return "none" if found is None else "b->a" if found.new_is_cause else CAUSE_FIRST
 
 
-@pytest.mark.parametrize(("first", "second", "expected"), PAIRS)
+@each_row(("first", "second", "expected"), PAIRS)
 def test_the_clause_that_is_repeated_decides(first: str, second: str, expected: str) -> None:
     turned = {"a->b": "b->a", "b->a": "a->b", "none": "none"}
     assert direction(first, second) == expected
@@ -110,7 +110,7 @@ def test_both_notes_are_read() -> None:
     assert direction(clogged, "The alarm rang because its fan was clogged.") == "none"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sub_type", "signal"),
     [
         ("The leak led to a crash", "enables", "led to"),
@@ -131,7 +131,7 @@ def test_sub_type_and_signal(text: str, sub_type: str | None, signal: str | None
     assert found[:1] == ([] if sub_type is None else [(sub_type, signal)])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "We use Redis since 2019",

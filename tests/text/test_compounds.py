@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.compounds import LONGEST, german_words, joined, rest_of, splits
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "first", "last"),
     [
         ("rechnungslauf", "rechnung", "lauf"), ("klassenarbeit", "klass", "arbeit"), ("schulhof", "schule", "hof"),
@@ -20,7 +20,7 @@ def test_a_compound_is_cut_at_the_letters_between_its_parts(word: str, first: st
     assert any(first in each.first and last in each.last for each in splits(word))
 
 
-@pytest.mark.parametrize("word", ["urlaub", "haus", "kf9-rechnung", "x" * (LONGEST + 1), "", "库存管理"])
+@each_row("word", ["urlaub", "haus", "kf9-rechnung", "x" * (LONGEST + 1), "", "库存管理"])
 def test_other_words_are_not_cut(word: str) -> None:
     assert splits(word) == ()
 
@@ -38,7 +38,7 @@ def test_the_rest_of_a_compound() -> None:
     assert rest_of("laufen", "lauf") == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "german"),
     [
         ("Wann startet der Rechnungslauf", True), ("Rechnungslauf", True), ("Lauf der Rechnung", True),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.contrast import change_cues, labels, numbers, polarity
+from tests.tables import each_row
 
 
 def change_cue(text: str) -> str | None:
     return next(iter(change_cues(text)), None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Deploys on Friday are not allowed",
@@ -43,7 +43,7 @@ def test_an_odd_number_of_negators_negates(text: str) -> None:
     assert polarity(text) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -79,7 +79,7 @@ def test_what_only_looks_like_a_negator_does_not_count(text: str) -> None:
     assert polarity(text) == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("API rate limit is 100 req/s", {"100"}),
@@ -124,7 +124,7 @@ def test_numbers_have_one_spelling(text: str, expected: set[str]) -> None:
     assert numbers(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -145,7 +145,7 @@ def test_digits_of_names_are_no_numbers(text: str) -> None:
     assert numbers(text) == frozenset()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Sprint 12 retro done", {"sprint 12"}),
@@ -175,7 +175,7 @@ def test_numbers_that_name_what_a_text_is_about(text: str, expected: set[str]) -
     assert labels(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -208,7 +208,7 @@ def test_numbers_that_measure_name_nothing(text: str) -> None:
     assert labels(text) == frozenset()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Chose PostgreSQL to replace SQLite as the primary database", "replace"),

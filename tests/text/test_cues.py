@@ -24,11 +24,12 @@ from mnemond.text.cues import (
 )
 from mnemond.text.tokens import tokens
 from tests.examples import examples
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- intents of questions
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "intent"),
     [
         ("why did we switch before launch", "WHY"),
@@ -67,7 +68,7 @@ def test_every_cue_counts_by_itself(intent: str, cues: str) -> None:
         assert sum(cue_counts(cue).values()) == 1, cue
 
 
-@pytest.mark.parametrize(
+@each_row(
     "question",
     [
         "", "updates", "timeout", "sometime", "afternoon", "overdate", "whenever", "causeway", "described", "whys",
@@ -78,7 +79,7 @@ def test_a_part_of_a_word_is_no_cue(question: str) -> None:
     assert intent_of(question) == "GENERAL"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "intent"),
     [
         ("why when", "WHY"),
@@ -117,7 +118,7 @@ def test_every_kind_has_its_words() -> None:
     assert set(CUES) == set(get_args(CueKind))
 
 
-@pytest.mark.parametrize("kind", CUES)
+@each_row("kind", CUES)
 def test_no_text_is_silent_where_a_hint_is_found(kind: CueKind) -> None:
     cue = CUES[kind]
     for hint in (*sorted(cue.words), *cue.phrases, *cue.chinese):
@@ -205,7 +206,7 @@ def test_a_purge_leaves_no_word_behind() -> None:
 # ---------------------------------------------------------------- causal cues
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Chose SQLite because the team lacks Redis", ("effect", "causes", "because")),
@@ -256,7 +257,7 @@ def test_every_cue_has_its_role_and_sub_type(text: str, expected: tuple[str, str
     assert (cue.role, cue.sub_type, cue.signal) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

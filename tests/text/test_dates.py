@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text import intervals
 from mnemond.text.dates import MAX_MENTIONS, DateMention, dates
+from tests.tables import each_row
 
 
 def microseconds(year: int, month: int, day: int, hour: int = 12) -> int:
@@ -30,7 +30,7 @@ def shown(mention: DateMention) -> str:
     return days if mention.explicit else f"~{days}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("today", "2026-02-18"),
@@ -60,7 +60,7 @@ def test_phrases_mean_days(text: str, expected: str) -> None:
     assert [each.text for each in dates(text, REFERENCE)] == [text if " to " not in text else "in March"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("the day before yesterday", "2026-02-16"),
@@ -141,7 +141,7 @@ def test_other_phrases(text: str, expected: str) -> None:
     assert spans(text) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("recently", "~2026-01-19..2026-02-18"),
@@ -164,7 +164,7 @@ def test_vague_phrases_are_marked(text: str, expected: str) -> None:
     assert spans(text) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -246,8 +246,8 @@ soon; in March; in December; 8 May; Feb 29; will be May 8; will be Feb 29; was o
 5月8日; recently; 最近; 几年前; 将在9999年后"""
 
 
-@pytest.mark.parametrize("day", [(1, 1, 1), (1, 3, 1), (9999, 1, 1), (9999, 12, 31)])
-@pytest.mark.parametrize("phrase", FAR.replace("\n", ";").split(";"))
+@each_row("day", [(1, 1, 1), (1, 3, 1), (9999, 1, 1), (9999, 12, 31)])
+@each_row("phrase", FAR.replace("\n", ";").split(";"))
 def test_the_ends_of_the_calendar_raise_nothing(phrase: str, day: tuple[int, int, int]) -> None:
     for each in dates(phrase, microseconds(*day)):
         assert date.fromisoformat(each.start) <= date.fromisoformat(each.end)

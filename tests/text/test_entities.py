@@ -23,6 +23,7 @@ from mnemond.text.entity_lists import entity_lists, extended
 from mnemond.text.entity_shapes import MAX_NAME, kind_of, mixed_shape
 from mnemond.text.tokens import fold
 from tests.examples import examples
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- patterns, terms, people, known names
 
@@ -56,7 +57,7 @@ def test_names_of_every_kind(text: str, expected: list[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         # CamelCase of several humps
@@ -109,7 +110,7 @@ def test_patterns(text: str, expected: list[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("qdrant beside Node.js, C++ and CI/CD", ["qdrant", "Node.js", "C++", "CI/CD"]),
@@ -134,7 +135,7 @@ def test_the_dictionary_is_large_and_its_exceptions_belong_to_it() -> None:
     assert lists.ordinary_at_start - {"Express"} <= lists.terms
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("paired with Alice Smith and Bob", ["Alice Smith", "Bob"]),
@@ -166,7 +167,7 @@ def test_people_stand_after_a_cue_or_before_a_possessive(text: str, expected: li
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spellings", "expected"),
     [
         ("Yesterday Caroline called", ["Caroline"], ["Caroline"]),
@@ -229,7 +230,7 @@ def test_names_longer_than_the_limit_are_left_out() -> None:
     assert names("HttpServer" * 50 + " " + "x/" * 200 + "y.go") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "kind"),
     [
         *(("me", "user"), ("I", "user"), ("我", "user")),
@@ -274,7 +275,7 @@ def test_aliases_of_a_user_resolve_names_and_what_the_store_knows() -> None:
     assert [entity.name for entity in found] == ["Storefront"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "canonical"),
     [
         (" Straße  ＡＰＩ\n", "strasse api"),
@@ -322,8 +323,8 @@ def test_a_store_without_entities_knows_nothing() -> None:
     assert names("Carolyne called", known=lambda _: None) == []
 
 
-@pytest.mark.parametrize("before", ["with", ".", "Mr", "and", "Alice"])
-@pytest.mark.parametrize("after", ["Smith's", "(", "Alice", "500", "OF"])
+@each_row("before", ["with", ".", "Mr", "and", "Alice"])
+@each_row("after", ["Smith's", "(", "Alice", "500", "OF"])
 def test_no_word_passed_over_in_silence_would_have_said_anything(before: str, after: str) -> None:
     for word in entity_lists().silent:
         reader = _Reader(["Bob", before, word, after, "Code"])

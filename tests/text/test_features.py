@@ -21,6 +21,7 @@ from mnemond.text.features import (
 )
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- keywords
 
@@ -99,7 +100,7 @@ def test_a_hash_is_cut() -> None:
 # ---------------------------------------------------------------- words inside names, share of questions
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "terms"),
     [
         ("SetOption", ["set", "option"]),
@@ -117,7 +118,7 @@ def test_parts_of_a_name_are_words_of_their_own(text: str, terms: list[str]) -> 
     assert inner_terms(text) == terms
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "share"),
     [
         ("", 0.0),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.frames import MAX_CLAUSES, Frame, frames
+from tests.tables import each_row
 
 
 def keys(frame: Frame) -> tuple[list[str], str, list[tuple[str, list[str]]], list[str]]:
@@ -21,7 +22,7 @@ def only(text: str) -> Frame:
     return frame
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "read"),
     [
         ("Billing listens on port 8080", (["bill"], "other", [("in", ["@port", "number:8080"])], [])),
@@ -42,7 +43,7 @@ def test_a_clause(text: str, read: tuple[list[str], str, list[tuple[str, list[st
     assert keys(only(text)) == read
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "flags"),
     [
         ("We don't deploy on Fridays any more", {"denies", "changes"}),
@@ -105,7 +106,7 @@ def test_every_text_has_frames(text: str) -> None:
     assert len(frames(text)) <= MAX_CLAUSES
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece", ["a", "1", "a.b.", "改", "is, ", "x and is ", "not ", "from ", "1:1", "/", "since a, ", "'", "A ", "《"]
 )
 def test_hostile_texts_take_no_longer_than_others(piece: str) -> None:

@@ -18,6 +18,7 @@ from mnemond.text.date_rules import Rule, latin_rules
 from mnemond.text.quality import QualityPattern, _lists
 from mnemond.text.tokens import fold, latin_words
 from tests.examples import examples
+from tests.tables import each_row
 from tests.text.spellings import spellings
 
 AROUND = ("{}", "{} b", "a {}.", "7{}", "({})", "_{}", "{}_", "é{}é", "{}'s", "{}\n{}")
@@ -81,7 +82,7 @@ def test_no_whole_date_is_passed_over() -> None:
     never_passes_over(whole, lambda text: whole.search(text) is not None, tried)
 
 
-@pytest.mark.parametrize("rule", latin_rules(), ids=lambda rule: rule.name)
+@each_row("rule", latin_rules())
 def test_no_date_is_passed_over(rule: Rule) -> None:
     def found(text: str) -> bool:
         return fold(text).isascii() and dates._LATIN.search(fold(text)) is not None
@@ -90,7 +91,7 @@ def test_no_date_is_passed_over(rule: Rule) -> None:
         never_passes_over(re.compile(rule.pattern), found, lambda text: dates._may_have_latin(text, fold(text)))
 
 
-@pytest.mark.parametrize("pattern", [each for each in _lists().patterns if any(map(str.isascii, each.needles))])
+@each_row("pattern", [each for each in _lists().patterns if any(map(str.isascii, each.needles))])
 def test_no_warning_is_passed_over(pattern: QualityPattern) -> None:
     def found(text: str) -> bool:
         needed = any(needle in text.lower() for needle in pattern.needles)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.text.generality import is_general
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "User prefers tabs in all projects",
@@ -38,7 +37,7 @@ def test_it_is_general(text: str) -> None:
     assert is_general(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Don't use requests in this repo",
@@ -62,6 +61,6 @@ def test_it_is_not(text: str) -> None:
     assert not is_general(text)
 
 
-@pytest.mark.parametrize("part", ["in all ", "in all of my ", "not ", "in every project", "所有", "regardless of the "])
+@each_row("part", ["in all ", "in all of my ", "not ", "in every project", "所有", "regardless of the "])
 def test_a_hostile_text_takes_no_time(part: str) -> None:
     is_general(part * 20_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +15,12 @@ from mnemond.text.hypothetical import (
     trigger_text,
     trigger_type,
 )
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- trigger types and trigger texts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Docker build failed with OOM on CI, fixed by raising the memory limit", "problem-solution"),
@@ -55,7 +55,7 @@ def test_the_type_of_a_trigger(text: str, expected: str | None) -> None:
     assert trigger_type(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "I don't know the reason yet",
@@ -83,7 +83,7 @@ def test_what_was_mended_is_no_failure() -> None:
     assert trigger_type("avoid red, patched blue", source="agent") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Tests failed on CI, fixed by adding a port", "learning-failure: Tests failed on CI"),
@@ -116,7 +116,7 @@ def test_any_text_has_a_type_or_none_and_a_short_first_clause(text: str) -> None
 # ---------------------------------------------------------------- hypothetical queries
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text", "expected"),
     [
         (
@@ -173,12 +173,12 @@ def test_the_templates_ask_about_the_topic(kind: str, text: str, expected: tuple
     assert hypothetical_queries(kind, text) == expected
 
 
-@pytest.mark.parametrize("kind", [None, "learning-success", "positive-feedback", "corrective-feedback", "other"])
+@each_row("kind", [None, "learning-success", "positive-feedback", "corrective-feedback", "other"])
 def test_other_triggers_ask_nothing(kind: str | None) -> None:
     assert hypothetical_queries(kind, "Fixed the login test") == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text"),
     [
         ("learning-failure", "We failed to deploy on Friday"),
@@ -194,12 +194,12 @@ def test_a_clause_is_no_topic(kind: str, text: str) -> None:
     assert hypothetical_queries(kind, text) == ()
 
 
-@pytest.mark.parametrize("text", ["", "  ", "...", "Avoid ", "Problem:"])
+@each_row("text", ["", "  ", "...", "Avoid ", "Problem:"])
 def test_without_a_topic_nothing_is_asked(text: str) -> None:
     assert hypothetical_queries("learning-failure", text) == ()
 
 
-@pytest.mark.parametrize(("most", "count"), [(-1, 0), (0, 0), (1, 1), (2, 2), (9, 2)])
+@each_row(("most", "count"), [(-1, 0), (0, 0), (1, 1), (2, 2), (9, 2)])
 def test_there_are_no_more_than_asked_for(most: int, count: int) -> None:
     assert len(hypothetical_queries("problem-solution", "slow builds", most=most)) == count
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.languages import language_of, latin_share
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language"),
     [
         ("Which port does the staging database use?", "en"),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.store.registry import is_valid_name
 from mnemond.text.project_name import MAX_NAME, Project, named_project, project_of
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("directory", "name"),
     [
         ("/home/ada/apollo", "apollo"),
@@ -43,7 +43,7 @@ def test_names(directory: str, name: str) -> None:
     assert bool(project_of(directory).store) == bool(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "name"),
     [
         ("apollo", "apollo"),

@@ -6,12 +6,12 @@ import re
 import time
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.prompt_escape import HIDDEN, cut, inert, quarters, token_count
 from tests.examples import examples
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- escape
 
@@ -26,7 +26,7 @@ HOSTILE = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("", ""),
@@ -102,7 +102,7 @@ def test_nothing_hidden_no_line_and_no_frame_is_left(text: str) -> None:
     assert inert(shown) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     ["\n", " ", "[", "`", "<", "#", "\u0300", "\u200b", "[ / ", "system", "system:\n", '"', "é",
      "一", "😀", "\U000e0041", "\u200ba", "![", "](", "[a", "a)", "1. ", "- [ ] ", "：", "｀", "～", "［", "≮",
@@ -121,7 +121,7 @@ def test_no_text_takes_long(piece: str) -> None:
 TEXTS = st.text(alphabet="abé ñ→…数据库ひ한🙂\u0301", max_size=40)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "size", "count"),
     [
         ("", 0, 0),
@@ -143,7 +143,7 @@ def test_four_letters_or_one_character_of_cjk_are_a_token(text: str, size: int, 
     assert token_count(size) == count
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "size", "beginning"),
     [
         ("abcdef", 6, "abcdef"),

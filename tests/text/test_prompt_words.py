@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.text.prompt_words import empty_terms
 from mnemond.text.tokens import index_terms
+from tests.tables import each_row
 
 
 def foreign(text: str) -> list[str]:
@@ -14,7 +13,7 @@ def foreign(text: str) -> list[str]:
     return [term for term, empty in zip(terms, empty_terms(terms).foreign, strict=True) if empty]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "empty"),
     [
         ("kannst du bitte die Tests laufen lassen", {"kannst", "du", "bitt", "die"}),

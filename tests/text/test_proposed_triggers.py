@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.triggers import normal_trigger
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "trigger"),
     [
         ("We must run `make check` before every git push", "Bash:git push*"),
@@ -59,9 +58,7 @@ def test_a_rule_proposes_its_trigger(text: str, trigger: str | None) -> None:
         assert normal_trigger(trigger) == trigger
 
 
-@pytest.mark.parametrize(
-    "piece", ["never `", "edit migrations/", "before ", "a/", "push ", "instead of ", "`a b` ", "不要"]
-)
+@each_row("piece", ["never `", "edit migrations/", "before ", "a/", "push ", "instead of ", "`a b` ", "不要"])
 def test_hostile_texts_take_linear_time(piece: str) -> None:
     begun = time.process_time()
     proposed_trigger(f"never {piece * 4_000}")

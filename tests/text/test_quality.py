@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from mnemond.text.quality import (
     quality_warnings,
     substance,
 )
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- warnings
 
@@ -131,7 +131,7 @@ EXCUSED = [
 ]
 
 
-@pytest.mark.parametrize(("code", "text", "match"), FIRING)
+@each_row(("code", "text", "match"), FIRING)
 def test_what_grows_stale_is_named(code: str, text: str, match: str | None) -> None:
     found = [warning for warning in quality_warnings(text) if warning.code == code]
     if match is None:
@@ -142,7 +142,7 @@ def test_what_grows_stale_is_named(code: str, text: str, match: str | None) -> N
     assert found[0].label.endswith(".")
 
 
-@pytest.mark.parametrize("text", EXCUSED)
+@each_row("text", EXCUSED)
 def test_what_only_looks_stale_is_excused(text: str) -> None:
     assert quality_warnings(text) == ()
 
@@ -151,7 +151,7 @@ def test_every_pattern_has_an_example() -> None:
     assert {code for code, _, match in FIRING if match} == {pattern.code for pattern in _lists().patterns}
 
 
-@pytest.mark.parametrize(("code", "text", "match"), FIRING)
+@each_row(("code", "text", "match"), FIRING)
 def test_every_needle_is_needed_only_to_save_time(code: str, text: str, match: str | None) -> None:
     patterns = [pattern for pattern in _lists().patterns if pattern.code == code]
     for pattern in patterns:
@@ -208,7 +208,7 @@ def test_a_text_without_any_of_the_words_is_read_by_the_other_patterns() -> None
 # ---------------------------------------------------------------- substance
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "has_reference", "score", "decision"),
     [
         ("ok thanks!", False, 0.0, "discard"),
@@ -222,7 +222,7 @@ def test_the_worked_scores(text: str, has_reference: bool, score: float, decisio
     assert (judged.score, judged.decision) == (score, decision)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "score"),
     [
         ("", 0.0),
@@ -254,19 +254,17 @@ def test_a_causal_cue_found_elsewhere_counts_once() -> None:
     assert substance("chose red green", has_reference=False, causal=True).score == 0.75
 
 
-@pytest.mark.parametrize(
-    "text", ["I don't mind red blue", "no problem red blue", "works at red blue", "works for red blue"]
-)
+@each_row("text", ["I don't mind red blue", "no problem red blue", "works at red blue", "works for red blue"])
 def test_what_only_looks_like_a_cue_does_not_count(text: str) -> None:
     assert substance(text, has_reference=False, causal=False).score <= 0.5
 
 
-@pytest.mark.parametrize("text", ["User is vegetarian", "The user has asthma", "user likes tea", "User works nights"])
+@each_row("text", ["User is vegetarian", "The user has asthma", "user likes tea", "User works nights"])
 def test_a_whole_statement_about_the_user_is_worth_keeping_however_short(text: str) -> None:
     assert substance(text, has_reference=False, causal=False).decision == "keep"
 
 
-@pytest.mark.parametrize("text", ["User logged in", "User is", "users online", "It is red"])
+@each_row("text", ["User logged in", "User is", "users online", "It is red"])
 def test_what_states_nothing_of_the_user_is_too_short(text: str) -> None:
     assert substance(text, has_reference=False, causal=False).decision == "discard"
 
@@ -277,7 +275,7 @@ def test_the_confidence_is_confidence_in_discarding() -> None:
     assert substance(text, has_reference=False, causal=False, min_confidence=0.71).decision == "keep"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Why?", True),

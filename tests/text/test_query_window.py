@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.query_window import FOREVER_US, LONG_AGO_US, MAX_QUESTION, query_window
 from tests.examples import examples
+from tests.tables import each_row
 from tests.text.test_dates import REFERENCE
 
 
@@ -25,7 +25,7 @@ def window(question: str) -> str | None:
     return None if found is None else f"{'' if found.hard else '~'}{day(found.start_us)}..{day(found.end_us)}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("what did we do last week", "2026-02-09..2026-02-16"),
@@ -58,7 +58,7 @@ def test_a_plain_date_leaves_everything_else_out(question: str, expected: str) -
     assert window(question) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("what did we decide recently", "~2026-01-19..2026-02-19"),
@@ -86,7 +86,7 @@ def test_what_is_no_plain_date_only_weighs(question: str, expected: str) -> None
     assert window(question) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "question",
     [
         "", "why did we switch before launch", "error 2019", "port 2022", "ran in 2048 threads", "version 2024.03.01",
@@ -132,7 +132,7 @@ def test_any_question_at_any_time_has_a_window_that_is_one(question: str, now_us
         assert found.end_us < FOREVER_US
 
 
-@pytest.mark.parametrize("blank", [" ", "\t", "\u3000", " \t"])
+@each_row("blank", [" ", "\t", "\u3000", " \t"])
 def test_a_run_of_blanks_is_one_blank(blank: str) -> None:
     """Runs of it were tried at every length: 2,000 of them took seconds."""
     spread = f"what did we do between{blank * 400}March{blank * 50}and{blank * 400}May 2023"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.text.question_time import asks_former, asks_past, asks_state
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "state"),
     [
         ("What is my budget?", True), ("how many cups", True), ("When do we meet", True), ("Which one", True),
@@ -20,7 +19,7 @@ def test_whether_a_question_asks_how_things_are(text: str, state: bool) -> None:
     assert asks_state(text) is state
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "past"),
     [
         ("What did we use before", True), ("what was my budget", True), ("之前用什么", True),
@@ -32,7 +31,7 @@ def test_whether_a_question_asks_how_things_were(text: str, past: bool) -> None:
     assert asks_past(text) is past
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "state", "past"),
     [
         ("Wer ist die Kassenwartin?", True, False), ("Was kostet der Beitrag?", True, False),
@@ -47,7 +46,7 @@ def test_german_questions_and_words_for_now(text: str, state: bool, past: bool) 
     assert (asks_state(text), asks_past(text)) == (state, past)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "former"),
     [
         ("What was the budget originally?", "first"), ("what did Ana say at first", "first"),

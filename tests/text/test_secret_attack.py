@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.text.secrets import Secret, find_secrets, kind_in_name, redact
+from tests.tables import each_row
 from tests.text.secret_attack import attacks
 from tests.text.secret_pieces import MIXED
 
@@ -21,7 +22,7 @@ FRAGMENT = 6
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("seed", range(12))
+@each_row("seed", range(12))
 def test_at_least_76_of_80_are_cut_whole_and_none_stays_whole(seed: int) -> None:
     cut = 0
     for text, secret in attacks(seed):
@@ -60,7 +61,7 @@ def told(seed: int) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("seed", range(6))
+@each_row("seed", range(6))
 def test_of_what_people_tell_an_agent_nearly_all_is_cut_whole(seed: int) -> None:
     texts = list(told(seed))
     left = []
@@ -83,7 +84,7 @@ PASSWORD = "kT9wQx3v!Lm2p"
 ENVIRONMENT = encoded(f"DB_HOST=database.example.com\nDB_USER=shop\nDB_PASSWORD={PASSWORD}\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "left"),
     [
         (encoded(f"PASSWORD={PASSWORD}"), ""),
@@ -105,7 +106,7 @@ def test_wide_letters_are_cut_where_they_are() -> None:
     assert len(unicodedata.normalize("NFKC", "\U0001d5f8")) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "left"),
     [
         ("Das Passwort lautet Sonnenblume.", "Das Passwort lautet [REDACTED:password]."),
@@ -130,7 +131,7 @@ def test_a_secret_in_a_sentence_ends_before_its_full_stop(text: str, left: str) 
     assert redact(text).text == left
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Das Passwort ist falsch.", "Das Passwort ist Pflicht", "Das Passwort ist Vorschrift der Abteilung.",
@@ -162,7 +163,7 @@ def test_what_only_looks_like_that_is_left_alone(text: str) -> None:
     assert find_secrets(text) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "kind"),
     [
         ("ghp_" + "a8Kd93jfLs02mNq7Rt5Vx1Zb4Cw6Ye3Gh9Jk", "github"),

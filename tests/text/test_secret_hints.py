@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from benchmarks.secret_samples import MAKERS
 from mnemond.text.secret_formats import token_formats
 from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, is_strong_password, is_varied, value_at
 from mnemond.text.secrets import _WIDE, Hints, Secret, _as_ascii, _find, _without_overlaps, find_secrets, hints
+from tests.tables import each_row
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
 
@@ -76,7 +76,7 @@ def test_the_starts_of_names_hide_no_name(text: str, place: int) -> None:
     assert (quick and quick.span()) == (whole and whole.span())
 
 
-@pytest.mark.parametrize("holder", _HOLDERS)
+@each_row("holder", _HOLDERS)
 def test_every_holder_of_a_key_is_a_name(holder: str) -> None:
     (secret,) = find_secrets(f"{holder}_key={MIXED[:24]}")
     assert secret.kind == "secret"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.text.secrets import Redacted, redact
+from tests.tables import each_row
 
 PASSWORD = "kT9wQx3vLm2p"
 TOKEN = "q7Zt2Lw9Xc4Vb8Nm1Kj6Hg3Fd5Sa0PoIuYtReWq"
@@ -44,7 +43,7 @@ FORMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_it_is_taken_out(form: str) -> None:
     told = redact(form.format(p=PASSWORD, t=TOKEN, h=HEX))
     assert told.kinds
@@ -79,7 +78,7 @@ HARMLESS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@each_row("text", HARMLESS)
 def test_it_stays(text: str) -> None:
     told = redact(text)
     assert (told.text, told.kinds) == (text, ())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mnemond.text.secrets import find_secrets
+from tests.tables import each_row
 
 
 def only(text: str) -> tuple[str, str]:
@@ -13,7 +12,7 @@ def only(text: str) -> tuple[str, str]:
     return secret.kind, text[secret.start : secret.end]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("DB_PASSWORD=" + "bluebird", "bluebird"),
@@ -43,7 +42,7 @@ def test_a_password_of_words_is_one_where_only_a_value_can_stand(text: str, valu
     assert only(text) == ("password", value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "the password is wrong.",

@@ -22,6 +22,7 @@ from mnemond.text.secret_values import (
     is_secret,
 )
 from mnemond.text.secrets import Redacted, Secret, find_secrets, redact
+from tests.tables import each_row
 from tests.text.secret_pieces import FOOTER, HEADER, HOSTILE_TEXTS, LINE, MIXED
 
 
@@ -31,7 +32,7 @@ def only(text: str) -> tuple[str, str]:
     return secret.kind, text[secret.start : secret.end]
 
 
-@pytest.mark.parametrize("kind", sorted(MAKERS))
+@each_row("kind", sorted(MAKERS))
 def test_every_kind_is_found_in_every_carrier(kind: str) -> None:
     chance = random.Random(f"tests {kind}")
     found = 0
@@ -53,7 +54,7 @@ def test_what_only_looks_like_a_secret_is_left_alone() -> None:
         assert find_secrets(line) == (), line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "value"),
     [
         ("postgres://bob:" + "Xy7!kq@db:5432/x", "url_password", "Xy7!kq"),
@@ -99,7 +100,7 @@ def test_the_secret_is_found_from_its_first_to_its_last_character(text: str, kin
     assert only(text) == (kind, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "password=<password>",
@@ -240,7 +241,7 @@ def test_spans_are_in_order_and_apart() -> None:
     assert find_secrets(text) == (Secret("password", 9, 17), Secret("github", 18, 58), Secret("url_password", 69, 77))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         (MIXED, True),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.shell_commands import MAX_COMMANDS, MAX_DEPTH, MAX_LINE, MAX_NESTED, MAX_RUN, MAX_TOKENS, shell_line
 from mnemond.text.triggers import tool_call
+from tests.tables import each_row
 
 
 def commands_of(line: str) -> list[str]:
@@ -18,7 +18,7 @@ def commands_of(line: str) -> list[str]:
     return list(shell_line(line).commands)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "git push", "git  push", "\tgit\tpush ", "git push #x", "# x\ngit push", "git \\\n push", "g\\it push",
@@ -81,7 +81,7 @@ def test_a_push_is_seen(line: str) -> None:
     assert any(each.startswith("git push") for each in commands_of(line)), commands_of(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "git pull", "echo git push", "echo 'git push'", 'echo "a; git push"', "git commit -m 'x; git push'",
@@ -95,7 +95,7 @@ def test_what_is_only_said_is_no_push(line: str) -> None:
     assert not any(each.startswith("git push") for each in commands_of(line)), commands_of(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "commands"),
     [
         (
@@ -120,7 +120,7 @@ def test_commands_of_a_line(line: str, commands: list[str]) -> None:
     assert commands_of(line) == commands
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "x" * (MAX_LINE + 1), "a " * MAX_TOKENS, "".join(f"a{number};" for number in range(MAX_COMMANDS + 1)),
@@ -140,7 +140,7 @@ def test_any_line_is_read(line: str) -> None:
     assert all(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         "a", " ", "'", '"', "\\", '\\"', "(", "$(", "`", "$", "#", "# ", "> ", "&", ";", "a;", "a=", "A=1 ", "env ",

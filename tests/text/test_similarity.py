@@ -18,6 +18,7 @@ from mnemond.text.similarity import (
     token_set,
 )
 from mnemond.text.tokens import tokens
+from tests.tables import each_row
 
 WORDS = st.frozensets(st.sampled_from("abcdefghij"), max_size=8)
 
@@ -26,7 +27,7 @@ def measured(old: str, new: str) -> Overlap:
     return overlap(token_set(old), token_set(new))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "lexical"),
     [
         ("Chose SQLite as storage", "Chose PostgreSQL to replace SQLite as the primary database", 0.6667),
@@ -92,7 +93,7 @@ def test_the_figures_agree_with_each_other(old: frozenset[str], new: frozenset[s
     assert not (old and new) or there.novelty + there.of_new == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Prefers communicating in Chinese", "prefers communicating in chinese."),
@@ -107,7 +108,7 @@ def test_texts_that_say_the_same_have_one_normalised_form(one: str, other: str) 
     assert normalised(one) == normalised(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("-5 degrees", "5 degrees"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,9 +28,10 @@ from mnemond.text.statements import (
     statement,
 )
 from tests.examples import examples
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "units"),
     [
         ("Deploys go out on Tuesdays", ("deploy", "go", "out", "…on", "day:tue")),
@@ -50,7 +50,7 @@ def test_units(sentence: str, units: tuple[str, ...]) -> None:
     assert statement(sentence).units == units
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "change", "state"),
     [
         ("Ana lives in Oslo", "", LIVE), ("Ana has moved to Bergen", MOVE, ""), ("The build is green", "", BE),
@@ -68,7 +68,7 @@ def test_what_changed_and_what_is(sentence: str, change: str, state: str) -> Non
     assert (read.change, read.state) == (change, state)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "gone", "units", "headless"),
     [
         ("We switched from Jenkins to GitHub Actions", ("jenkin",), ("we", "github", "action"), False),
@@ -89,7 +89,7 @@ def test_what_is_no_longer(sentence: str, gone: tuple[str, ...], units: tuple[st
     assert (read.gone, read.units, read.headless) == (gone, units, headless)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flag", "yes", "no"),
     [
         ("denies", "We don't use tabs any more", "We use tabs"),
@@ -127,7 +127,7 @@ def test_sentences_without_questions_long_ones_and_the_rest_of_a_long_text() -> 
     assert len(statement("word" + " other thing" * 50).units) == MAX_UNITS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "so"),
     [
         ("Deploys go out on Thursdays now", True), ("We don't do it any more", True), ("as of May it is so", True),

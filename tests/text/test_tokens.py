@@ -6,7 +6,6 @@ import re
 import threading
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -25,11 +24,12 @@ from mnemond.text.tokens import (
     long_run_at,
     tokens,
 )
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- token lists and the terms of the keyword index
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Chose Qdrant as the vector database", {"chose", "qdrant", "vector", "database"}),
@@ -58,7 +58,7 @@ def test_the_function_words_are_about_ninety_and_spare_the_words_that_matter() -
     assert not {"over", "because", "user", "s", "b"} & FUNCTION_WORDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("ﬁnance ＡＢＣ Straße", ["finance", "abc", "strasse"]),
@@ -76,7 +76,7 @@ def test_every_script_is_cut_where_its_readers_would_cut_it(text: str, expected:
     assert tokens(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("running runs", ["run", "run"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from itertools import chain
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -37,6 +36,7 @@ from mnemond.text.transcripts import (
     without_long_code,
     without_recalled,
 )
+from tests.tables import each_row
 
 # ---------------------------------------------------------------- typed text
 
@@ -49,7 +49,7 @@ COMMAND = (
 FILES = "Explain @a.py\n\n--- Content from referenced files ---\n\nContent from @a.py:\nx = 1\n--- End of content ---"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "said"),
     [
         ("plain", "plain"),
@@ -81,7 +81,7 @@ def test_what_others_put_in_is_left_out(message: str, said: str) -> None:
     assert typed(message) == said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "question"),
     [
         ("/review the login", "the login"),
@@ -96,7 +96,7 @@ def test_the_name_of_a_command_is_no_question(prompt: str, question: str) -> Non
     assert without_command(typed(prompt)) == question
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     [
         "<hook_context>" * 20_000,
@@ -124,7 +124,7 @@ def test_no_name_is_both_left_out_and_opened() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "left"),
     [
         (
@@ -177,7 +177,7 @@ def test_what_stands_in_a_wrapper_never_stays(before: str, inside: str, after: s
 MANY = [f"This is sentence number {number}." for number in range(20)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "found"),
     [
         ("Why did we choose SQLite?", ["Why did we choose SQLite?"]),
@@ -200,7 +200,7 @@ def test_sentences(prompt: str, found: list[str]) -> None:
     assert questions(prompt) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "found"),
     [
         ("Why SQLite?", ["Why SQLite?"]),
@@ -239,7 +239,7 @@ def known(line: str) -> bool:
     return line == normalised(STORED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "news"),
     [
         ("We moved to Postgres.", "We moved to Postgres."),
@@ -269,7 +269,7 @@ def test_echoes_are_left_out(text: str, news: str) -> None:
 OTHER = "-5 °C is the least that the rack in Bergen takes."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "form",
     [
         "> {}", "**{}**", "- **{}**", "- [x] {}", "| 1a2b3c4d | {} |", '{{"content": "{}"}}', '  "text": "{}",',
@@ -282,13 +282,13 @@ OTHER = "-5 °C is the least that the rack in Bergen takes."
         '[{{"type":"text","text":"2 memories\\n<recalled-data 0123456789abcdef>\\n{}', "- {0}. {0}", "{0}; {0}",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("memory", [STORED, OTHER, STORED[:-1]])
+@each_row("memory", [STORED, OTHER, STORED[:-1]])
 def test_a_memory_is_no_news_however_it_is_dressed(form: str, memory: str) -> None:
     memories = {normalised(STORED), normalised(OTHER)}
     assert is_echo(form.format(memory), memories.__contains__)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "- 5 °C is the least that the rack in Bergen takes.", "5 °C is the least that the rack in Bergen takes.",
@@ -301,9 +301,7 @@ def test_what_says_something_else_is_news(line: str) -> None:
     assert not is_echo(line, memories.__contains__)
 
 
-@pytest.mark.parametrize(
-    "piece", [">", "> ", '{"text": "', "ref:1a2b", "- ", "; ", ". ", "**", "| ", "1a2b3c4d | ", "a) "]
-)
+@each_row("piece", [">", "> ", '{"text": "', "ref:1a2b", "- ", "; ", ". ", "**", "| ", "1a2b3c4d | ", "a) "])
 def test_no_line_takes_long(piece: str) -> None:
     begun = time.process_time()
     is_echo(piece * (8_000 // len(piece)), lambda _: False)
@@ -355,8 +353,8 @@ def test_what_is_new_stays_line_for_line(lines: list[str]) -> None:
 # ---------------------------------------------------------------- what is kept of a message
 
 
-@pytest.mark.parametrize("fence", ["```", "~~~~", "  ```"])
-@pytest.mark.parametrize("closed", [True, False])
+@each_row("fence", ["```", "~~~~", "  ```"])
+@each_row("closed", [True, False])
 def test_of_long_code_the_first_lines_are_kept(fence: str, closed: bool) -> None:
     code = [f"line {number}" for number in range(CODE_LINES + 5)]
     text = "\n".join(["Before.", f"{fence}py", *code, *([fence, "Behind."] if closed else [])])
@@ -383,7 +381,7 @@ def test_what_was_pasted_into_a_long_prompt_is_marked() -> None:
 # ---------------------------------------------------------------- what a person wants nothing kept of
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "wants"),
     [
         ("Off the record: my salary is 90k", False),
@@ -424,9 +422,7 @@ def test_a_request_to_keep_nothing(prompt: str, wants: bool | None) -> None:
     assert wants_record(prompt) is wants
 
 
-@pytest.mark.parametrize(
-    "unit", ["ok ", "off the ", "the, ", "。", "不要", "请", "bitte ", "\n", " ", "off the record x "]
-)
+@each_row("unit", ["ok ", "off the ", "the, ", "。", "不要", "请", "bitte ", "\n", " ", "off the record x "])
 def test_a_long_prompt_is_searched_for_such_a_request_in_linear_time(unit: str) -> None:
     begun = time.process_time()
     wants_record(unit * (200_000 // len(unit)))

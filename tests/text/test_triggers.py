@@ -18,9 +18,10 @@ from mnemond.text.triggers import (
     read_trigger,
     tool_call,
 )
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "normal", "kind"),
     [
         ("Bash:git push*", "Bash:git push*", "command"),
@@ -38,7 +39,7 @@ def test_what_may_be_written(written: str, normal: str, kind: str) -> None:
     assert read_trigger(normal).kind == kind
 
 
-@pytest.mark.parametrize("written", ["", "*", "Bash:*", "*:**", "words:", "two words", "Bash:" + "a*" * 9, ":x"])
+@each_row("written", ["", "*", "Bash:*", "*:**", "words:", "two words", "Bash:" + "a*" * 9, ":x"])
 def test_what_is_no_trigger(written: str) -> None:
     with pytest.raises(ValueError, match=r"trigger|words|every call|stars"):
         normal_trigger(written)
@@ -58,7 +59,7 @@ def test_a_command_ends_at_a_word() -> None:
     assert not fits_command("git push*", "git pull")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path", "fit"),
     [
         ("migrations/**", "/a/b/migrations/1.sql", True),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from mnemond.wire.jsonrpc import MAX_BATCH
+from tests.tables import each_row
 from tests.wire.factories import METHODS, request, serving
 
 
@@ -96,7 +95,7 @@ TABLE: list[tuple[str, list[object]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sent", "expected"), TABLE)
+@each_row(("sent", "expected"), TABLE)
 async def test_example(sent: str, expected: list[object], tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         replies = await served.talk(sent.encode())
@@ -105,7 +104,7 @@ async def test_example(sent: str, expected: list[object], tmp_path: Path) -> Non
         ]
 
 
-@pytest.mark.parametrize("id_", ["-0", "1.50", '"\\u0041"', "12345678901234567890123"])
+@each_row("id_", ["-0", "1.50", '"\\u0041"', "12345678901234567890123"])
 async def test_ids_come_back_to_the_byte(id_: str, tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         client = await served.connect()

@@ -15,6 +15,7 @@ from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.wire import listener as listener_module
 from mnemond.wire.listener import MAX_PATH_BYTES, InstanceLock, Listener, adopt, bind, lock, open_data_dir
+from tests.tables import each_row
 
 
 def mode(path: Path) -> int:
@@ -60,7 +61,7 @@ def test_an_existing_directory_becomes_private(tmp_path: Path) -> None:
     assert mode(tmp_path) == 0o700
 
 
-@pytest.mark.parametrize("strange", ["README.md", ".git", "mnemon.db.txt", "\x1b[31m"])
+@each_row("strange", ["README.md", ".git", "mnemon.db.txt", "\x1b[31m"])
 def test_somebody_elses_directory_is_left_as_it_is(strange: str, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / strange).touch()
@@ -97,7 +98,7 @@ def test_settings_may_stand_there_before_the_first_start(tmp_path: Path) -> None
     open_data_dir(tmp_path).close()
 
 
-@pytest.mark.parametrize("bits", [0o777, 0o770, 0o775, 0o702, 0o1777])
+@each_row("bits", [0o777, 0o770, 0o775, 0o702, 0o1777])
 def test_a_directory_that_others_may_write_to_is_refused(bits: int, tmp_path: Path) -> None:
     tmp_path.chmod(bits)
     error = refusal(tmp_path)

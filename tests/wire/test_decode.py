@@ -24,6 +24,7 @@ from mnemond.wire.params import (
     nearest,
     short,
 )
+from tests.tables import each_row
 
 
 class Toy(Params, frozen=True, kw_only=True):
@@ -68,7 +69,7 @@ def test_too_many_by_position(positional: tuple[str, ...], words: str) -> None:
     assert caught.value.kind is errors.INVALID_PARAMS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "sentence"),
     [
         ("text", "5", "text must be a string; it is the number 5"),
@@ -131,7 +132,7 @@ def test_long_values_and_names_are_never_repeated(name: str, value: str) -> None
         assert sentence.isprintable()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw", [b"{", b'{"text":"\xff"}', b'{"count":"\xff"}', b'{"\xff":1}', b'{"text":"abc"} x', b"[1", b'["\\ud800"]']
 )
 def test_what_is_not_json_is_a_parse_error(raw: bytes) -> None:
@@ -150,7 +151,7 @@ def test_real_parameters_are_explained() -> None:
     assert [problem.field for problem in caught.value.problems] == ["content", "op_id", "store"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "words"),
     [(None, "null"), (True, "true"), (False, "false"), ("ab", "a string of 2 characters"), (1.5, "the number 1.5"),
      ([1], "a list of 1"), ({}, "an object")],
@@ -159,7 +160,7 @@ def test_values_in_words(value: object, words: str) -> None:
     assert described(value) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "words", "limits"),
     [
         (Annotated[list[str], msgspec.Meta(min_length=1)], "a list of strings", "at least 1 items"),

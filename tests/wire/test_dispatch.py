@@ -10,6 +10,7 @@ from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call, ConnectionState, Dispatcher, Foreigner, Verbatim
 from mnemond.wire.jsonrpc import Request, parse
+from tests.tables import each_row
 from tests.wire.factories import METHODS, Answer, Nothing, Pair, Toys
 
 CALL = Call(1, 2, 3)
@@ -32,7 +33,7 @@ async def test_invoke_takes_structs_and_json() -> None:
     assert await dispatcher.invoke("ping", None, CALL) == Answer(True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "params", "kind"),
     [
         ("nothing", None, errors.METHOD_NOT_FOUND),

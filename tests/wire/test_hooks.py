@@ -21,6 +21,7 @@ from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import HookEvent, read
 from mnemond.wire.jsonrpc import Foreign, Refused, parse
 from mnemond.wire.limits import Limits
+from tests.tables import each_row
 from tests.wire.factories import request, serving
 from tests.wire.hooks.recorded import CONTEXT, Recorded, recorded
 
@@ -49,8 +50,8 @@ class Hearing:
         return await said if isinstance(said, Deferred) else said
 
 
-@pytest.mark.parametrize("ending", [b"", b"\n"])
-@pytest.mark.parametrize("one", recorded(), ids=lambda one: f"{one.host}-{one.event}")
+@each_row("ending", [b"", b"\n"])
+@each_row("one", recorded())
 async def test_every_host_gets_its_answer(one: Recorded, ending: bytes, tmp_path: Path) -> None:
     hearing = Hearing(CONTEXT)
     async with serving(tmp_path, hook_handler=hearing) as served:
@@ -206,7 +207,7 @@ def test_an_object_that_is_no_request_gets_one_line(objects: list[dict[str, obje
     assert all(isinstance(each, dict) for each in replies)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "whole"),
     [(b'{"a":1}', True), (b'{"a":', True), (b'{"a":"\xff"}', True), (b'{"a":' + b"[" * 65, False)],
 )
@@ -216,7 +217,7 @@ def test_what_may_be_foreign(message: bytes, whole: bool) -> None:
     assert (parsed.message, parsed.whole) == (message, whole)
 
 
-@pytest.mark.parametrize("message", [b'{"jsonrpc":1}', b'"hook_event_name"', b"[" * 65, b"x", b"\xff"])
+@each_row("message", [b'{"jsonrpc":1}', b'"hook_event_name"', b"[" * 65, b"x", b"\xff"])
 def test_what_may_not(message: bytes) -> None:
     parsed = parse(message)
     assert isinstance(parsed, Refused)

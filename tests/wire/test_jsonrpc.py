@@ -25,6 +25,7 @@ from mnemond.wire.jsonrpc import (
     parse,
     repeated_key,
 )
+from tests.tables import each_row
 
 CALL = b'{"jsonrpc":"2.0","method":"ping","id":%s}'
 
@@ -35,9 +36,7 @@ def refused(message: bytes) -> Refused:
     return parsed
 
 
-@pytest.mark.parametrize(
-    "id_", [b"1", b"-0", b"1.50", b'"a\\u0041"', b"null", b"123456789012345678901234567890", b'""']
-)
+@each_row("id_", [b"1", b"-0", b"1.50", b'"a\\u0041"', b"null", b"123456789012345678901234567890", b'""'])
 def test_ids_come_back_as_they_were_written(id_: bytes) -> None:
     request = parse(CALL % id_)
     assert isinstance(request, Request)
@@ -45,7 +44,7 @@ def test_ids_come_back_as_they_were_written(id_: bytes) -> None:
     assert encode_result(request.id, 1) == b'{"jsonrpc":"2.0","id":%s,"result":1}' % id_
 
 
-@pytest.mark.parametrize("id_", [b"true", b"[1]", b'{"a":1}', b"1e999"])
+@each_row("id_", [b"true", b"[1]", b'{"a":1}', b"1e999"])
 def test_other_ids_are_refused(id_: bytes) -> None:
     answer = refused(CALL % id_)
     assert (answer.error.kind, bytes(answer.id)) == (errors.INVALID_REQUEST, b"null")
@@ -59,7 +58,7 @@ def test_every_byte_of_a_message_must_be_utf8(message: bytes) -> None:
     assert isinstance(parse(CALL % b'"\xc3\xa9"'), Request)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "kind", "id_", "sentence"),
     [
         (b'{"jsonrpc":"2.0","method":1,"id":7}', errors.INVALID_REQUEST, b"7", "method must be a string"),
@@ -87,7 +86,7 @@ def test_what_is_no_request_is_explained(message: bytes, kind: errors.Kind, id_:
     assert sentence in answer.error.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "read"),
     [
         (rb"a \ud83d", "a \ufffd"),
@@ -205,7 +204,7 @@ def test_parse_never_raises(message: bytes) -> None:
 # Keys that an object has twice.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "key", "id_"),
     [
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"daemon.stop"}', "method", b"1"),
@@ -231,7 +230,7 @@ def test_of_a_batch_only_the_request_with_the_repeated_key_is_refused() -> None:
     assert [isinstance(each, Refused) for each in found] == [False, True]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         b'{"a":1,"b":{"a":1,"c":[{"a":1},{"a":1}]}}', b'{"a":"\\u00e9\\/"}', b'{"a": 1.50, "b": 1e400}',

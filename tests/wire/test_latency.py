@@ -19,6 +19,7 @@ from mnemond.wire.dispatch import BUCKETS, UNKNOWN, Call, Dispatcher, Handler, L
 from mnemond.wire.hooks import Hooks
 from mnemond.wire.jsonrpc import Foreign, Request
 from mnemond.wire.params import Access, Method, Params
+from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -36,7 +37,7 @@ class Said(Result, frozen=True, kw_only=True):
     ok: bool = True
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "bucket"),
     [(0.0, 0), (0.9e-6, 0), (1.1e-6, 1), (2.1e-6, 3), (1.0001e-3, 20), (1.0, 40), (1e9, BUCKETS - 1)],
 )

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.wire.jsonrpc import MAX_DEPTH, too_deep
+from tests.tables import each_row
 
 JSON = st.recursive(
     st.text(alphabet='[]{}"\\a') | st.integers(),
@@ -44,7 +45,7 @@ def test_brackets_in_text_do_not_count() -> None:
     assert not too_deep(msgspec.json.encode({"code": '[[{{\\"' * 1000}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     [
         b'"' + b'\\"' * 500_000,
@@ -56,14 +57,13 @@ def test_brackets_in_text_do_not_count() -> None:
         b'[""],' * 200_000,
         b'["\\\\\\""],' * 100_000,
     ],
-    ids=["unclosed", "escapes", "deep", "wide", "mixed", "backslashes", "strings", "both"],
 )
 def test_hostile_megabytes_take_linear_time(hostile: bytes) -> None:
     """A quadratic scan of any of these takes hours, not the few hundredths of a second of a linear one."""
     too_deep(hostile)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "deep"),
     [
         (rb'"\\",[[[', True),

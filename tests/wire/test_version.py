@@ -7,9 +7,10 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams, HelloParams
 from mnemond.wire.params import release_key
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer"), [("0.9.9", "0.10.0"), ("0.1", "0.1.1"), ("1.2.3", "2"), ("0.1.2rc1", "0.1.3"), ("x", "0")]
 )
 def test_releases_are_ordered_by_number(older: str, newer: str) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.hosts import Host, Moment, described
 from mnemond.wire.hook_payload import BEGINNING, MAX_NAME, MAX_PATH, MAX_TEXT, MAX_WRAPPED, ToolUse, read
 from mnemond.wire.hooks import reply
+from tests.tables import each_row
 from tests.wire.hooks.recorded import CONTEXT, Recorded, recorded
 
 ALL = recorded()
@@ -37,7 +37,7 @@ def _filled(use: ToolUse | None) -> dict[str, object] | None:
     return {name: value for name, value in fields.items() if value not in ("", [], ())} or None
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: f"{one.host}-{one.event}")
+@each_row("one", ALL)
 def test_what_hosts_send(one: Recorded) -> None:
     found = read(one.message)
     assert found is not None
@@ -72,7 +72,7 @@ def test_every_event_that_a_host_is_known_by_is_recorded_or_has_another_name_the
     assert missing == {("windsurf", "post_run_command")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         b"{}",
@@ -92,10 +92,10 @@ def test_what_is_no_payload(message: bytes) -> None:
     assert read(message) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "transcript", [None, "/srv/agents/sessions/2026/11/22/rollout-2026-11-22T10-00-00-01.jsonl", "/home/ada/.codex/x"]
 )
-@pytest.mark.parametrize("event", ["SessionStart", "SessionEnd"])
+@each_row("event", ["SessionStart", "SessionEnd"])
 def test_the_ends_of_a_session_are_codexs_wherever_it_keeps_it(event: str, transcript: str | None) -> None:
     """They have no `turn_id`. $CODEX_HOME may be anywhere, and `--ephemeral` keeps nothing; both were seen."""
     payload = {"session_id": "01", "transcript_path": transcript, "cwd": "/x", "hook_event_name": event}
@@ -118,7 +118,7 @@ def test_a_host_that_says_when_it_was_is_not_codex() -> None:
     assert found.host == "gemini"
 
 
-@pytest.mark.parametrize("value", [None, 5, ["Stop"], {"a": 1}, True, ""])
+@each_row("value", [None, 5, ["Stop"], {"a": 1}, True, ""])
 def test_an_event_of_another_type_is_answered_all_the_same(value: object) -> None:
     found = read(json.dumps({"hook_event_name": value}).encode())
     assert found is not None
@@ -167,7 +167,7 @@ def test_an_answer_is_heard_to_its_end() -> None:
     assert found.event.text.endswith("end")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_", "kept"),
     [
         ({"cwd": "/home/ada"}, "/home/ada"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mnemond.config.hosts import Host, described
 from mnemond.wire.hook_payload import Payload
 from mnemond.wire.hooks import MAX_CONTEXT, Opening, bounded, reply, units
+from tests.tables import each_row
 
 ENDINGS = {"assistant_done", "subagent_done", "pre_compact", "post_compact", "session_end"}
 CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage", "hookSpecificOutput"}
@@ -25,7 +26,7 @@ def said(payload: Payload, context: str) -> dict[str, object]:
     return answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "event"),
     [(host, event) for host in Host for event, moment in described(host).events.items() if moment in ENDINGS],
 )
@@ -41,7 +42,7 @@ def test_codex_gets_no_key_that_it_does_not_know() -> None:
         assert answer["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "c"}
 
 
-@pytest.mark.parametrize("host", list(Host))
+@each_row("host", list(Host))
 def test_a_person_is_shown_a_line_where_the_host_has_a_place_for_it(host: Host) -> None:
     (event,) = [name for name in described(host).events if name in ("SessionStart", "TaskStart")] or [""]
     opening = Opening("the brief", "mnemond: 2 memories")

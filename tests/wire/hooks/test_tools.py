@@ -10,6 +10,7 @@ import pytest
 from mnemond.config.hosts import Host
 from mnemond.wire.hook_payload import BEGINNING, MAX_TOOL_LINE, MAX_TOOL_PATHS, MAX_TOOL_TEXT, ToolUse, read
 from mnemond.wire.hooks import Verdict, reply
+from tests.tables import each_row
 
 CLAUDE = {"hook_event_name": "PreToolUse"}
 CODEX = {"hook_event_name": "PreToolUse", "turn_id": "1"}
@@ -22,7 +23,7 @@ DECIDED = {"permissionDecision": "deny", "permissionDecisionReason": "why"}
 NAMED = {"hookSpecificOutput": {"hookEventName": "PreToolUse", **DECIDED}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("payload", "deny", "ask"),
     [
         (CLAUDE, NAMED, {"hookSpecificOutput": {**NAMED["hookSpecificOutput"], "permissionDecision": "ask"}}),
@@ -94,7 +95,7 @@ WHOLE = {"session_id": "s", "cwd": "/a", "tool_name": "Bash"}
 ALL = {"command", "path", "words"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("payload", "host", "unread"),
     [
         ({**WHOLE, **CLAUDE, "tool_input": {"command": ":;" * 999_999}}, Host.CLAUDE_CODE, ALL),
