@@ -64,10 +64,10 @@ def measure(size: int, rounds: int, *, with_cues: bool = False, passages: int = 
                 for name, message in _messages(number, notes.question(texts[at]), " ".join(words)):
                     begin = time.perf_counter()
                     with daemon.connect() as wire:
-                        answer = wire.round_trip(message)
+                        reply = wire.round_trip(message)
                     if number >= 0:
                         times[name].append((time.perf_counter() - begin) * 1e3)
-                        told[name] += b"recalled-data" in answer
+                        told[name] += b"recalled-data" in reply
     return {name: _figures(each, told[name] / rounds) for name, each in times.items()}
 
 
