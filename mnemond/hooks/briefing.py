@@ -152,14 +152,21 @@ STANDING_SHARE: Final = 0.35
 """Part of a brief for what sounds like a standing instruction: eight sentences in the usual 2,400 characters."""
 
 
-def standing(passages: PassageSnapshot, project: str, told: Sequence[Insight]) -> list[Block]:
+MAX_WITHDRAWN: Final = 400
+"""Memories that were forgotten or replaced last, whose words no start quotes."""
+
+
+def standing(
+    passages: PassageSnapshot, project: str, told: Sequence[Insight], withdrawn: Sequence[str] = ()
+) -> list[Block]:
     """Return what the user said in sessions of a project (its id; "" for none) that sounds like a standing instruction,
-    in their words, without what the memories `told` say."""
-    found = standing_instructions(passages, passages.of_project(project), [it.content for it in told])
+    in their words, without what the memories `told` say, or those that hold no more (`withdrawn`)."""
+    found = standing_instructions(passages, passages.of_project(project), [it.content for it in told], withdrawn)
     name = f" of {inert(project_parts(project)[0])}" if project else ""
     refs = references([it.passage_id for it in found])
-    lines = [f"<ref:{ref} {it.said_at[:10]}> {it.text}" for ref, it in zip(refs, found, strict=True)]
-    return [Block(f"Said by the user in sessions{name}, word for word:", lines, STANDING_SHARE)] if lines else []
+    marks = [f"<ref:{ref} {it.said_at[:10]}> " for ref, it in zip(refs, found, strict=True)]
+    heading = f"Said by the user in sessions{name}, word for word:"
+    return [Block(heading, [it.text for it in found], STANDING_SHARE, marks=marks)] if found else []
 
 
 CORE_SHARE: Final = 0.2

@@ -57,6 +57,7 @@ from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.passages import needed_probability, says
 from mnemond.recall.profiles import MNEMOND
+from mnemond.store import insights
 from mnemond.text.project_name import Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import (
@@ -256,8 +257,10 @@ class AgentMemory:
             blocks = await in_thread(before, warm.store.passages, project, name, limiter=self._threads)
             blocks += self._briefs.known(warm, place.project)
         if warm is not None:
+            told = [*selected.instructions, *selected.decisions]
+            gone = await in_task(warm.store.read, partial(insights.withdrawn, limit=briefing.MAX_WITHDRAWN))
             blocks += await in_thread(
-                briefing.standing, warm.store.passages, project, selected.instructions, limiter=self._threads
+                briefing.standing, warm.store.passages, project, told, gone, limiter=self._threads
             )
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent

@@ -57,12 +57,14 @@ class Part(msgspec.Struct, frozen=True):
 
 class Block(msgspec.Struct, frozen=True):
     """Lines of a text under a heading, which have room for a `share` of the characters at most. `memories`: for each
-    line the memories that it says, which no part repeats; empty if no line says one."""
+    line the memories that it says, which no part repeats; empty if no line says one. `marks`: for each line what stands
+    before it, as it is."""
 
     heading: str
     lines: Sequence[str]
     share: float
     memories: Sequence[Sequence[InsightView]] = ()
+    marks: Sequence[str] = ()
 
 
 class PromptText(msgspec.Struct, frozen=True):
@@ -173,7 +175,8 @@ class _Page:
         lines: list[str] = []
         for place, text in enumerate(block.lines):
             said = [it.id for it in block.memories[place]] if block.memories else []
-            line = f"<{' '.join(f'ref:{each}' for each in references(said))}> {inert(text)}" if said else inert(text)
+            marks = f"<{' '.join(f'ref:{each}' for each in references(said))}> " if said else ""
+            line = f"{block.marks[place] if block.marks else marks}{inert(text)}"
             if units(line) + 1 > room:
                 break
             room -= units(line) + 1

@@ -47,6 +47,9 @@ _HEADING: Final = (":", "：")
 SAME: Final = 0.6
 """Share of the words of the shorter of two sentences, from which the newer one stands for both."""
 
+SAID: Final = 0.8
+"""Share of the words of a withdrawn memory in a sentence that says it."""
+
 
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of words, and what a sentence with it weighs."""
@@ -112,20 +115,23 @@ def _rated(prompt: str) -> tuple[tuple[str, float], ...]:
     return tuple((text, odds) for text in own(prompt) if (odds := log_odds(text)) >= FROM)
 
 
-def standing_instructions(passages: PassageSnapshot, rows: Rows, told: Iterable[str] = ()) -> list[Said]:
+def standing_instructions(
+    passages: PassageSnapshot, rows: Rows, told: Iterable[str] = (), withdrawn: Iterable[str] = ()
+) -> list[Said]:
     """Return at most `MOST` sentences of some passages that sound like standing instructions, the surest first;
-    of two that say the same the newer. `told`: texts that are told anyway."""
+    of two that say the same the newer. `told`: texts that are told anyway; `withdrawn`: those of memories that hold no
+    more, which no sentence says."""
     last = passages.in_order(rows)[-MAX_READ:]
     rated = [
         (odds, Said(text, passage.said_at, passage.id))
         for passage in map(passages.passage, reversed(last))
         for text, odds in _rated(passage.prompt)
     ]
-    seen = list(map(token_set, told))
+    seen, gone = list(map(token_set, told)), list(map(token_set, withdrawn))
     newest: list[tuple[float, Said]] = []
     for odds, said in rated:
         words = token_set(said.text)
-        if not _repeats(words, seen):
+        if not _repeats(words, seen) and not any(overlap(each, words).of_old >= SAID for each in gone):
             seen.append(words)
             newest.append((odds, said))
     return [said for _, said in sorted(newest, key=lambda each: -each[0])[:MOST]]

@@ -285,6 +285,15 @@ def retired(
     return [(insight, row[_WIDTH]) for row in rows if (insight := _readable(row)) is not None]
 
 
+def withdrawn(connection: Connection, limit: int) -> list[str]:
+    """Return the texts of the `limit` memories that were forgotten or replaced last."""
+    sql = (
+        "SELECT content FROM insights WHERE deleted_at IS NOT NULL AND status IN ('forgotten', 'superseded')"
+        " ORDER BY deleted_at DESC LIMIT ?"
+    )
+    return connection.column(sql, (limit,))
+
+
 def retirements(connection: Connection) -> dict[str, str]:
     return dict(connection.rows("SELECT id, deleted_at FROM insights WHERE deleted_at IS NOT NULL"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -140,5 +141,6 @@ async def test_it_quotes_what_sounds_like_a_standing_instruction(tmp_path: Path)
         await worked(over)
         said = await begun(over)
         assert said.count("never touch the generated clients") == 1
+        assert re.search(r"\n<ref:\w{8} \d{4}-\d\d-\d\d> rename the field", said)
         assert said.index("Last session of apollo") < said.index("never touch the generated clients")
         assert "never touch" not in await begun(over, cwd="/home/ada/zeus", session="elsewhere")

@@ -69,12 +69,19 @@ def test_only_what_a_person_types_counts(prompt: str, said: list[str]) -> None:
     assert own(prompt) == said
 
 
-def told(*prompts: str, known: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+def told(*prompts: str, known: tuple[str, ...] = (), withdrawn: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     index = PassageIndex(dimension=8)
     for at, prompt in enumerate(prompts):
         index.add(Passage(id=f"p{at}", said_at=f"2026-11-{at % 28 + 1:02}T09:00:00Z", host="codex", prompt=prompt))
     snapshot = index.publish()
-    return [(it.text, it.passage_id) for it in standing_instructions(snapshot, np.arange(snapshot.rows), known)]
+    found = standing_instructions(snapshot, np.arange(snapshot.rows), known, withdrawn)
+    return [(it.text, it.passage_id) for it in found]
+
+
+def test_what_a_withdrawn_memory_says_is_not_told() -> None:
+    rule = "please never restart the broker before 22:00"
+    assert told(rule, withdrawn=("never restart the broker before 22:00",)) == []
+    assert told(rule, withdrawn=("the broker is restarted at 22:00 by cron on the second node",)) == [(rule, "p0")]
 
 
 def test_of_two_that_say_the_same_the_newer_is_told() -> None:
