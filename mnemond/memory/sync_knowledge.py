@@ -1,4 +1,4 @@
-"""Statements about relations and decisions about names by hand, for other devices and from them (docs/sync.md).
+"""Statements about relations, and decisions about names, for other devices and from them (docs/sync.md).
 
 A statement, and a decision about names, has a key that is a hash of what it is about, so that devices which note it
 independently have one. Of two records of a key the one with the greater stamp counts. Which records count in a store
@@ -160,8 +160,8 @@ def _is_same(one: NameValue, other: NameValue) -> bool:
 
 
 def scan(connection: Connection, now_us: int, device: str) -> Scanned:
-    """Note statements and decisions that were made or taken back by hand since the last scan. For one transaction.
-    Raises SqliteError."""
+    """Note statements and decisions that were made or taken back since the last scan. For one transaction. Raises
+    SqliteError."""
     mark = _mark(connection)
     if _noted(connection, SCANNED) != mark:
         meta.note(connection, [(SCANNED, mark)])
@@ -189,12 +189,6 @@ def _noted(connection: Connection, key: str) -> str:
 
 def _known(connection: Connection) -> dict[str, Fact]:
     return {key: fact_of(text) for kind in FACTS for key, text in sync_state.states(connection, kind).items()}
-
-
-def _memories(known: dict[str, Fact]) -> list[str]:
-    """Return the memories of which a statement was taken back, or waits."""
-    records = (it.record for it in known.values() if not it.here)
-    return sorted({it.memory for it in records if isinstance(it, RelationRecord) and it.memory is not None})
 
 
 def _changed_here(
@@ -229,10 +223,8 @@ def _statement_as_here(key: str, fact: Fact | None, local: _Local, now: str) -> 
         stamps = _next(one.value.created_at, before, now)
         return Fact(RelationRecord(key=key, memory=local.memory, value=one.value, **stamps), here=True), True
     ended, by = local.ended or ("", "")
-    if fact is None:
-        return None  # no other device knows of it
-    if not fact.here or value is None:
-        return None
+    if fact is None or not fact.here or value is None:
+        return None  # no other device knows of it, or it counts here no longer
     if by == METHOD:
         return Fact(fact.record), False
     return Fact(RelationRecord(key=key, memory=local.memory, **_next(ended, before, now))), True
@@ -422,13 +414,11 @@ class _Uniting:
 
     def statements(self) -> None:
         """Let each statement count that is known, and no other one."""
-        standing = {each: self._standing(each) for each in _memories(self._known)}
         for key, fact in sorted(self._known.items()):
-            record = fact.record
-            if isinstance(record, RelationRecord):
-                self._statement(key, fact, record, standing)
+            if isinstance(fact.record, RelationRecord):
+                self._statement(key, fact.record)
 
-    def _standing(self, memory: str) -> str:
+    def _state(self, memory: str) -> str:
         """Return the state of a memory: purged, "" if it is not there."""
         status = self._connection.value("SELECT status FROM insights WHERE id = ?", (memory,))
         if status is None:
@@ -436,11 +426,11 @@ class _Uniting:
             return "purged" if gone else ""
         return str(status)
 
-    def _statement(self, key: str, fact: Fact, record: RelationRecord, standing: dict[str, str]) -> None:
+    def _statement(self, key: str, record: RelationRecord) -> None:
         local = self._local.get(key)
         live = [] if local is None else local.live
         memory = record.memory
-        state = "active" if memory is None else standing.get(memory) or self._standing(memory)
+        state = "active" if memory is None else self._state(memory)
         if state == "purged":
             if record.value is not None:
                 self._forgets = True
