@@ -142,7 +142,7 @@ class _Receiving(Transfer):
         self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
         self.seen: set[str] = set()
         """Sources of this import so far, keys of its exchanges, and marks of its sessions."""
-        self.talk = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
+        self.progress = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
         self.raised: int | None = None
 
     def take(self, text: str) -> None:
@@ -287,7 +287,7 @@ class ImportHandlers:
         lines = receiving.items(text)
         await self._import_items(warm, receiving, [each for each in lines if isinstance(each, Item)])
         if exchanges := [each for each in lines if isinstance(each, SessionExchange)]:
-            await self._exchanges.keep(warm, receiving.talk, exchanges)
+            await self._exchanges.keep(warm, receiving.progress, exchanges)
 
     async def _import_items(self, warm: OpenStore, receiving: _Receiving, given: Sequence[Item]) -> None:
         report, kind = receiving.report, receiving.params.kind

@@ -35,7 +35,7 @@ from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.memory.resolver import Allowance, not_asked
 from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
-from mnemond.model.memory import EXTRACTED, IMPORTED, Insight, Scope, format_us
+from mnemond.model.memory import EXTRACTED, Scope, format_us
 from mnemond.model.outcomes import RememberResult, Substance, United
 from mnemond.model.query import Filter
 from mnemond.model.reviews import Action, OpenReview, Resolution
@@ -65,7 +65,6 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Origin and scope of facts. `resolves`: they may replace what they contradict. `metadata` (plain values) is for
     each of them. `allowance`: what the run that finds them may replace."""
 
-    channel: str = EXTRACTED
     conversation_id: str | None = None
     scope: Scope = Scope()
     resolves: bool = True
@@ -176,7 +175,8 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
 
 def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
     """Return the user's name as stored from an earlier exchange; the newest one."""
-    for insight in _relationships(snapshot, scope):
+    wanted = Filter(channel=EXTRACTED, stated_intent="relationship", scope=scope, all_sessions=True)
+    for insight in snapshot.newest(wanted, MAX_RELATIONSHIPS):
         if insight.scope.in_project(scope.project) != scope:
             continue
         found = _NAMED.match(insight.content)
@@ -206,7 +206,7 @@ def prepare(
         when=() if proposed is None else (proposed,),
         trigger_state="proposed",
         source=fact.attributed_to,
-        channel=provenance.channel,
+        channel=EXTRACTED,
         conversation_id=provenance.conversation_id,
         scope=provenance.scope.in_project(None) if general else provenance.scope,
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
@@ -337,19 +337,6 @@ def _beside(
         return msgspec.structs.replace(reached, reviews=(review,))
     links = remember.both_ways(identity.id, would.replaced_id, alike)
     return msgspec.structs.replace(reached, changes=(*reached.changes, *links))
-
-
-def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
-    """Return the relationship memories that were found in conversations, newest first."""
-    found = [
-        each
-        for channel in (EXTRACTED, IMPORTED)
-        if snapshot.has_channel(channel)
-        for each in snapshot.newest(
-            Filter(channel=channel, stated_intent="relationship", scope=scope, all_sessions=True), MAX_RELATIONSHIPS
-        )
-    ]
-    return sorted(found, key=lambda each: each.created_at, reverse=True)[:MAX_RELATIONSHIPS]
 
 
 def _as_fact(fact: Fact, reached: ChangeSet) -> ChangeSet:

@@ -36,7 +36,6 @@ from mnemond.model.changes import (
 from mnemond.model.memory import (
     DAY_US,
     EXTRACTED,
-    IMPORTED,
     Insight,
     Scope,
     effective_importances,
@@ -83,8 +82,7 @@ def leaving(snapshot: Snapshot, lifecycle: LifecycleSettings, now_us: int) -> li
     """
     rows = np.flatnonzero(snapshot.alive() & ~immune(snapshot, lifecycle))
     columns, own = snapshot.columns, importances(snapshot, now_us)[rows]
-    of_talk = snapshot.of_channel(EXTRACTED) | (snapshot.of_channel(IMPORTED) & (columns.intent != 0))
-    stated, by_hand = columns.importance[rows], ~of_talk[rows]
+    stated, by_hand = columns.importance[rows], ~snapshot.of_channel(EXTRACTED)[rows]
     places = own.copy()
     for level in np.unique(stated[~by_hand]).tolist():
         outlived = own[by_hand & (stated >= level)]

@@ -28,7 +28,7 @@ EXTRACTED: Final = "extract"
 """Channel of the memories that were found in conversations; all others are notes by hand."""
 
 IMPORTED: Final = "import"
-"""Channel of memories that another program had, and of those found in conversations with one."""
+"""Channel of memories that another program had."""
 
 SUMMARIZED: Final = "summary"
 """Channel of memories that were derived from others, which `derived_from` names; no client may use it."""

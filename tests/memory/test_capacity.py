@@ -82,11 +82,6 @@ def test_what_was_extracted_goes_before_notes_by_hand_of_its_importance_or_a_hig
     assert pruned(snapshot_of(*by_hand, fresh, lesser), 4) == ["lesser"]
 
 
-def test_what_was_found_in_an_imported_conversation_is_an_extracted_memory() -> None:
-    note, found = memory("note", days=300, channel="import"), memory("found", channel="import", intent="fact")
-    assert pruned(snapshot_of(note, found), 1) == ["found", "note"]
-
-
 def test_extracted_memories_among_themselves_go_by_importance_and_age() -> None:
     found = [memory(f"m{days}", days=days, channel="extract") for days in (1, 30, 7)]
     assert pruned(snapshot_of(*found), 1) == ["m30", "m7", "m1"]
