@@ -70,7 +70,7 @@ def lines(connection: Connection, selection: Selection) -> Iterator[bytes]:
 
 
 def _meta(connection: Connection, selection: Selection) -> Line:
-    """Return the first line: what the lines are, and how much of them jobs have read, so that nothing is read twice."""
+    """Return the first line: what the lines are, and whether all memories were read for links."""
     line: Line = {"mnemond": FORMAT, "kind": META, "whole": selection.is_whole, "redacted": selection.redacted}
     links = read_record(connection, LINKS_KEY, LinksRecord)
     unread = "SELECT count(*) FROM insights WHERE number > ? AND deleted_at IS NULL"

@@ -156,9 +156,9 @@ class _Restoring:
         self._entities: dict[str, str] = {}
         """Entities of the file that are another row here."""
         self._statements: dict[tuple[str, tuple[str, ...]], str] = {}
-        self._rows: dict[str, list[int]] = {OPERATIONS.table: []}
-        """Of the lines so far, the last id that one had here."""
-        self._first = {table: self._last_id(table) for table in self._rows}
+        last = connection.value("SELECT seq FROM sqlite_sequence WHERE name = ?", (OPERATIONS.table,))
+        self._operations = [int(last or 0)]
+        """The last id here before the first operation of the file, and after each of those so far."""
         self._meta_line = _Meta()
         self._last_number = connection.count("SELECT max(number) FROM insights")
         self._handlers: dict[str, tuple[Exported, Callable[[Row], bool]]] = {
@@ -176,10 +176,6 @@ class _Restoring:
             REVIEWS.kind: (REVIEWS, self._review),
             REPLIES.kind: (REPLIES, self._reply),
         }
-
-    def _last_id(self, table: str) -> int:
-        given = self._connection.value("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,))
-        return int(given or 0)
 
     # ------------------------------------------------------------ lines
 
@@ -225,13 +221,11 @@ class _Restoring:
         return self.report
 
     def _note_read(self) -> None:
-        """Note what jobs need not read again. Raises MnemonError(INVALID_PARAMS)."""
-        line, facts = self._meta_line, list[tuple[str, str]]()
+        """Note what jobs need not read again."""
         links = meta.read_record(self._connection, meta.LINKS_KEY, meta.LinksRecord)
         after = 0 if links is None else links.after
-        if line.links_read and after >= self._last_number and (self._fresh or links is None):
-            facts.append(meta.links_fact(max([after, *self._fresh.values()])))
-        meta.note(self._connection, facts)
+        if self._meta_line.links_read and after >= self._last_number and (self._fresh or links is None):
+            meta.note(self._connection, [meta.links_fact(max([after, *self._fresh.values()]))])
 
     def _weigh(self) -> None:
         """Compute the effective importance of the memories in recall, as it is now."""
@@ -448,33 +442,24 @@ class _Restoring:
 
     # ------------------------------------------------------------ history
 
-    def _numbered(self, table: str, row: Row | None) -> bool:
-        """Insert a row behind those before, or (None) leave it out; note the last id, for lines that count these."""
-        ids = self._rows[table]
-        last = ids[-1] if ids else self._first[table]
-        if row is not None:
-            last += 1
-            self._insert(table, {"id": last, **row})
-        ids.append(last)
-        return row is not None
-
-    def _counted(self, table: str, count: Value) -> int:
-        """Return the id here of the row that was the last of so many lines."""
-        ids = self._rows[table]
-        if not isinstance(count, int) or not 0 <= count <= len(ids):
-            raise ConstraintError(f"it counts {str(count)[:20]} lines of {table}, of which there are {len(ids):,}")
-        return ids[count - 1] if count else self._first[table]
-
     def _operation(self, row: Row) -> bool:
         memory = row.get("memory_id")
         known = memory not in self._fresh and (
             self._exists("insights", {"id": memory}, "id")
             or self._exists(OPERATIONS.table, row, "memory_id", "op_id", "operation_type")
         )
-        return self._numbered(OPERATIONS.table, None if known else row)
+        last = self._operations[-1] + (not known)
+        if not known:
+            self._insert(OPERATIONS.table, {"id": last, **row})
+        self._operations.append(last)
+        return not known
 
     def _knowledge(self, row: Row) -> bool:
-        row["behind"] = self._counted(OPERATIONS.table, row.get("behind"))
+        count, operations = row.get("behind"), len(self._operations) - 1
+        if not isinstance(count, int) or not 0 <= count <= operations:
+            what = f"{str(count)[:20]} lines of {OPERATIONS.table}, of which there are {operations:,}"
+            raise ConstraintError(f"it counts {what}")
+        row["behind"] = self._operations[count]
         return self._unless_known(KNOWLEDGE, row, "op_id")
 
     def _summary(self, row: Row) -> bool:

@@ -26,9 +26,6 @@ from mnemond.model.outcomes import SummarizeResult
 from mnemond.store.operations import Proposal, View
 from mnemond.text.similarity import token_set
 
-MAX_SOURCES: Final = 20
-"""Memories of one summary; as many as a cluster has."""
-
 MAX_SUMMARY: Final = 1_200
 """Characters of a summary (spec: of a rolling summary); a longer text leaves out the clauses that say least."""
 

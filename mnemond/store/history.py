@@ -166,17 +166,6 @@ def last_row_of(connection: Connection, op_id: str) -> int:
     return connection.count("SELECT max(id) FROM memory_operations WHERE op_id = ?", (op_id,))
 
 
-def rows_after(connection: Connection, row: int, limit: int) -> list[Record]:
-    """Return the next rows, in order, at most `limit`."""
-    sql = f"SELECT {_FIELDS} FROM memory_operations WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - names
-    return [_record(row) for row in connection.rows(sql, (row, limit))]
-
-
-def memories_without(connection: Connection) -> list[str]:
-    """Return the memories that have no history: another program wrote them."""
-    return connection.column("SELECT id FROM insights WHERE id NOT IN (SELECT memory_id FROM memory_operations)")
-
-
 _RETIRED_FOR = """
     SELECT memory_id, op_id FROM memory_operations
      WHERE id > ?2 AND operation_type IN ('SUPERSEDE', 'MERGE') AND memory_id IN (
