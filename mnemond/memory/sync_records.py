@@ -241,8 +241,8 @@ class RelationValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RelationRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="relation"):
-    """A statement about a relation that a person or a host gave, or (None) that one was taken back by hand. `memory`:
-    the memory that says so. `key`: a hash (`relation_key`)."""
+    """A statement about a relation, or (None) that one was taken back. `memory`: the memory that says so. `key`: a hash
+    (`relation_key`)."""
 
     key: str
     stamp: str

@@ -207,7 +207,7 @@ def repeated(strength: float, new: float) -> float:
 
 
 MAX_GIVEN: Final = 20
-"""Relations given with one memory: more are no one thought."""
+"""Relations given with one memory, which is one thought."""
 
 MAX_RELATION_TEXT: Final = 2 * MAX_VALUE + MAX_TYPE + 20
 """Characters of one that is written as a line: two names, a type, and what stands around them."""

@@ -420,7 +420,7 @@ _ASKED: Final = (
 )
 """Words that lead to such a request, and no others: "the banner off the record" asks for nothing."""
 
-_END: Final = (
+_NOT_BEFORE: Final = (
     r"(?!\??[\"'”“’»]|[^\S\n]*(?:\?|means?\b|(?:flags?|modes?|columns?|tables?|fields?|settings?|options?|switch(?:es)?|buttons?"
     r"|banners?|labels?|pages?|features?|endpoints?|comments?|strings?|texts?|words?|remarks?|notes?|tests?|checks?)\b))"
 )
@@ -436,12 +436,12 @@ _CHINESE: Final = (
 _CHINESE_END: Final = "(?=\\s*(?:$|[\n。！？，；：,.!?;:]|这|以下|下面|接下来|了|哦|啊|吧|我))"
 
 _PAUSE: Final = regex(
-    rf"{_CLAUSE}(?:{_ASKED}off[ -]the[ -]record\b{_END}|{_GERMAN}nicht mit(?:zu)?schreiben\b(?!\?)"
+    rf"{_CLAUSE}(?:{_ASKED}off[ -]the[ -]record\b{_NOT_BEFORE}|{_GERMAN}nicht mit(?:zu)?schreiben\b(?!\?)"
     rf"|{_CHINESE}不要记录{_CHINESE_END})",
     re.IGNORECASE | re.MULTILINE,
 )
 _RESUME: Final = regex(
-    rf"{_CLAUSE}(?:{_ASKED}back[ -]on[ -](?:the[ -])?record\b{_END}|{_GERMAN}wieder mit(?:zu)?schreiben\b(?!\?)"
+    rf"{_CLAUSE}(?:{_ASKED}back[ -]on[ -](?:the[ -])?record\b{_NOT_BEFORE}|{_GERMAN}wieder mit(?:zu)?schreiben\b(?!\?)"
     rf"|{_CHINESE}(?:(?:继续|恢复|重新)记录|可以记录(?:了)?){_CHINESE_END})",
     re.IGNORECASE | re.MULTILINE,
 )
