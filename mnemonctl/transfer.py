@@ -42,7 +42,7 @@ from mnemond.interchange.recognise import (
     streamed,
     streamed_items,
 )
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import Line, SessionExchange
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
 from mnemond.store.imports import OWN
 from mnemond.wire.params import plural
@@ -331,7 +331,7 @@ class _Content:
         self._identities = identities
         self._parts: list[Path | bytes] = [path]
         """The files of an export, in their order, or what a zip file has of them."""
-        self._items: Iterable[_Line] | None = None
+        self._items: Iterable[Line] | None = None
         self.memories = self.unread = 0
         self.exchanges = False
         named = None if kind is None else str(kind)
@@ -406,7 +406,7 @@ class _Content:
         try:
             with self._opened(self._path) as file:
                 of_lines = named in (None, SERVER_MEMORY) and is_server_memory(file.readline(MAX_LINE))
-            read: Callable[[], Iterator[_Line]] = self._items_of_lines
+            read: Callable[[], Iterator[Line]] = self._items_of_lines
             self.kind = SERVER_MEMORY
             if not of_lines:
                 self.kind, read = streamed(lambda: self._opened(self._path), named)
@@ -420,14 +420,14 @@ class _Content:
             raise _unreadable(self._path, str(error)) from None
         self._items = read()
 
-    def _items_of_lines(self) -> Iterator[_Line]:
+    def _items_of_lines(self) -> Iterator[Line]:
         with self._opened(self._path) as file:
             yield from streamed_items(_lines_of(file))
 
     def _read(self, named: str | None) -> None:
         """Parse a file, or the files of a directory. Raises OSError, MnemonError."""
         kinds: dict[str, None] = {}
-        items: list[_Line] = []
+        items: list[Line] = []
         self._parts = []
         whole = hashlib.sha256()
         self.size = 0
@@ -462,7 +462,7 @@ class _Content:
                     continue
             if len(content) > MAX_DOCUMENT:
                 raise _unreadable(path, f"it has more than {MAX_DOCUMENT:,} bytes", "import it in several parts")
-            found: Sequence[_Line]
+            found: Sequence[Line]
             if encrypted and content.startswith(MAGIC):
                 why = "it is an encrypted database, which would have to be written to the disk to be read"
                 raise _unreadable(path, why, "decrypt it yourself: age -d")
@@ -535,7 +535,7 @@ EXCHANGES_AT_ONCE: Final = 10
 """Parts of conversations in one message."""
 
 
-def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[_Line]]]:
+def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Line]]]:
     """Yield the kind, the content and the memories of each file in a zip file, without those of no known kind: exports
     have some beside. Raises MnemonError."""
     name = ""
@@ -580,10 +580,7 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-_Line = Item | SessionExchange
-
-
-def _in_portions(items: Iterable[_Line]) -> Iterator[str]:
+def _in_portions(items: Iterable[Line]) -> Iterator[str]:
     """Yield the lines of memories and of conversations, so many at once, and no more than a message takes."""
     waiting, size = list[str](), 0
     for item in items:

@@ -37,7 +37,7 @@ from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
 from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
-from mnemond.interchange.sessions import ENDING, SessionExchange
+from mnemond.interchange.sessions import ENDING, Line, SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
@@ -70,8 +70,7 @@ MAX_ITEM: Final = 1 << 18
 """Characters of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a
 tenth of that."""
 
-_Line = Item | SessionExchange
-_line = msgspec.json.Decoder(_Line)
+_line = msgspec.json.Decoder(Line)
 
 
 def _no_item(why: str) -> MnemonError:
@@ -162,7 +161,7 @@ class _Receiving(Transfer):
                 raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
             yield line.rstrip(b"\n")
 
-    def items(self, text: str) -> list[_Line]:
+    def items(self, text: str) -> list[Line]:
         """Return what is in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
         complete, _, self._rest = (self._rest + text).rpartition("\n")
         if len(self._rest) > MAX_ITEM:

@@ -13,7 +13,7 @@ import msgspec
 from mnemond.interchange.conversations import branch, of_chatgpt, of_claude
 from mnemond.interchange.items import Item, ItemLink, NotReadableError, category_of, labels, moment, pieces, plain
 from mnemond.interchange.json_stream import Elements
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import Line
 from mnemond.model.memory import CATEGORIES
 
 Object = Mapping[str, Any]
@@ -214,7 +214,7 @@ def _decoded_list(value: object) -> list[str]:
 _NUMBERED: Final = re.compile(r"^\s*\d+\.\s*(?:\[(\d{4}-\d{2}-\d{2})\]\.?)?\s*(.+)$", re.MULTILINE)
 
 
-def chatgpt(document: object) -> Iterator[Item | SessionExchange]:
+def chatgpt(document: object) -> Iterator[Line]:
     """`conversations.json`: the conversations, and the memories that ChatGPT keeps of its user. The newest
     `model_set_context` has all, numbered, with a day; a `bio` call adds one; `user_editable_context` has what the user
     wrote."""
@@ -247,7 +247,7 @@ def _instructions(content: Object, at: object) -> Iterator[Item]:
 # Claude.ai: memories.json and conversations.json.
 
 
-def claude_ai(document: object) -> Iterator[Item | SessionExchange]:
+def claude_ai(document: object) -> Iterator[Line]:
     """`memories.json`: `[{conversations_memory: markdown, project_memories: {id: markdown}, account_uuid}]`, or one of
     these objects (`memories/<account>.json`): each paragraph or bullet is a memory. `conversations.json`: a list of
     conversations."""
@@ -267,7 +267,7 @@ def claude_ai(document: object) -> Iterator[Item | SessionExchange]:
 
 # Recognition.
 
-Parser = Callable[[object], Iterator[Item | SessionExchange]]
+Parser = Callable[[object], Iterator[Line]]
 
 PARSERS: Final[dict[str, Parser]] = {
     DRAFT: mnemon_draft, "mem0": mem0, "mcp-memory-service": memory_service, "claude-mem": claude_mem,

@@ -10,7 +10,7 @@ import msgspec
 from mnemond.interchange import json_files, notes, sessions
 from mnemond.interchange.items import Item, NotReadableError, UnknownKindError
 from mnemond.interchange.json_stream import Open, streamed_document
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import Line
 from mnemond.interchange.sqlite_files import MEMMAN, MNEMON
 from mnemond.store.imports import OWN
 
@@ -43,7 +43,7 @@ def kind_of_note(path: str) -> str:
     return CLAUDE_CODE if parts[-2:-1] == ["memory"] else NOTES
 
 
-def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Item | SessionExchange]]:
+def items_of(path: str, content: bytes, kind: str | None) -> tuple[str, list[Line]]:
     """Return the kind of a file, and its memories and parts of conversations. `kind`: what it is said to be, None to
     recognise it.
 
@@ -82,7 +82,7 @@ def streamed_items(lines: Iterable[bytes]) -> Iterator[Item]:
     return _checked(json_files.server_memory(json_files.of_lines(lines)))
 
 
-def streamed(open_: Open, kind: str | None) -> tuple[str, Callable[[], Iterator[Item | SessionExchange]]]:
+def streamed(open_: Open, kind: str | None) -> tuple[str, Callable[[], Iterator[Line]]]:
     """Return the kind of a large JSON document, and a function that yields its memories, reading it anew.
 
     `kind`: what it is said to be, None to recognise it. Raises NotReadableError, OSError, and so does the function.

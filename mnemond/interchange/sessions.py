@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.interchange.items import moment
+from mnemond.interchange.items import Item, moment
 from mnemond.memory.exchanges import MARGIN, shortened
 from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, LONGEST_REPLY
 from mnemond.text.private_parts import PrivateWords
@@ -53,6 +53,10 @@ class SessionExchange(msgspec.Struct, frozen=True, omit_defaults=True, tag_field
     at: str
     prompt: str
     answer: str = ""
+
+
+Line = Item | SessionExchange
+"""A line of an import of another program's memories and conversations."""
 
 
 class Transcript(NamedTuple):
