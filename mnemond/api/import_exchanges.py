@@ -14,7 +14,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore
 from mnemond.errors import BUSY, rejected
-from mnemond.interchange.restore import MAX_NAMED, Conflict, Report
+from mnemond.interchange.restore import Report
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import Tidied, tidied, turn_key
@@ -53,9 +53,6 @@ class Progress(NamedTuple):
         is_first = mark not in self.seen
         self.seen.add(mark)
         return is_first
-
-    def add(self, name: str) -> None:
-        self.report.added[name] = self.report.added.get(name, 0) + 1
 
 
 class _Exchange(NamedTuple):
@@ -102,7 +99,7 @@ class ExchangeKeeper:
         for each in ready:
             said = each.tidy.exchange
             if said.key in known or said.key in progress.seen or not (said.prompt or said.reply):
-                progress.report.known["exchange"] = progress.report.known.get("exchange", 0) + 1
+                progress.report.known["exchange"] += 1
                 continue
             if self._is_partial(said.conversation_id):
                 _leave_out(progress, said.conversation_id, PAUSED)
@@ -114,9 +111,9 @@ class ExchangeKeeper:
             await self._queue(warm, progress, new)
         for each in new:
             said, report = each.tidy.exchange, progress.report
-            progress.add("exchange")
+            report.added["exchange"] += 1
             if progress.is_first(f"session\0{said.conversation_id}"):
-                progress.add("conversation" if progress.host in CHATS else "session")
+                report.added["conversation" if progress.host in CHATS else "session"] += 1
             report.secrets += bool(each.tidy.redacted)
             if len(report.samples) < SAMPLES:
                 report.samples.append(said.prompt[:200])
@@ -189,9 +186,7 @@ def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, s
 def _leave_out(progress: Progress, session: str, why: str) -> None:
     """Say once of a session why something of it is left out."""
     if progress.is_first(f"left out\0{session}"):
-        progress.report.conflicts_found += 1
-        if len(progress.report.conflicts) < MAX_NAMED:
-            progress.report.conflicts.append(Conflict(session, why))
+        progress.report.note_conflict(session, why)
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:

@@ -36,7 +36,7 @@ from mnemond.api.types_interchange import (
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
-from mnemond.interchange.restore import MAX_NAMED, Conflict, Contradiction, Record, Report, restore
+from mnemond.interchange.restore import MAX_NAMED, Contradiction, Record, Report, restore
 from mnemond.interchange.sessions import ENDING, Line, SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
@@ -102,7 +102,7 @@ def _look_at(warm: OpenStore, drafts: list[Draft], identity: WriteContext, repor
         outcome = cast("RememberResult", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
         if outcome.action in ("skipped", "discarded"):
             report.added["memory"] -= 1
-            report.known["memory"] = report.known.get("memory", 0) + 1
+            report.known["memory"] += 1
             continue
         report.active += 1
         if outcome.action != "replaced" or (row := snapshot.row_of(outcome.replaced_id or "")) is None:
@@ -111,12 +111,6 @@ def _look_at(warm: OpenStore, drafts: list[Draft], identity: WriteContext, repor
         if len(report.contradictions) < MAX_NAMED:
             here = snapshot.insight(row)
             report.contradictions.append(Contradiction(here.id, here.content[:200], draft.content[:200]))
-
-
-def _note_conflict(report: Report, item: Item, why: str) -> None:
-    report.conflicts_found += 1
-    if len(report.conflicts) < MAX_NAMED:
-        report.conflicts.append(Conflict(item.source.split("\n")[0][:80], why))
 
 
 class _DryRunError(MnemonError):
@@ -138,7 +132,7 @@ class _Receiving(Transfer):
         self.context = context
         self._directory = directory
         self._rest = ""
-        self.report = Report(added={}, known={}, conflicts=[], samples=[], contradictions=[])
+        self.report = Report()
         self.seen: set[str] = set()
         """Sources of this import so far, keys of its exchanges, and marks of its sessions."""
         self.progress = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
@@ -295,17 +289,17 @@ class ImportHandlers:
         new: dict[str, tuple[Draft, list[ItemLink]]] = {}
         for key, item in items.items():
             if key in known or key in receiving.seen:
-                report.known["memory"] = report.known.get("memory", 0) + 1
+                report.known["memory"] += 1
                 continue
             receiving.seen.add(key)
             draft = _draft(item, no_diff=receiving.params.no_diff)
             if problems := problems_of(msgspec.structs.asdict(draft)):
-                _note_conflict(report, item, problems[0].message)
+                report.note_conflict(item.source.split("\n")[0][:80], problems[0].message)
                 continue
             new[key] = (draft, item.links)
             if item.links and receiving.params.dry_run:
-                report.added["edge"] = report.added.get("edge", 0) + len(item.links)
-            report.added["memory"] = report.added.get("memory", 0) + 1
+                report.added["edge"] += len(item.links)
+            report.added["memory"] += 1
             report.secrets += bool(find_secrets(item.content))
             if len(report.samples) < SAMPLES:
                 report.samples.append(item.content[:200])
@@ -344,9 +338,9 @@ class ImportHandlers:
         if others:
             found = await warm.store.read(partial(imports.known, sources=set(others)))
             linked = sum(found.get(other) is not None for other in others)
-            report.added["edge"] = report.added.get("edge", 0) + linked
+            report.added["edge"] += linked
         report.active += len(made)
-        report.known["memory"] = report.known.get("memory", 0) + len(results) - len(made)
+        report.known["memory"] += len(results) - len(made)
         warm.store.imports.add(made, receiving.context.now_us)
 
     async def _complete(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
@@ -355,10 +349,10 @@ class ImportHandlers:
         over = 0
         if params.dry_run:
             over = _room(warm).over(report.active)
-            report.added = {name: count for name, count in report.added.items() if count}
+            report.added = +report.added  # without zeros
         else:
             report.added["memory"] = report.active
-            report.added = {name: count for name, count in report.added.items() if count}
+            report.added = +report.added
             now = format_us(self._identities.now_us())
 
             def work(connection: Connection) -> None:

@@ -6,6 +6,7 @@ named if it differs. Everything happens in one transaction of the caller, so not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -77,8 +78,8 @@ class Report(msgspec.Struct):
     version does not know. `active`: the memories added that are in recall. `secrets`: memories with a key or password;
     `enforced`: triggers that ask or deny."""
 
-    added: dict[str, int] = {}
-    known: dict[str, int] = {}
+    added: Counter[str] = msgspec.field(default_factory=Counter)
+    known: Counter[str] = msgspec.field(default_factory=Counter)
     ignored: int = 0
     conflicts: list[Conflict] = []
     conflicts_found: int = 0
@@ -88,6 +89,12 @@ class Report(msgspec.Struct):
     samples: list[str] = []
     contradictions: list[Contradiction] = []
     contradictions_found: int = 0
+
+    def note_conflict(self, name: str, why: str) -> None:
+        """Count a conflict, and keep it if it is one of the first `MAX_NAMED`."""
+        self.conflicts_found += 1
+        if len(self.conflicts) < MAX_NAMED:
+            self.conflicts.append(Conflict(name, why))
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -149,7 +156,7 @@ class _Restoring:
     def __init__(self, connection: Connection, record: Record) -> None:
         self._connection = connection
         self._record = record
-        self.report = Report(added={}, known={}, conflicts=[], samples=[])
+        self.report = Report()
         self._fresh: dict[str, int] = {}
         """Memories that were added, and their numbers."""
         self._active: list[str] = []
@@ -193,7 +200,8 @@ class _Restoring:
                 self._tombstone(self._text(number, fields, "id"))
             elif kind in self._handlers:
                 table, handle = self._handlers[kind]
-                self._count(kind, added=handle(self._row(number, table, fields)))
+                is_new = handle(self._row(number, table, fields))
+                (self.report.added if is_new else self.report.known)[kind] += 1
             else:
                 self.report.ignored += 1
         except ConstraintError as error:
@@ -206,7 +214,7 @@ class _Restoring:
     def finish(self) -> Report:
         self._note_read()
         record = self._record
-        if any(self.report.added.get(each.kind) for each in (RELATIONSHIPS, EVIDENCE)):
+        if any(self.report.added[each.kind] for each in (RELATIONSHIPS, EVIDENCE)):
             relations.derive_again(self._connection, record.op_id, record.now)
         imports.begin(self._connection, record.op_id, imports.OWN, record.digest, record.now)
         imports.finish(self._connection, record.op_id)
@@ -215,7 +223,7 @@ class _Restoring:
         memories = (insights.read(self._connection, each) for each in self._active)
         found = (it for it in memories if it is not None)
         history.note_imported(self._connection, found, record.op_id, record.triggered_by, record.now)
-        if self.report.added.get(PASSAGES.kind) and not self._active:
+        if self.report.added[PASSAGES.kind] and not self._active:
             relations.note_operation(self._connection, record.op_id, "import", record.triggered_by, record.now)
         self.report.active = len(self._active)
         return self.report
@@ -239,10 +247,6 @@ class _Restoring:
             value = round(effective_importance(importance, uses, days, degree), 6)
             insights.set_importance(self._connection, insight_id, value)
 
-    def _count(self, kind: str, *, added: bool) -> None:
-        counts = self.report.added if added else self.report.known
-        counts[kind] = counts.get(kind, 0) + 1
-
     def _meta(self, number: int, fields: dict[str, msgspec.Raw]) -> None:
         if number != 1:
             raise _bad(number, "begins another export: two cannot be one file")
@@ -250,11 +254,6 @@ class _Restoring:
             self._meta_line = _meta.decode(msgspec.json.encode(fields))
         except msgspec.MsgspecError:
             raise _bad(number, "has a value that cannot be used: whole, redacted, links_read") from None
-
-    def _conflict(self, insight_id: str, why: str) -> None:
-        self.report.conflicts_found += 1
-        if len(self.report.conflicts) < MAX_NAMED:
-            self.report.conflicts.append(Conflict(insight_id, why))
 
     # ------------------------------------------------------------ fields
 
@@ -336,7 +335,7 @@ class _Restoring:
                 if part.numbered:
                     key[part.order] = place
                 self._insert(part.table, self._mapped({**key, **each}, "entity_id"))
-        self._count(MEMORIES.kind, added=True)
+        self.report.added[MEMORIES.kind] += 1
         if row.get("status", "active") == "active":
             self._active.append(insight_id)
         if self._record.look:
@@ -354,13 +353,13 @@ class _Restoring:
         if here is None:
             if not history.is_purged(self._connection, insight_id):
                 return True
-            self._conflict(insight_id, "it was purged here")
+            self.report.note_conflict(insight_id, "it was purged here")
             return False
-        self._count(MEMORIES.kind, added=False)
+        self.report.known[MEMORIES.kind] += 1
         if here[0] != content:
-            self._conflict(insight_id, "it has another text here")
+            self.report.note_conflict(insight_id, "it has another text here")
         elif here[1] != row.get("status", "active"):
-            self._conflict(insight_id, f"it is {here[1]} here")
+            self.report.note_conflict(insight_id, f"it is {here[1]} here")
         return False
 
     @staticmethod
@@ -378,7 +377,7 @@ class _Restoring:
 
     def _tombstone(self, insight_id: str) -> None:
         if self._connection.row("SELECT 1 FROM insights WHERE id = ?", (insight_id,)) is not None:
-            self._conflict(insight_id, "it was purged there, and is here still")
+            self.report.note_conflict(insight_id, "it was purged there, and is here still")
 
     def _edge(self, row: Row) -> bool:
         source, target = (self._fresh.get(str(row.pop(end, ""))) for end in ("source_id", "target_id"))
