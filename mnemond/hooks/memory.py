@@ -66,6 +66,7 @@ from mnemond.text.transcripts import (
     public,
     summary,
     typed,
+    wants_record,
     without_command,
     without_echoes,
     words_of_private,
@@ -155,7 +156,11 @@ class AgentMemory:
         self.seen.note(event.host)
         if event.moment is Moment.TOOL_USE:
             return await self._before_tool(event) if self._settings.enabled else ""
-        if not self._settings.enabled or not self.sessions.is_new(event):
+        if not self._settings.enabled:
+            return ""
+        if not self.sessions.is_new(event):
+            if event.moment is Moment.PROMPT and wants_record(typed(event.text)) is False:
+                await self._note_record(self.sessions.of(event), event.text)  # said again after "back on the record"
             return ""
         match event.moment:
             case Moment.SESSION_START:
