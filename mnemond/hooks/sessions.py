@@ -42,7 +42,7 @@ MAX_EVENTS: Final = 2_048
 
 REPEAT_S: Final = 10.0
 """Seconds within which the same event without a turn is a repetition. Two hooks of one event run side by side;
-compacting again or typing the same words again takes longer."""
+compacting again takes longer. A prompt or an answer is none if another prompt or answer of its session came between."""
 
 MAX_SUMMARY: Final = 4_000
 """Characters kept of a summary, with which memories are searched later."""
@@ -203,6 +203,8 @@ class AgentSessions:
         self._sessions: OrderedDict[tuple[str, str], AgentSession] = OrderedDict()
         self._left: OrderedDict[str, Left] = OrderedDict()
         self._events: OrderedDict[bytes, float] = OrderedDict()
+        self._latest: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        """The last prompt or answer of each session and subagent, by its key."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -309,13 +311,21 @@ class AgentSessions:
     def is_new(self, event: HookEvent) -> bool:
         """Record an event; return False if it is a repetition. Hosts run each other's hook files, once for each."""
         key, now = _event_key(event), self._stopwatch()
-        before = self._events.get(key)
-        if before is not None and (now - before < REPEAT_S or (event.turn and event.moment in _ONCE_A_TURN)):
+        before, of_turn = self._events.get(key), event.moment in _ONCE_A_TURN
+        speaker = (_session_key(event), event.agent)
+        if before is not None and event.turn and of_turn:
+            return False
+        if before is not None and now - before < REPEAT_S and (not of_turn or self._latest.get(speaker) == key):
             return False
         self._events[key] = now
         self._events.move_to_end(key)
+        if of_turn:
+            self._latest[speaker] = key
+            self._latest.move_to_end(speaker)
         while len(self._events) > MAX_EVENTS:
             self._events.popitem(last=False)
+        while len(self._latest) > MAX_SESSIONS:
+            self._latest.popitem(last=False)
         return True
 
     def forget_event(self, event: HookEvent) -> None:

@@ -26,7 +26,11 @@ SHORTEST_NUMBER: Final = 3
 """Letters and digits of a word, and of one with a digit, that is not looked for inside of other words if it is
 shorter."""
 
-_MARK: Final = regex(r"<(/?)private\b[^<>]{0,400}>", re.IGNORECASE)
+MARK: Final = regex(
+    r"(?:[<＜﹤‹〈]|&lt;)\s{0,8}([/／]?)\s{0,8}private\b[^<>＜＞﹤﹥‹›〈〉]{0,400}?(?:[>＞﹥›〉]|&gt;)", re.IGNORECASE
+)
+"""A mark of a private part as people and input methods write it; the group is empty for one that begins it."""
+
 _NUMBER: Final = regex(r"\d[\d\s.,:;/'_()+-]*\d")
 
 
@@ -38,18 +42,32 @@ class PrivateWords(NamedTuple):
     runs: frozenset[str]
 
 
+def private_spans(text: str) -> list[tuple[int, int]]:
+    """Return where private parts with both marks stand in a text, in order; an inner one may be among them. Linear
+    time."""
+    found: list[tuple[int, int]] = []
+    waiting: list[int] = []
+    for mark in MARK.finditer(text):
+        if not mark[1]:
+            waiting.append(mark.start())
+        elif waiting:
+            found.append((waiting.pop(), mark.end()))
+    return sorted(found)
+
+
 def private_text(prompt: str) -> str:
-    """Return what stands in the private parts of a prompt, as the host sends it; a part without an end goes to the end
-    of the prompt. Linear time."""
+    """Return what stands in the private parts of a prompt, as the host sends it. A part without an end goes to the end
+    of the prompt, one without a beginning from the part before it. Linear time."""
     parts: list[str] = []
     begin = depth = 0
-    for mark in _MARK.finditer(prompt):
+    for mark in MARK.finditer(prompt):
         if not mark[1]:
             begin, depth = (begin if depth else mark.end()), depth + 1
-        elif depth:
-            depth -= 1
-            if not depth:
-                parts.append(prompt[begin : mark.start()])
+            continue
+        depth = max(0, depth - 1)
+        if not depth:
+            parts.append(prompt[begin : mark.start()])
+            begin = mark.end()
     return "\n".join([*parts, prompt[begin:]] if depth else parts)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from mnemond.config.hosts import Host, described
 from mnemond.model.changes import ExchangeKind
-from mnemond.text.private_parts import PrivateWords, private_text, private_words, without_private
+from mnemond.text.private_parts import MARK, PrivateWords, private_spans, private_text, private_words, without_private
 from mnemond.text.prompt_escape import quarters
 from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.similarity import normalised
@@ -73,8 +73,7 @@ _COMMAND: Final = regex(r"/[A-Za-z][\w:-]{0,63}(?=\s|$)")
 def typed(text: str) -> str:
     """The text without the parts that other programs put into it, stripped. A part that is never closed stays: a person
     may have typed it. Linear time."""
-    if "<" in text:
-        text = _without(text, _tagged(text))
+    text = _without(text, sorted([*_tagged(text), *private_spans(text)]))
     if (headed := _HEADED.match(text)) and (request := _REQUEST.search(text, headed.end())):
         text = text[request.end() :]
     return _without(text, _files(text)).strip()
@@ -114,7 +113,7 @@ def _tagged(text: str) -> list[tuple[int, int]]:
             waiting.setdefault(name, []).append(tag.start())
         elif begun := waiting.get(name):
             found.append((begun.pop(), tag.end()))
-    return sorted(found)
+    return found
 
 
 def _files(text: str) -> Iterator[tuple[int, int]]:
@@ -390,12 +389,10 @@ def with_pasted_marked(prompt: str) -> str:
 
 # ---------------------------------------------------------------- what a person wants nothing kept of
 
-_PRIVATE: Final = regex(r"<private\b[^<>]{0,400}>", re.IGNORECASE)
-
 
 def has_private(prompt: str) -> bool:
     """Return True if a person marked a part of a prompt as private."""
-    return _PRIVATE.search(prompt) is not None
+    return MARK.search(prompt) is not None
 
 
 def words_of_private(prompt: str) -> PrivateWords | None:
@@ -404,19 +401,32 @@ def words_of_private(prompt: str) -> PrivateWords | None:
 
 
 def public(prompt: str) -> str:
-    """Return a typed prompt (`typed`, which leaves out private parts) up to a private part that is not closed."""
-    unclosed = _PRIVATE.search(prompt)
-    return prompt if unclosed is None else prompt[: unclosed.start()].rstrip()
+    """Return a typed prompt (`typed`, which leaves out private parts) without a private part that has one mark alone:
+    all before a mark that ends one, and all from a mark that begins one on."""
+    start, end = 0, len(prompt)
+    for mark in MARK.finditer(prompt):
+        if not mark[1]:
+            end = mark.start()
+            break
+        start = mark.end()
+    return prompt[start:end].strip()
 
 
-_CLAUSE: Final = r"(?:^|(?<=[.!?:;,\n—–。！？：；，、]))[^\S\n]*"
-"""The beginning of a clause."""
+_CLAUSE: Final = r"(?:^|(?<=[.!?:;,\n—–…(。！？：；，、（])|(?<= - ))[^\S\n]*(?:[-*>#_~([（]{1,6}[^\S\n]*)?"
+"""The beginning of a clause, with marks of Markdown."""
+
+_OFF, _BACK = (rf"{words}[\s\u2010-\u2015-]{{1,4}}record\b" for words in (
+    r"off[\s\u2010-\u2015-]{1,4}the", r"back[\s\u2010-\u2015-]{1,4}on(?:[\s\u2010-\u2015-]{1,4}the)?"
+))  # fmt: skip
+"""The request itself, with any spaces and hyphens."""
 
 _ASKED: Final = (
     r"(?:(?:ok(?:ay)?|please|now|and|so|but|all|this|that|these|it|what|everything|the|following|next|rest|part|session"
-    r"|conversation|chat|thread|is|are|was|be|stays?|remains?|should|must|will|i|you|we|we're|i'm|it's|that's|let|let's"
+    r"|conversation|chat|thread|is|are|was|be|stays?|remains?|should|must|will|i|you|we|let"
+    r"|we['’]re|i['’](?:m|d)|it['’]s|that['’]s|let['’]s"
     r"|us|me|go|going|goes|keep|take|taking|move|from|here|on|onwards?|strictly|completely|again|for|a|moment|minute"
-    r"|while|say|said|put),?[^\S\n]+){0,12}"
+    r"|while|say|said|put|can|could|would|like|want|to|speak(?:ing)?|talk(?:ing)?|just|quick"
+    r"|below|above),?[^\S\n]+){0,12}"
 )
 """Words that lead to such a request, and no others: "the banner off the record" asks for nothing."""
 
@@ -431,28 +441,52 @@ _GERMAN: Final = (
     r"|nun|kannst du|könntest du|du kannst|ok(?:ay)?),?[^\S\n]+){0,6}"
 )
 _CHINESE: Final = (
-    "(?:请|先|现在|以下|接下来|下面|从现在起|从现在开始|从这里开始|这些?|这段|这部分|内容|的|对话|话|你|，|,){0,8}"
+    "(?:请|請|先|现在|以下|接下来|下面|从现在起|从现在开始|从这里开始|这些?|这段|这部分|内容|的|对话|话|你|，|,){0,8}"
 )
 _CHINESE_END: Final = "(?=\\s*(?:$|[\n。！？，；：,.!?;:]|这|以下|下面|接下来|了|哦|啊|吧|我))"
 
 _PAUSE: Final = regex(
-    rf"{_CLAUSE}(?:{_ASKED}off[ -]the[ -]record\b{_NOT_BEFORE}|{_GERMAN}nicht mit(?:zu)?schreiben\b(?!\?)"
-    rf"|{_CHINESE}不要记录{_CHINESE_END})",
+    rf"{_CLAUSE}(?:{_ASKED}{_OFF}{_NOT_BEFORE}"
+    rf"|(?:please,?[^\S\n]+)?(?:can|could|may|shall)[^\S\n]+{_ASKED}{_OFF}(?=[^\S\n]*[?？](?![\"'”“’»]))"
+    rf"|{_GERMAN}nicht[^\S\n]+(?:mehr[^\S\n]+)?mit(?:zu)?schreiben\b(?!\?)"
+    rf"|{_GERMAN}(?:kannst|könntest)[^\S\n]+du[^\S\n]+{_GERMAN}nicht[^\S\n]+(?:mehr[^\S\n]+)?mitschreiben\b"
+    rf"|{_GERMAN}schreibe?[^\S\n]+{_GERMAN}nicht[^\S\n]+(?:mehr[^\S\n]+)?mit\b(?=[^\S\n]*(?:$|[.!,:;)–—-]))"
+    rf"|{_CHINESE}(?:不要|别|別)(?:记录|記錄|紀錄){_CHINESE_END})",
     re.IGNORECASE | re.MULTILINE,
 )
 _RESUME: Final = regex(
-    rf"{_CLAUSE}(?:{_ASKED}back[ -]on[ -](?:the[ -])?record\b{_NOT_BEFORE}|{_GERMAN}wieder mit(?:zu)?schreiben\b(?!\?)"
+    rf"{_CLAUSE}(?:{_ASKED}{_BACK}{_NOT_BEFORE}|{_GERMAN}wieder mit(?:zu)?schreiben\b(?!\?)"
     rf"|{_CHINESE}(?:(?:继续|恢复|重新)记录|可以记录(?:了)?){_CHINESE_END})",
     re.IGNORECASE | re.MULTILINE,
 )
 
 
+_WORDS: Final = regex(
+    rf"{_OFF}|{_BACK}|(?:nicht|mehr|wieder)[^\S\n]{{1,9}}mit|记录|記錄|紀錄",
+    re.IGNORECASE,
+)
+"""Words without which a text has no such request."""
+
+_BEFORE, _BEHIND_WORDS = 300, 60
+"""Characters around them in which the request stands."""
+
+MAX_MENTIONS: Final = 100
+"""Places with such words that are read at either end of a prompt; each takes up to a millisecond."""
+
+
 def wants_record(prompt: str) -> bool | None:
     """Return False for a prompt that asks to keep nothing of the session from now on ("off the record"), True for one
     that asks to go on ("back on the record"), None for any other. Of both, the last one counts."""
-    found = [(each.end(), False) for each in _PAUSE.finditer(prompt)]
-    found += [(each.end(), True) for each in _RESUME.finditer(prompt)]
-    return max(found)[1] if found else None
+    places = [each.span() for each in _WORDS.finditer(prompt)]
+    if len(places) > 2 * MAX_MENTIONS:
+        places = [*places[:MAX_MENTIONS], *places[-MAX_MENTIONS:]]
+    for start, end in reversed(places):
+        around = max(0, start - _BEFORE), end + _BEHIND_WORDS
+        found = [(each.end(), False) for each in _PAUSE.finditer(prompt, *around)]
+        found += [(each.end(), True) for each in _RESUME.finditer(prompt, *around)]
+        if found:
+            return max(found)[1]
+    return None
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):

@@ -310,3 +310,13 @@ async def test_an_export_takes_the_record_along_once(tmp_path: Path) -> None:
             assert [other.store.passages.passage(row) for row in range(other.store.passages.rows)] == [it]
         assert (await over.does("undo", store="other")).passages == 1
         assert other.store.passages.live == 0
+
+
+async def test_a_session_is_paused_again_at_once_by_the_same_words(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        for prompt in ("off the record", "back on the record", "off the record"):
+            await over.asks(prompt, turn="")
+        await over.asks(PIN)
+        await over.answered("Noted.")
+        assert await said(over) == []
+    assert_not_in_files(tmp_path, "4711")

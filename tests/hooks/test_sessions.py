@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from mnemond.config.hosts import Host, Moment
 from mnemond.hooks import sessions
@@ -51,6 +52,19 @@ def test_what_comes_twice(first: HookEvent, second: HookEvent, new_at_once: bool
         assert sessions.is_new(first)
         stopwatch.now += seconds
         assert sessions.is_new(second) is new
+
+
+def test_the_same_words_are_new_behind_other_words_of_the_session() -> None:
+    """Two hosts call for each event; a turn takes a second."""
+    stopwatch = Stopwatch()
+    sessions = AgentSessions(stopwatch)
+    for text in ("why?", "off the record", "why?", "off the record"):
+        for one in (event(text=text), event(Moment.ASSISTANT_DONE, text="Done.")):
+            assert [sessions.is_new(structs.replace(one, host=host)) for host in (Host.CODEX, Host.CURSOR)] == [
+                True,
+                False,
+            ]
+            stopwatch.now += 0.5
 
 
 def test_what_nothing_came_of_is_new_again() -> None:

@@ -13,6 +13,7 @@ from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight
 from mnemond.model.query import Hit
 from mnemond.recall.context import Frame, linearise
+from mnemond.text.private_parts import private_text
 from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import read
 from mnemond.text.similarity import normalised
@@ -24,8 +25,10 @@ from mnemond.text.transcripts import (
     MAX_WHOLE,
     PASTED,
     PASTED_END,
+    has_private,
     is_echo,
     prompt_pieces,
+    public,
     questions,
     summary,
     typed,
@@ -407,7 +410,31 @@ def test_what_was_pasted_into_a_long_prompt_is_marked() -> None:
         ("可以记录了", True),
         ("Off the record: x. Back on the record: y", True),
         ("Back on the record. No wait, off the record!", False),
+        ("off  the record: the salary", False),
+        ("off the\nrecord: the salary", False),
+        ("off\u00a0the\u2011record please", False),
+        ("Let’s go off the record", False),
+        ("we’re off the record now", False),
+        ("I’d like to talk off the record", False),
+        ("Just speaking off the record", False),
+        ("I want this off the record", False),
+        ("Can we go off the record?", False),
+        ("(off the record)", False),
+        ("**Off the record** please", False),
+        ("- off the record", False),
+        ("Fix this - off the record", False),
+        ("ok… off the record", False),
+        ("fix this (off the record)", False),
+        ("ab jetzt nicht mehr mitschreiben", False),
+        ("Schreib das bitte nicht mit", False),
+        ("Kannst du das bitte nicht mitschreiben?", False),
+        ("請不要記錄", False),
+        ("别记录", False),
+        ("Let’s go back  on the record", True),
         ('What does "off the record" mean?', None),
+        ("Can the logger run off the record?", None),
+        ("Schreib das nicht mit Großbuchstaben", None),
+        ("别记录密码", None),
         ("What does off the record mean?", None),
         ("Are we off the record?", None),
         ("The banner says off the record, translate it", None),
@@ -422,8 +449,47 @@ def test_a_request_to_keep_nothing(prompt: str, wants: bool | None) -> None:
     assert wants_record(prompt) is wants
 
 
-@each_row("unit", ["ok ", "off the ", "the, ", "。", "不要", "请", "bitte ", "\n", " ", "off the record x "])
+@each_row(
+    "unit",
+    [
+        "- ",
+        "(",
+        "off \n",
+        "can i to ",
+        "bitte schreib ",
+        "ok ",
+        "off the ",
+        "the, ",
+        "。",
+        "不要",
+        "请",
+        "bitte ",
+        "\n",
+        " ",
+        "off the record x ",
+    ],
+)
 def test_a_long_prompt_is_searched_for_such_a_request_in_linear_time(unit: str) -> None:
     begun = time.process_time()
-    wants_record(unit * (200_000 // len(unit)))
-    assert time.process_time() - begun < 5.0
+    wants_record(unit * (1_000_000 // len(unit)))
+    assert time.process_time() - begun < 2.0
+
+
+@each_row(
+    ("prompt", "left"),
+    [
+        ("Fix a. < private >hush</ private > Then b.", "Fix a.  Then b."),
+        ("Fix a. ＜private＞hush＜/private＞ Then b.", "Fix a.  Then b."),
+        ("Fix a. ＜private>hush<／private> Then b.", "Fix a.  Then b."),
+        ("Fix a. &lt;private&gt;hush&lt;/private&gt; Then b.", "Fix a.  Then b."),
+        ("Fix a. ‹private›hush‹/private› Then b.", "Fix a.  Then b."),
+        ("Fix a. <private-note>hush</private-note> Then b.", "Fix a.  Then b."),
+        ("Fix a. ＜private＞hush", "Fix a."),
+        ("<privat>hush</private> Then b.", "Then b."),
+        ("<private>hush</private>hush</private> Then b.", "Then b."),
+        ("Use <privateer> and private > 3", "Use <privateer> and private > 3"),
+    ],
+)
+def test_marks_of_private_parts_may_be_written_in_other_ways(prompt: str, left: str) -> None:
+    assert public(typed(prompt)) == left
+    assert ("hush" in private_text(prompt)) is has_private(prompt) is (left != prompt)
