@@ -56,6 +56,7 @@ from mnemond.recall.result_order import (
     sure_hits,
     with_own_project_first,
 )
+from mnemond.recall.session_outline import asks_for_last_session
 from mnemond.recall.summaries import with_summaries
 from mnemond.recall.unasked import Reader, judge
 from mnemond.text.cues import intent_of
@@ -138,7 +139,8 @@ def candidates(
     if not question_terms(query.text):
         newest = _newest(snapshot, query, profile, stages)
         said = [] if beside is None else passages_for(beside, query, None, query.limit)
-        memories = () if query.kind == "passage" else newest.hits
+        is_answered = bool(said) and asks_for_last_session(query.text)
+        memories = () if query.kind == "passage" or is_answered else newest.hits
         return msgspec.structs.replace(newest, hits=with_passages(beside, memories, said, query.limit))
     vector, embed_error = None, None
     if embedder is not None and (needs_vector(snapshot, query) or beside is not None):

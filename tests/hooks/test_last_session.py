@@ -98,6 +98,7 @@ async def test_what_was_forgotten_is_not_told(tmp_path: Path) -> None:
         await known(over)
         await worked(over)
         (hit,) = (await over.does("recall", query="where were we?", kind="passage")).results
+        assert (await over.does("recall", query="where were we?")).results == [hit]
         await over.does("forget", id=hit.insight.id)
         assert OPEN not in await begun(over)
 
