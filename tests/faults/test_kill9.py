@@ -181,7 +181,7 @@ def test_some_kills_in_the_middle_of_writing(forks: ForkServer, seed: int, tmp_p
     workload = cycles(forks, tmp_path / "home", A_FEW, seed=1 + seed, most=MOST_QUICK)
     assert len(workload.acknowledged) > A_FEW
     assert workload.repeated > A_FEW
-    assert len(workload.kept) > A_FEW
+    assert workload.kept, "no hook was answered before a kill: nothing is shown of exchanges"
 
 
 @pytest.mark.deep
