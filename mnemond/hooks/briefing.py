@@ -151,7 +151,6 @@ def _outlined(found: Outline, heading: str) -> list[Block]:
 STANDING_SHARE: Final = 0.35
 """Part of a brief for what sounds like a standing instruction: eight sentences in the usual 2,400 characters."""
 
-
 MAX_WITHDRAWN: Final = 400
 """Memories that were forgotten or replaced last, whose words no start quotes."""
 

@@ -23,7 +23,7 @@ from mnemond.index.arrays import Rows
 from mnemond.index.passages import PassageSnapshot
 from mnemond.text.caches import text_cache
 from mnemond.text.resources import on_first_use, read
-from mnemond.text.similarity import overlap, token_set
+from mnemond.text.similarity import token_set
 from mnemond.text.transcripts import typed
 
 FROM: Final = -2.0
@@ -127,16 +127,15 @@ def standing_instructions(
         for passage in map(passages.passage, reversed(last))
         for text, odds in _rated(passage.prompt)
     ]
-    seen, gone = list(map(token_set, told)), list(map(token_set, withdrawn))
+    seen, gone = list(map(token_set, told)), list(filter(None, map(token_set, withdrawn)))
     newest: list[tuple[float, Said]] = []
     for odds, said in rated:
         words = token_set(said.text)
-        if not _repeats(words, seen) and not any(overlap(each, words).of_old >= SAID for each in gone):
+        if not _repeats(words, seen) and not any(len(each & words) / len(each) >= SAID for each in gone):
             seen.append(words)
             newest.append((odds, said))
     return [said for _, said in sorted(newest, key=lambda each: -each[0])[:MOST]]
 
 
 def _repeats(words: frozenset[str], seen: Sequence[frozenset[str]]) -> bool:
-    shared = (overlap(each, words) for each in seen)
-    return any(max(each.of_old, each.of_new) >= SAME for each in shared)
+    return bool(words) and any(each and len(each & words) / min(len(each), len(words)) >= SAME for each in seen)

@@ -35,8 +35,8 @@ _NUMBER: Final = regex(r"\d[\d\s.,:;/'_()+-]*\d")
 
 
 class PrivateWords(NamedTuple):
-    """What no kept sentence has. `words`: content words of the private part that the public one has not, and their
-    stems; `runs`: the longer ones, numbers and identifiers as letters and digits alone."""
+    """Words that no kept sentence of an answer contains. `words`: content words of the private part that the public
+    one has not, and their stems; `runs`: the longer ones, numbers and identifiers as letters and digits alone."""
 
     words: frozenset[str]
     runs: frozenset[str]

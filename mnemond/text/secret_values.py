@@ -127,7 +127,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_varied(body: str) -> bool:
     """True if the body of a token may be random: it has a digit or a capital, and is no xxxx or EXAMPLE. An alphabet in
-    the form of a token counts: that it was made up, nobody who reads it later can know."""
+    the form of a token counts: a later reader cannot tell that it was made up."""
     lowered = body.lower()
     if lowered == body and not _DIGIT.search(body):
         return False
