@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.triggers import normal_trigger
 from tests.tables import each_row
+from tests.timing import cpu_s
 
 
 @each_row(
@@ -60,6 +59,4 @@ def test_a_rule_proposes_its_trigger(text: str, trigger: str | None) -> None:
 
 @each_row("piece", ["never `", "edit migrations/", "before ", "a/", "push ", "instead of ", "`a b` ", "不要"])
 def test_hostile_texts_take_linear_time(piece: str) -> None:
-    begun = time.process_time()
-    proposed_trigger(f"never {piece * 4_000}")
-    assert time.process_time() - begun < 0.2
+    assert cpu_s(lambda: proposed_trigger(f"never {piece * 4_000}")) < 1.0
