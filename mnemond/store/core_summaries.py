@@ -10,6 +10,7 @@ import msgspec
 
 from mnemond.model.core import BY_HAND, RULES, CoreLine, CoreScore, CoreSummary, ExpireCore, PutCore, ids_of, joined
 from mnemond.store.connection import Connection
+from mnemond.store.rows import Mapper
 from mnemond.text.similarity import normalised, overlap, token_set
 
 MAX_VERSIONS: Final = 100
@@ -21,7 +22,8 @@ MAX_USERS: Final = 1_000
 SAME: Final = 0.6
 """Share of the words of the shorter of two texts that are in the other, from which a line goes with a purged memory."""
 
-_COLUMNS: Final = "id, entity_id, version, text, lines, scores, generator, reason, op_id, upto, created_at, expired_at"
+_ROWS: Final = Mapper(CoreSummary, nullable=("scores",))
+_PUT: Final = Mapper(PutCore)
 _json: Final = msgspec.json.Encoder()
 _lines: Final = msgspec.json.Decoder(tuple[CoreLine, ...])
 _scores: Final = msgspec.json.Decoder(tuple[CoreScore, ...])
@@ -37,7 +39,7 @@ read_scores = _scores.decode
 def current(connection: Connection, entity_ids: Collection[str] | None = None) -> dict[str, CoreSummary]:
     """Return the version that counts of each user, or of these, by the id of the user's row."""
     sql = (
-        f"SELECT {_COLUMNS} FROM core_summaries AS c WHERE expired_at IS NULL AND version ="  # noqa: S608 - constants
+        f"SELECT {_ROWS.select} FROM core_summaries AS c WHERE expired_at IS NULL AND version ="  # noqa: S608 - constants
         " (SELECT max(version) FROM core_summaries WHERE entity_id = c.entity_id AND expired_at IS NULL)"
     )
     if entity_ids is None:
@@ -50,7 +52,7 @@ def current(connection: Connection, entity_ids: Collection[str] | None = None) -
 def versions(connection: Connection, entity_id: str, limit: int) -> list[CoreSummary]:
     """Return the versions of a user, the newest first, also those that were taken back."""
     rows = connection.rows(
-        f"SELECT {_COLUMNS} FROM core_summaries WHERE entity_id = ? ORDER BY version DESC LIMIT ?",  # noqa: S608
+        f"SELECT {_ROWS.select} FROM core_summaries WHERE entity_id = ? ORDER BY version DESC LIMIT ?",  # noqa: S608
         (entity_id, limit),
     )
     return [it for row in rows if (it := _readable(row)) is not None]
@@ -59,7 +61,7 @@ def versions(connection: Connection, entity_id: str, limit: int) -> list[CoreSum
 def version(connection: Connection, entity_id: str, number: int) -> CoreSummary | None:
     """Return a version of a user, also one that was taken back."""
     row = connection.row(
-        f"SELECT {_COLUMNS} FROM core_summaries WHERE entity_id = ? AND version = ?",  # noqa: S608 - constants
+        f"SELECT {_ROWS.select} FROM core_summaries WHERE entity_id = ? AND version = ?",  # noqa: S608 - constants
         (entity_id, number),
     )
     return None if row is None else _readable(row)
@@ -69,13 +71,9 @@ def _readable(row: Sequence[Any]) -> CoreSummary | None:
     """Return a version; None for one that cannot be read, which verification finds. One that another program wrote has
     no lines: its text stands in their place."""
     try:
-        lines, scores = read_lines(row[4]), read_scores(row[5] or "[]")
+        return _ROWS.read(row)
     except msgspec.MsgspecError:
         return None
-    return CoreSummary(
-        id=row[0], entity_id=row[1], version=row[2], text=row[3], lines=lines, scores=scores, generator=row[6],
-        reason=row[7], op_id=row[8], upto=row[9], created_at=row[10], expired_at=row[11],
-    )  # fmt: skip
 
 
 def last_number(connection: Connection) -> int:
@@ -119,12 +117,10 @@ def apply(connection: Connection, change: PutCore | ExpireCore, op_id: str, now:
         )
         return
     connection.run(
-        "INSERT INTO core_summaries(entity_id, version, text, node_ids, lines, scores, generator, reason, upto, op_id,"
-        " created_at) SELECT ?1, coalesce(max(version), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
-        " FROM core_summaries WHERE entity_id = ?1",
-        (change.entity_id, change.text, _encoded(ids_of(change.lines)), _encoded(change.lines),
-         _encoded(change.scores), change.generator, change.reason, change.upto, op_id, now),
-    )  # fmt: skip
+        f"INSERT INTO core_summaries({_PUT.select}, node_ids, op_id, created_at, version)"  # noqa: S608 - names only
+        f" SELECT {_PUT.places(3)}, coalesce(max(version), 0) + 1 FROM core_summaries WHERE entity_id = ?",
+        (*_PUT.values(change), _encoded(ids_of(change.lines)), op_id, now, change.entity_id),
+    )
     connection.run(
         "DELETE FROM core_summaries WHERE entity_id = ?1 AND version <="
         " (SELECT max(version) FROM core_summaries WHERE entity_id = ?1) - ?2",
@@ -148,17 +144,11 @@ def undoing(connection: Connection, op_id: str) -> tuple[list[PutCore | ExpireCo
     )
     added = connection.rows("SELECT id, entity_id FROM core_summaries WHERE op_id = ? AND expired_at IS NULL", (op_id,))
     gone = connection.rows(
-        f"SELECT {_COLUMNS} FROM core_summaries WHERE expired_op = ?1 AND op_id <> ?1 ORDER BY id",  # noqa: S608
+        f"SELECT {_ROWS.select} FROM core_summaries WHERE expired_op = ?1 AND op_id <> ?1 ORDER BY id",  # noqa: S608
         (op_id,),
     )
     again = [it for row in gone if (it := _readable(row)) is not None]
-    back = [
-        PutCore(
-            entity_id=it.entity_id, text=it.text, lines=it.lines, scores=it.scores, generator=it.generator,
-            reason=it.reason, upto=it.upto,
-        )
-        for it in again
-    ]  # fmt: skip
+    back = [PutCore(**{name: getattr(it, name) for name in PutCore.__struct_fields__}) for it in again]
     return [*(ExpireCore(*row) for row in added), *back], since
 
 
@@ -174,7 +164,7 @@ def purge(connection: Connection, insight_id: str, contents: Sequence[str]) -> N
     those without a source, which may have its words in any form. Where a model wrote, the lines that are left take the
     place of its text."""
     texts = [(normalised(each), token_set(each)) for each in contents]
-    for row in connection.rows(f"SELECT {_COLUMNS} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
+    for row in connection.rows(f"SELECT {_ROWS.select} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
         it = _readable(row)
         if it is None:
             connection.run("DELETE FROM core_summaries WHERE id = ?", (row[0],))

@@ -24,7 +24,8 @@ _CAUSAL = EDGE_CODES["causal"]  # the table has these numbers, the view the name
 CHOSEN: tuple[CreatedBy, ...] = ("host", "user")
 """Makers whose edges no automatic edge changes."""
 
-_REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
+_REST = Edge.__struct_fields__[3:]
+"""Columns beside the key of an edge."""
 _INSERT = (
     f"INSERT INTO edge_rows(source, target, kind, {', '.join(_REST)}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )

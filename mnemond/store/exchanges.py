@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,14 +22,14 @@ from mnemond.model.changes import (
     MAX_SETTLED,
     MAX_TRIES,
     ChangeSet,
-    ExchangeKind,
     QueuedExchange,
     QueueExchange,
 )
-from mnemond.model.memory import format_us, parse_rfc3339
+from mnemond.model.memory import format_us
 from mnemond.store import meta
 from mnemond.store.connection import Connection, Value
 from mnemond.store.files import damaged
+from mnemond.store.rows import TIME, Mapper
 from mnemond.text.resources import regex
 from mnemond.text.similarity import normalised
 
@@ -49,10 +49,6 @@ MAX_PURGED: Final = 200
 MAX_FORMER: Final = 20
 """Texts of one memory, the newest, that are recognised in other spellings as well (case, marks and spaces)."""
 
-_COLUMNS: Final = (
-    "number, id, kind, tries, written, said_at, host, conversation_id, project, facts, prompt, reply, dedupe_key,"
-    " purged, user_id, session_id, agent_id, resolves"
-)
 _EMPTIED: Final = "prompt = '', reply = ''"
 _SETTLED: Final = (
     "state = 'done', not_before = NULL, error = NULL, purged = '', conversation_id = NULL, project = NULL,"
@@ -73,6 +69,19 @@ class PendingExchange(NamedTuple):
     written: int
     facts: str | None
     purged: str = ""
+
+
+_OF_EXCHANGE: Final[dict[str, Any]] = {
+    "names": {"at_us": "said_at", "key": "dedupe_key"},
+    "codecs": {"at_us": TIME},
+    "nullable": ("conversation_id", "project", "user_id", "session_id", "agent_id"),
+}
+_QUEUED: Final = Mapper(QueuedExchange, **_OF_EXCHANGE)
+_PENDING: Final = Mapper(PendingExchange, **_OF_EXCHANGE)
+_QUEUE: Final = (
+    f"INSERT INTO exchanges(id, queued_at, {_QUEUED.select}) VALUES({_QUEUED.places(2)})"
+    " ON CONFLICT(dedupe_key) DO NOTHING"
+)
 
 
 class Backlog(NamedTuple):
@@ -102,17 +111,7 @@ def apply_queue(connection: Connection, change_set: ChangeSet) -> None:
 
 def enqueue(connection: Connection, exchange_id: str, exchange: QueuedExchange, now: str) -> bool:
     """Append an exchange, and drop the oldest beyond MAX_PENDING; return False, appending none, if its key is known."""
-    added = connection.run(
-        "INSERT INTO exchanges(id, dedupe_key, kind, queued_at, said_at, host, conversation_id, project, prompt, reply,"
-        " user_id, session_id, agent_id, resolves)"
-        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(dedupe_key) DO NOTHING",
-        (
-            exchange_id, exchange.key, exchange.kind, now, format_us(exchange.at_us), exchange.host,
-            exchange.conversation_id or None, exchange.project or None, exchange.prompt, exchange.reply,
-            exchange.user_id or None, exchange.session_id or None, exchange.agent_id or None,
-            exchange.resolves,
-        ),
-    )  # fmt: skip
+    added = connection.run(_QUEUE, (exchange_id, now, *_QUEUED.values(exchange)))
     if added:
         if unread := _only_newest(connection, "state = 'pending'", MAX_PENDING):
             meta.note(connection, [(DROPPED_KEY, str(count_dropped(connection) + unread))])
@@ -152,22 +151,11 @@ def oldest(connection: Connection, limit: int, after: int = 0, now_us: int | Non
         when = "(not_before IS NULL OR not_before <= ?3 OR not_before > ?4)"
         values += [format_us(now_us), format_us(now_us + MAX_PAUSE_US)]
     found = connection.rows(
-        f"SELECT {_COLUMNS} FROM exchanges WHERE state = 'pending' AND number > ?2 AND {when}"  # noqa: S608 - constants
+        f"SELECT {_PENDING.select} FROM exchanges WHERE state = 'pending' AND number > ?2 AND {when}"  # noqa: S608 - constants
         " ORDER BY number LIMIT ?1",
         values,
     )
-    return [_pending(row) for row in found]
-
-
-def _pending(row: Sequence[Any]) -> PendingExchange:
-    number, id_, kind, tries, written, said_at, host, conversation, project, facts, prompt, reply, key, *more = row
-    purged, user, session, agent, resolves = more
-    exchange = QueuedExchange(
-        host=host, at_us=parse_rfc3339(said_at), conversation_id=conversation or "", project=project or "",
-        prompt=prompt, reply=reply, kind=cast("ExchangeKind", kind), key=key, user_id=user or "",
-        session_id=session or "", agent_id=agent or "", resolves=bool(resolves),
-    )  # fmt: skip
-    return PendingExchange(number, id_, exchange, tries, written, facts, purged)
+    return [_PENDING.read(row) for row in found]
 
 
 def begin(connection: Connection, number: int) -> bool:

@@ -12,6 +12,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.files import damaged
+from mnemond.store.rows import Mapper
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,11 +53,11 @@ class OperationHeader(NamedTuple):
     undoes: str | None
 
 
-_FIELDS = "id, operation_type, memory_id, before_state, after_state, triggered_by, op_id, created_at, undoes"
-_ADDED = Insertion(
-    5, "memory_operations",
-    ("operation_type", "memory_id", "before_state", "after_state", "triggered_by", "op_id", "created_at", "undoes"),
-)  # fmt: skip
+_STATES: Final = {"before": "before_state", "after": "after_state"}
+_ROWS = Mapper(Record, names=_STATES)
+_ENTRY = Mapper(Entry, names=_STATES)
+_FIELDS = _ROWS.select
+_ADDED = Insertion(5, "memory_operations", (*_ENTRY.columns, "triggered_by", "op_id", "created_at", "undoes"))
 _MAX_ID = 1 << 62
 _BATCH = 64
 _json = msgspec.json.Encoder()
@@ -71,14 +72,8 @@ def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entr
     """Write the rows of one operation, in the transaction of the changes they describe."""
     if entries:
         it = change_set
-        connection.add(
-            _ADDED,
-            [
-                (each.operation_type, each.memory_id, _encoded(each.before), _encoded(each.after), it.triggered_by,
-                 it.op_id, it.now, it.undoes)
-                for each in entries
-            ],
-        )  # fmt: skip
+        own = (it.triggered_by, it.op_id, it.now, it.undoes)
+        connection.add(_ADDED, [(*_ENTRY.values(each), *own) for each in entries])
 
 
 IMPORTED: Final = "IMPORT"
@@ -87,8 +82,8 @@ IMPORTED: Final = "IMPORT"
 
 def note_imported(connection: Connection, memories: Iterable[Insight], op_id: str, triggered_by: str, now: str) -> None:
     """Write the rows of an import of an export, which restored these memories with their history: it can be undone."""
-    rows = [(IMPORTED, it.id, None, _encoded(State(it)), triggered_by, op_id, now, None) for it in memories]
-    connection.add(_ADDED, rows)
+    entries = (Entry(IMPORTED, it.id, None, State(it)) for it in memories)
+    connection.add(_ADDED, [(*_ENTRY.values(each), triggered_by, op_id, now, None) for each in entries])
 
 
 # Reading. Functions that return records raise MnemonError(STORAGE) for a damaged row.
@@ -110,8 +105,7 @@ def of_memory(connection: Connection, insight_id: str, limit: int) -> list[Recor
 
 def _record(row: tuple[Any, ...]) -> Record:
     try:
-        before, after = (None if text is None else decode_state(text) for text in row[3:5])
-        return Record(row[0], row[1], row[2], before, after, *row[5:])
+        return _ROWS.read(row)
     except (msgspec.MsgspecError, TypeError) as error:
         raise damaged(f"the history of memory {row[2]!a}", error) from error
 

@@ -11,6 +11,7 @@ import msgspec
 from mnemond.model.memory import parse_rfc3339
 from mnemond.store import history, relations
 from mnemond.store.connection import Connection
+from mnemond.store.rows import Mapper
 
 OWN: Final = "mnemond"
 """`kind` of an import of an export of mnemond's: its rows in the history are its own record."""
@@ -36,10 +37,13 @@ class Import(msgspec.Struct, frozen=True):
     memories: int = 0
 
 
-_IMPORTS: Final = (
-    "SELECT op_id, kind, digest, state, created_at, accepted_at,"
-    " (SELECT count(*) FROM imported AS i WHERE i.op_id = imports.op_id AND memory_id IS NOT NULL) FROM imports"
+_ROWS: Final = Mapper(
+    Import,
+    computed={
+        "memories": "(SELECT count(*) FROM imported AS i WHERE i.op_id = imports.op_id AND memory_id IS NOT NULL)"
+    },
 )
+_IMPORTS: Final = f"SELECT {_ROWS.select} FROM imports"  # noqa: S608 - names only
 
 
 def begin(connection: Connection, op_id: str, kind: str, digest: str, now: str) -> None:
@@ -68,14 +72,14 @@ def interrupted(connection: Connection, kind: str, digest: str) -> Import | None
     """Return the import of the same content that was begun and not finished, unless it was taken back."""
     sql = f"{_IMPORTS} WHERE kind = ? AND digest = ? AND state = 'open' ORDER BY created_at DESC LIMIT 1"
     row = connection.row(sql, (kind, digest))
-    found = None if row is None else Import(*row)
+    found = None if row is None else _ROWS.read(row)
     return None if found is None or history.undone_by(connection, found.op_id) is not None else found
 
 
 def find(connection: Connection, op_id: str) -> list[Import]:
     """Return the imports whose op_id begins like this, the newest first."""
     sql = f"{_IMPORTS} WHERE op_id >= ? AND op_id < ? ORDER BY created_at DESC, op_id"
-    return [Import(*row) for row in connection.rows(sql, (op_id, op_id + "\U0010ffff"))]
+    return [_ROWS.read(row) for row in connection.rows(sql, (op_id, op_id + "\U0010ffff"))]
 
 
 def note(connection: Connection, op_id: str, memories: Iterable[tuple[str, str | None]]) -> None:

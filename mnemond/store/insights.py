@@ -7,56 +7,58 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 import numpy as np
 
 from mnemond.model.changes import AddInsight, CountUse, RetireInsight, TriggerCount, Vector
-from mnemond.model.memory import STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import STATUSES, Cue, Insight, Trigger, parse_rfc3339
 from mnemond.model.query import Filter
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.files import damaged
 from mnemond.store.meta import EmbedderRecord
+from mnemond.store.rows import Codec, Mapper
 
-COLUMNS = (
-    "id", "content", "created_at", "updated_at", "category", "importance", "tags", "entities", "source", "channel",
-    "conversation_id", "user_id", "session_id", "agent_id", "access_count", "last_accessed_at",
-    "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
-    "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
-    "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
-    "project", "useful", "misled",
-)  # fmt: skip
-"""Columns of an insight, in the order of `values_of` and `from_row`."""
+_names = msgspec.json.Decoder(tuple[str, ...])
+read_object = msgspec.json.Decoder(dict[str, Any]).decode
+_json = msgspec.json.Encoder()
 
-_NAMES = ", ".join(COLUMNS) + (  # noqa: S608 - names only
-    ", (SELECT json_group_array(json_object('text', text, 'source', source)) FROM"
-    " (SELECT text, source FROM cues WHERE memory = insights.number ORDER BY ord)) AS cues"
-    ", (SELECT json_group_array(json_object('pattern', pattern, 'enforce', enforce, 'state', state)) FROM"
-    " (SELECT pattern, enforce, state FROM triggers WHERE memory = insights.number ORDER BY ord)) AS triggers"
+ROWS: Final = Mapper(
+    Insight,
+    codecs={
+        "keywords": Codec(
+            lambda text: _json.encode(text.split()).decode(), lambda text: " ".join(_names.decode(text)) if text else ""
+        )
+    },
+    nullable=("channel", "metadata"),
+    computed={
+        "cues": (
+            "(SELECT json_group_array(json_object('text', text, 'source', source)) FROM"
+            " (SELECT text, source FROM cues WHERE memory = insights.number ORDER BY ord))"
+        ),
+        "when": (
+            "(SELECT json_group_array(json_object('pattern', pattern, 'enforce', enforce, 'state', state)) FROM"
+            " (SELECT pattern, enforce, state FROM triggers WHERE memory = insights.number ORDER BY ord))"
+        ),
+    },
 )
-"""Columns that are read of an insight, the last two its cues and triggers as JSON."""
 NONE: Final = "[]"
 """No cues, or no triggers."""
-_WIDTH = len(COLUMNS) + 2
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
-_ADDED = Insertion(0, "insights", ("number", *COLUMNS, "content_hash", *_VECTOR))
+_ADDED = Insertion(0, "insights", ("number", *ROWS.columns, "content_hash", *_VECTOR))
 _CUES = Insertion(4, "cues", ("memory", "ord", "text", "source"))
 _TRIGGERS = Insertion(4, "triggers", ("memory", "ord", "pattern", "enforce", "state"))
 _QUERIES = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
 _LAST = "SELECT max(number) FROM insights"
-_SET_ALL = ", ".join(f"{name} = ?" for name in (*COLUMNS[1:], "content_hash", "deleted_at"))
+_SET_ALL = ", ".join(f"{name} = ?" for name in (*ROWS.columns[1:], "content_hash", "deleted_at"))
 _UPDATE = f"UPDATE insights SET {_SET_ALL}"  # noqa: S608 - names only
 _SET_VECTOR = (
     f"UPDATE insights SET {', '.join(f'{name} = ?' for name in _VECTOR)}"  # noqa: S608 - names only
     " WHERE id = ? AND status = 'active'"
 )
 _LOAD_BATCH = 1000
-_names = msgspec.json.Decoder(tuple[str, ...])
-read_object = msgspec.json.Decoder(dict[str, Any]).decode
-_cues = msgspec.json.Decoder(tuple[Cue, ...])
-_triggers = msgspec.json.Decoder(tuple[Trigger, ...])
-_json = msgspec.json.Encoder()
 
 MAX_COUNT: Final = (1 << 31) - 1
 """The largest number of uses: the index has 32 bits for it."""
@@ -85,7 +87,7 @@ def vector_blob(vector: Vector | None) -> bytes | None:
 def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord | None) -> None:
     """Insert one active insight with its vector. Raises ConstraintError when the id exists."""
     it = change.insight
-    values = (*values_of(it), content_hash(it.content), *_vector_values(change.vector, embedder))
+    values = (*ROWS.values(it), content_hash(it.content), *_vector_values(change.vector, embedder))
     connection.numbers[it.id] = connection.add_numbered(_ADDED, _LAST, values)
     if change.queries:
         _add_queries(connection, it.id, change.queries)
@@ -133,13 +135,13 @@ def _add_triggers(connection: Connection, number: int, triggers: Sequence[Trigge
 
 def update(connection: Connection, it: Insight) -> bool:
     """Give an active row a new value; return False if there is none."""
-    values = (*values_of(it)[1:], content_hash(it.content), None, it.id)
+    values = (*ROWS.values(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status = 'active'", values) == 1
 
 
 def restore(connection: Connection, it: Insight) -> bool:
     """Make a retired row active, with this value; return False if there is none."""
-    values = (*values_of(it)[1:], content_hash(it.content), None, it.id)
+    values = (*ROWS.values(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status <> 'active'", values) == 1
 
 
@@ -232,7 +234,7 @@ def named_rows(rows: Sequence[Unreadable]) -> str:
 
 def read(connection: Connection, insight_id: str) -> Insight | None:
     try:
-        row = connection.row(f"SELECT {_NAMES} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
+        row = connection.row(f"SELECT {ROWS.select} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
     except UnicodeDecodeError as error:
         raise damaged(f"the row of memory {insight_id!a}", error) from error
     return None if row is None else _checked(row)
@@ -277,12 +279,12 @@ def retired(
     and id of one of them, those before it."""
     scope, after_all = wanted.scope, ("9999", "")
     rows = connection.rows(
-        f"SELECT {_NAMES}, deleted_at FROM insights WHERE {_VISIBLE_RETIRED}"  # noqa: S608 - names only
+        f"SELECT {ROWS.select}, deleted_at FROM insights WHERE {_VISIBLE_RETIRED}"  # noqa: S608 - names only
         " AND (deleted_at, id) < (?7, ?8) ORDER BY deleted_at DESC, id DESC LIMIT ?9",
         (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
          *(before or after_all), limit),
     )  # fmt: skip
-    return [(insight, row[_WIDTH]) for row in rows if (insight := _readable(row)) is not None]
+    return [(insight, row[ROWS.width]) for row in rows if (insight := _readable(row)) is not None]
 
 
 def withdrawn(connection: Connection, limit: int) -> list[str]:
@@ -304,11 +306,11 @@ def load(
     """Return the existing ones of these rows, in any state and no order, with their vectors as in `load_active`."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     rows = connection.rows(
-        f"SELECT {_NAMES}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL)"  # noqa: S608 - names
+        f"SELECT {ROWS.select}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL)"  # noqa: S608 - names
         " FROM insights WHERE id IN (SELECT value FROM json_each(?2))",
         (model, _json.encode(list(ids)).decode(), dimension),
     )
-    found = ((_readable(row), row[_WIDTH]) for row in rows)
+    found = ((_readable(row), row[ROWS.width]) for row in rows)
     return [(insight, _vector(blob, dimension)) for insight, blob in found if insight is not None]
 
 
@@ -329,17 +331,17 @@ def load_active(
         if not rows:
             return
         for row in rows:
-            number = row[_WIDTH + 1]
+            number = row[ROWS.width + 1]
             if (insight := _readable(row)) is not None:
-                yield insight, _vector(row[_WIDTH], dimension)
+                yield insight, _vector(row[ROWS.width], dimension)
             elif row[0] is not None:
-                named = dict(zip(COLUMNS, row, strict=False))
+                named = dict(zip(ROWS.columns, row, strict=False))
                 unreadable.append(Unreadable(number, row[0], unusable_columns(named)))
-        last = rows[-1][_WIDTH + 1]
+        last = rows[-1][ROWS.width + 1]
 
 
 _ACTIVE: Final = (
-    f"SELECT {_NAMES}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL), number"  # noqa: S608
+    f"SELECT {ROWS.select}, iif(embedding_model IS ?1 AND {VECTOR_FITS.format('?3')}, embedding, NULL), number"  # noqa: S608
     " FROM insights WHERE number > ?2 AND deleted_at IS NULL ORDER BY number"
 )
 
@@ -355,7 +357,7 @@ def _one_by_one(
         try:
             rows += connection.rows(f"{_ACTIVE} LIMIT 1", (model, number - 1, dimension))
         except UnicodeDecodeError:
-            rows.append((*[None] * (_WIDTH + 1), number))
+            rows.append((*[None] * (ROWS.width + 1), number))
             raw: bytes = connection.value("SELECT CAST(id AS BLOB) FROM insights WHERE number = ?", (number,))
             unreadable.append(Unreadable(number, raw.decode("utf-8", "backslashreplace"), ("text that is no UTF-8",)))
     return rows
@@ -447,42 +449,10 @@ def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
     )
 
 
-def values_of(it: Insight) -> tuple[Value, ...]:
-    """Return the values of `COLUMNS`."""
-    scope = it.scope
-    return (
-        it.id, it.content, it.created_at, it.updated_at, it.category, it.importance,
-        _json.encode(it.tags).decode(), _json.encode(it.entities).decode(), it.source, it.channel,
-        it.conversation_id, scope.user_id, scope.session_id, scope.agent_id, it.access_count,
-        it.last_accessed_at, it.effective_importance, it.valid_from, it.invalid_at, it.status, it.superseded_by,
-        it.event_start, it.event_end, _json.encode(it.keywords.split()).decode(), it.trigger, it.trigger_type,
-        it.boost_days, it.last_boosted_at, it.paired_with, it.corroboration_count, it.last_corroborated_at,
-        int(it.pinned), it.metadata, it.intent, it.expires_at, int(it.quarantined),
-        scope.project, it.useful, it.misled,
-    )  # fmt: skip
-
-
 def _vector_values(vector: Vector | None, embedder: EmbedderRecord | None) -> tuple[Value, ...]:
     if vector is None:
         return None, None, None
     return vector_blob(vector), None if embedder is None else embedder.name, vector.shape[-1]
-
-
-def from_row(row: Sequence[Any]) -> Insight:
-    """Return the insight with these values of `COLUMNS`. Raises one of BAD_ROW."""
-    return Insight(
-        id=row[0], content=row[1], created_at=row[2], updated_at=row[3], category=row[4], importance=row[5],
-        tags=_names.decode(row[6]), entities=_names.decode(row[7]), source=row[8], channel=row[9] or "manual",
-        conversation_id=row[10], scope=Scope(row[11], row[12], row[13], row[36]), access_count=row[14],
-        last_accessed_at=row[15], effective_importance=row[16], valid_from=row[17], invalid_at=row[18],
-        status=row[19], superseded_by=row[20], event_start=row[21], event_end=row[22],
-        keywords=" ".join(_names.decode(row[23])) if row[23] else "", trigger=row[24], trigger_type=row[25],
-        boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
-        last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
-        intent=row[33], expires_at=row[34], quarantined=row[35] == 1, useful=row[37], misled=row[38],
-        cues=() if len(row) == len(COLUMNS) or row[len(COLUMNS)] == NONE else _cues.decode(row[len(COLUMNS)]),
-        when=() if len(row) == len(COLUMNS) or row[_WIDTH - 1] == NONE else _triggers.decode(row[_WIDTH - 1]),
-    )  # fmt: skip
 
 
 def _vector(blob: bytes | None, dimension: int) -> Vector | None:
@@ -509,19 +479,24 @@ def _readable(row: tuple[Any, ...]) -> Insight | None:
 
 def _decoded(row: tuple[Any, ...]) -> Insight:
     """The insight of a row. Raises one of BAD_ROW."""
-    insight = from_row(row)
+    insight = ROWS.read(row)
     _verify(insight)
     return insight
+
+
+_TIMES: Final = (
+    "last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end", "last_boosted_at",
+    "last_corroborated_at", "expires_at",
+)  # fmt: skip
+"""Times that a memory may lack."""
+_optional_times = attrgetter(*_TIMES)
 
 
 def _verify(it: Insight) -> None:
     """Raise ValueError for values that would fail where they are used: decoding a row does not look into them."""
     read_time(it.created_at)
     read_time(it.updated_at)
-    for text in (
-        it.last_accessed_at, it.valid_from, it.invalid_at, it.event_start, it.event_end,
-        it.last_boosted_at, it.last_corroborated_at, it.expires_at,
-    ):  # fmt: skip
+    for text in _optional_times(it):
         if text is not None:
             read_time(text)
     if it.metadata != "{}":
@@ -565,11 +540,7 @@ READERS: Final[dict[str, Callable[[Any], object]]] = {
     "access_count": _count, "corroboration_count": _count, "boost_days": _finite, "status": _status,
     "keywords": lambda value: _names.decode(value) if value else None,
     "metadata": lambda value: read_object(value) if value else None,
-    **dict.fromkeys(
-        ("last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end", "last_boosted_at",
-         "last_corroborated_at", "expires_at", "deleted_at"),
-        optional(read_time),
-    ),
+    **dict.fromkeys((*_TIMES, "deleted_at"), optional(read_time)),
 }  # fmt: skip
 """Reads a value of each column that is more than text, and raises one of BAD_ROW for one that cannot be used."""
 
@@ -580,11 +551,7 @@ UNKNOWN_TIME: Final = "1970-01-01T00:00:00.000000Z"
 DEFAULTS: Final[dict[str, Any]] = {
     "tags": "[]", "entities": "[]", "access_count": 0, "corroboration_count": 0, "boost_days": 0.0,
     "created_at": UNKNOWN_TIME, "updated_at": UNKNOWN_TIME,
-    **dict.fromkeys(
-        ("keywords", "metadata", "last_accessed_at", "valid_from", "invalid_at", "event_start", "event_end",
-         "last_boosted_at", "last_corroborated_at", "expires_at"),
-        None,
-    ),
+    **dict.fromkeys(("keywords", "metadata", *_TIMES), None),
 }  # fmt: skip
 """Values for columns that cannot be used. A row with another such column cannot be shown."""
 

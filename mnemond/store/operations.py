@@ -33,6 +33,7 @@ from mnemond.model.outcomes import (
 )
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.files import damaged
+from mnemond.store.rows import Mapper
 
 
 class View(NamedTuple):
@@ -225,7 +226,6 @@ def count_expired(connection: Connection, now_us: int) -> int:
 MAX_LINES = 5000
 MAX_DETAIL = 500
 """Characters of a line's detail."""
-_LINE = Insertion(6, "oplog", ("operation", "insight_id", "detail", "created_at"))
 
 
 class LogLine(NamedTuple):
@@ -234,6 +234,10 @@ class LogLine(NamedTuple):
     insight_id: str | None
     detail: str
     created_at: str
+
+
+_LINES = Mapper(LogLine)
+_LINE = Insertion(6, "oplog", _LINES.columns[1:])
 
 
 def log(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
@@ -252,16 +256,14 @@ def count_logged(connection: Connection, since: str, names: Sequence[str]) -> di
 
 def newest_lines(connection: Connection, limit: int, since: str = "") -> list[LogLine]:
     """Return the newest lines, newest first, from `since` (RFC 3339) on."""
-    sql = (
-        "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at >= ? ORDER BY id DESC LIMIT ?"
-    )
-    return [LogLine(*row) for row in connection.rows(sql, (since, limit))]
+    sql = f"SELECT {_LINES.select} FROM oplog WHERE created_at >= ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - names only
+    return [_LINES.read(row) for row in connection.rows(sql, (since, limit))]
 
 
 def lines_at(connection: Connection, moment: str) -> list[LogLine]:
     """Return the lines of one moment (RFC 3339, as it was written), in order. Reads the whole ring."""
-    sql = "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at = ? ORDER BY id"
-    return [LogLine(*row) for row in connection.rows(sql, (moment,))]
+    sql = f"SELECT {_LINES.select} FROM oplog WHERE created_at = ? ORDER BY id"  # noqa: S608 - names only
+    return [_LINES.read(row) for row in connection.rows(sql, (moment,))]
 
 
 def purge_log(connection: Connection, insight_ids: Collection[str]) -> None:

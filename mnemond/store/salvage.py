@@ -618,7 +618,7 @@ def _recover(new: Connection, memories: _Table, past: _Table, latest: str, aside
         is_last = past.is_whole and number not in past.doubtful_numbers
         if insight.updated_at > latest:
             insight = msgspec.structs.replace(insight, updated_at=UNKNOWN_TIME)
-        row = dict(zip(insights.COLUMNS, insights.values_of(insight), strict=True))
+        row = dict(zip(insights.ROWS.columns, insights.ROWS.values(insight), strict=True))
         if insights.unusable_columns(row):
             continue
         if is_last if noted is None else noted == content_hash(insight.content):

@@ -218,7 +218,8 @@ def read_mended(connection: Connection, number: int) -> Insight | None:
         wrong = insights.unusable_columns(named)
         if all(column in insights.DEFAULTS for column in wrong):
             named |= {column: insights.DEFAULTS[column] for column in wrong}
-            return insights.from_row([named[column] for column in insights.COLUMNS])
+            without_cues_and_triggers = (insights.NONE, insights.NONE)
+            return insights.ROWS.read((*map(named.__getitem__, insights.ROWS.columns), *without_cues_and_triggers))
     return None
 
 

@@ -11,6 +11,7 @@ from mnemond.model.changes import SyncedRow
 from mnemond.model.memory import EdgeType
 from mnemond.store import meta
 from mnemond.store.connection import Connection
+from mnemond.store.rows import Mapper
 from mnemond.text.tokens import fold
 
 BY: Final = "system:sync"
@@ -50,6 +51,9 @@ class Target(NamedTuple):
     def nothing_published(self) -> int:
         """The `seq` behind which everything is that belongs into its files."""
         return -1 if self.whole else 0
+
+
+_TARGETS: Final = Mapper(Target)
 
 
 def device(connection: Connection) -> Device | None:
@@ -249,21 +253,18 @@ _SUPPORTED: Final = (
 
 
 def target(connection: Connection, name: str) -> Target | None:
-    row = connection.row(
-        "SELECT target, label, published, purges, files, whole, synced_at FROM sync_targets WHERE target = ?", (name,)
-    )
-    return None if row is None else Target(*row)
+    row = connection.row(f"SELECT {_TARGETS.select} FROM sync_targets WHERE target = ?", (name,))  # noqa: S608 - names
+    return None if row is None else _TARGETS.read(row)
 
 
 def targets(connection: Connection) -> Iterator[Target]:
     """Yield every target, that of the last sync first."""
-    columns = "target, label, published, purges, files, whole, synced_at"
-    for row in connection.rows(f"SELECT {columns} FROM sync_targets ORDER BY synced_at DESC, target"):  # noqa: S608
-        yield Target(*row)
+    sql = f"SELECT {_TARGETS.select} FROM sync_targets ORDER BY synced_at DESC, target"  # noqa: S608 - names only
+    yield from map(_TARGETS.read, connection.rows(sql))
 
 
 def put_target(connection: Connection, it: Target) -> None:
-    connection.run("INSERT OR REPLACE INTO sync_targets VALUES(?, ?, ?, ?, ?, ?, ?)", it)
+    connection.run(f"INSERT OR REPLACE INTO sync_targets({_TARGETS.select}) VALUES({_TARGETS.places()})", it)
 
 
 def files(connection: Connection, name: str) -> dict[tuple[str, str], str]:

@@ -176,7 +176,7 @@ def test_a_row_is_left_out_if_one_of_its_columns_cannot_be_used(column: str, val
         "effective_importance": 0.5, "pinned": 0, "quarantined": 0,
     }  # fmt: skip
     named = sound | {column: value}
-    row = tuple(named.get(name) for name in insights.COLUMNS)
+    row = (*(named.get(name) for name in insights.ROWS.columns), insights.NONE, insights.NONE)
     assert insights.unusable_columns(sound) == ()
     if column != "deleted_at":
         assert (insights._readable(row) is None) == bool(insights.unusable_columns(named))
