@@ -22,7 +22,6 @@ from mnemond.api.types_admin import (
     BackupRestoreResult,
     BackupSendResult,
     BackupVerifyResult,
-    BackupView,
     CliRunResult,
     TopResult,
 )
@@ -34,6 +33,7 @@ from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
 from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
+from mnemond.model.answers import Backup
 from mnemond.model.outcomes import CuesApplied
 from mnemond.store import registry
 from mnemond.wire.params import plural
@@ -90,7 +90,7 @@ def _restored(directory: Path, params: dict[str, object], identity: str, deadlin
     return rpc.call(directory, "backup.restore", params, BackupRestoreResult, deadline)
 
 
-def _plaintext(backup: BackupView, identity: str) -> IO[bytes]:
+def _plaintext(backup: Backup, identity: str) -> IO[bytes]:
     try:
         file = open(open_regular(backup.path, os.O_RDONLY), "rb")  # noqa: SIM115 - the stream closes it
     except OSError as error:

@@ -26,7 +26,6 @@ from mnemond.api.types_admin import (
     CliRunResult,
     DoctorResult,
     ProblemView,
-    SalvagedTable,
     SalvageResult,
     VerifyResult,
 )
@@ -426,7 +425,7 @@ def _check_copies(
         backups = known.all() if store is None else known.of(store)
         wrong = [(each, found) for each in backups if (found := examine(each, identities)) is not None]
         next_ = "do not rely on it; mnemonctl backup makes another one"
-        problems = [ProblemView(f"{each.name} ({each.store}): {found}", str(each.path), next_) for each, found in wrong]
+        problems = [ProblemView(f"{each.name} ({each.store}): {found}", each.path, next_) for each, found in wrong]
         others = known.no_files(store)
         gone = "it is no backup; look at it, then remove it; mnemonctl backup makes another one"
         problems += [
@@ -503,7 +502,7 @@ def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
         memories=salvaged.facts.memories,
         retired=salvaged.facts.retired,
         whole=salvaged.is_whole,
-        tables=[msgspec.convert(table, SalvagedTable, from_attributes=True) for table in changed],
+        tables=changed,
         recovered=salvaged.recovered,
         mended=salvaged.mended,
         left_out=None if salvaged.left_out is None else str(salvaged.left_out),

@@ -37,12 +37,12 @@ from mnemond.extract.quotes import RuleEngine
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.exchanges import REQUEST, propose_queueing
-from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
+from mnemond.memory.extraction import FactWrite, Provenance, embedded
 from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import Queued, RememberResult
+from mnemond.model.outcomes import Fate, Queued, RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import conversation_summary, exchange_context, known_memories
 from mnemond.recall.session_outline import MAX_READ
@@ -423,14 +423,8 @@ def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> F
         said_at=format_us(fact.said_us),
         entities=[FactEntity(each.name, each.kind) for each in fact.entities],
         source_context=SourceContext(conversation_id, fact.message_ids),
-        action=fate.action,
-        resolution=fate.resolution,
-        memory_id=fate.memory_id,
-        previous_id=fate.previous_id,
-        reason=fate.reason,
+        **{name: getattr(fate, name) for name in Fate.__struct_fields__},
         redacted=list(written.redacted),
         op_id=written.op_id,
         model=fact.model or None,
-        united=fate.united,
-        no_longer=fate.no_longer,
     )

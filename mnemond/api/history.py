@@ -50,10 +50,11 @@ class HistoryHandlers:
         def read(connection: Connection) -> list[LogLine]:
             lines = _newest_lines(connection, params, since)
             about = subjects(connection, {line.insight_id for line in lines if line.insight_id is not None})
-            return [
-                LogLine(*line, op_id, *about.get(line.insight_id or "", NO_SUBJECT))
-                for line, op_id in zip(lines, op_ids(connection, lines), strict=True)
-            ]
+            found = []
+            for line, op_id in zip(lines, op_ids(connection, lines), strict=True):
+                words, purged = about.get(line.insight_id or "", NO_SUBJECT)
+                found.append(msgspec.structs.replace(line, op_id=op_id, words=words, purged=purged))
+            return found
 
         return await warm.store.read(read)
 
@@ -111,18 +112,18 @@ class HistoryHandlers:
         return msgspec.structs.replace(result, memories=memories)
 
 
-def _newest_lines(connection: Connection, params: LogParams, since: str) -> list[operations.LogLine]:
+def _newest_lines(connection: Connection, params: LogParams, since: str) -> list[LogLine]:
     """Return the newest lines, newest first, recalls between writes."""
     lines = operations.newest_lines(connection, params.limit, since)
     recalls = operations.newest_recalls(connection, params.limit, since) if params.recalls else []
     return list(islice(merge(lines, recalls, key=_moment, reverse=True), params.limit))
 
 
-def _moment(line: operations.LogLine) -> str:
+def _moment(line: LogLine) -> str:
     return line.created_at
 
 
-def _event(line: operations.LogLine) -> ReceiptEvent:
+def _event(line: LogLine) -> ReceiptEvent:
     return ReceiptEvent(
         event_name=f"memory.{line.operation.replace(':', '.')}",
         operation=line.operation,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import msgspec
 import trio
@@ -27,8 +28,8 @@ from mnemond.memory.draft import Draft, clean, problems_of
 from mnemond.memory.held_texts import REASON, propose_drop, propose_keep, refuse_unasked
 from mnemond.memory.history import meets
 from mnemond.model.memory import DAY_US, Scope, TextWithCues, format_us, parse_rfc3339
-from mnemond.model.outcomes import ResolveResult, ScopeView
-from mnemond.model.reviews import EXPIRES_DAYS, HeldReview, Review
+from mnemond.model.outcomes import ResolveResult
+from mnemond.model.reviews import EXPIRES_DAYS, Decidable, HeldReview, Review
 from mnemond.store import held_texts, insights, relations
 from mnemond.store import reviews as stored
 from mnemond.store.connection import Connection
@@ -142,24 +143,17 @@ def _listed(connection: Connection, params: ReviewsParams, store: str) -> Review
 
 
 def _text_view(it: HeldReview) -> HeldTextView:
-    held, scope = it.held, it.held.scope
+    held = it.held
     return HeldTextView(
-        id=it.id,
-        content=held.content,
-        reason=REASON,
-        said_at=held.said_at,
-        created_at=it.created_at,
-        expires_at=_expiry(it.created_at),
-        conversation_id=held.conversation_id,
-        scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id, scope.project),
-        resolved_at=it.resolved_at,
-        resolution=it.resolution,
-        by=it.by,
-    )
+        **_decision(it), reason=REASON, content=held.content, said_at=held.said_at,
+        conversation_id=held.conversation_id, scope=held.scope,
+    )  # fmt: skip
 
 
-def _expiry(created_at: str) -> str:
-    return format_us(parse_rfc3339(created_at) + EXPIRES_DAYS * DAY_US)
+def _decision(it: Decidable) -> dict[str, Any]:
+    """Return the fields of a view that are those of what is decided."""
+    own = {name: getattr(it, name) for name in Decidable.__struct_fields__}
+    return {**own, "expires_at": format_us(parse_rfc3339(it.created_at) + EXPIRES_DAYS * DAY_US)}
 
 
 def _with_previews(found: list[ReviewView]) -> list[ReviewView]:
@@ -180,20 +174,10 @@ def _view(connection: Connection, review: Review) -> ReviewView:
     asked = review.asked
     shown = _entity if asked.kind == "names" else _memory
     return ReviewView(
-        id=review.id,
-        kind=asked.kind,
-        suggestion=asked.suggestion,
-        similarity=asked.similarity,
-        reason=asked.reason,
-        created_at=review.created_at,
-        expires_at=_expiry(review.created_at),
-        older=shown(connection, asked.older),
-        newer=shown(connection, asked.newer),
-        resolved_at=review.resolved_at,
-        resolution=review.resolution,
-        by=review.by,
+        **_decision(review), kind=asked.kind, suggestion=asked.suggestion, similarity=asked.similarity,
+        reason=asked.reason, older=shown(connection, asked.older), newer=shown(connection, asked.newer),
         link=asked.link,
-    )
+    )  # fmt: skip
 
 
 def _memory(connection: Connection, insight_id: str) -> ReviewedMemory:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+import msgspec
 import trio
 from msgspec import UNSET
 
@@ -16,11 +17,11 @@ from mnemond.api.requests import is_person
 from mnemond.api.store_access import OpenStores
 from mnemond.api.uploads import BackupUploads
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, FieldProblem, MnemonError, invalid
-from mnemond.store.backups import Backup, BackupService, Enforced, wrong_note
+from mnemond.model.answers import Backup
+from mnemond.store.backups import BackupService, Enforced, wrong_note
 from mnemond.store.insights import enforced_triggers
 from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.shared_log import Cursor
-from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import NoParams, StoreParams, plural
 
@@ -64,14 +65,14 @@ class BackupHandlers:
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
         made = await self._safekeeping.back_up(name, params.encrypt_to or ())
-        result = types_admin.BackupCreateResult(backup=_backup_view(made.backup), dropped=made.dropped)
+        result = types_admin.BackupCreateResult(backup=made.backup, dropped=made.dropped)
         return warm.marked(result)
 
     @handles("backup.list", in_task=True)
     async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
         """List backups, newest first."""
         found = await self._safekeeping.list(_checked(params.store))
-        return types_admin.BackupListResult(backups=[_backup_view(each) for each in found])
+        return types_admin.BackupListResult(backups=found)
 
     @handles("backup.verify", in_task=True)
     async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
@@ -82,7 +83,7 @@ class BackupHandlers:
             if (wrong := await self._safekeeping.examine(backup)) is not None:
                 hint = "`mnemonctl backup list` shows others; `mnemonctl backup` makes one"
                 raise MnemonError(STORAGE, f"{backup.name}: {wrong}", hint=hint)
-            return types_admin.BackupVerifyResult(backup=_backup_view(backup), read=False)
+            return types_admin.BackupVerifyResult(backup=backup, read=False)
         facts = await self._safekeeping.verify(backup)
         if facts.unreadable:
             raise MnemonError(
@@ -99,7 +100,8 @@ class BackupHandlers:
                 hint="`mnemonctl backup` makes one with a note that is right; if the numbers are what you expect, this"
                 " one can be restored: `mnemonctl backup restore NAME --into ANOTHER` shows it",
             )
-        return types_admin.BackupVerifyResult(backup=_backup_view(backup, facts))
+        shown = msgspec.structs.replace(backup, memories=facts.memories, retired=facts.retired, sha256=facts.sha256)
+        return types_admin.BackupVerifyResult(backup=shown)
 
     @handles("backup.restore", in_task=True)
     async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
@@ -160,23 +162,6 @@ class BackupHandlers:
                 hint=f"ask the user to run it in a terminal: mnemonctl backup restore {backup.name}",
                 outcome="rejected",
             )
-
-
-def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
-    """Convert a backup to its wire form, with `facts` read just now or those recorded."""
-    known = facts or backup.facts
-    return types_admin.BackupView(
-        name=backup.name,
-        store=backup.store,
-        kind=backup.kind,
-        created_at=backup.created_at,
-        path=str(backup.path),
-        bytes=backup.bytes,
-        memories=None if known is None else known.memories,
-        retired=None if known is None else known.retired,
-        sha256=None if known is None else known.sha256,
-        encrypted=backup.encrypted,
-    )
 
 
 def _log_of(params: types_admin.StoreCreateParams) -> Cursor | None:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.llm.reader import ReaderStatus
-from mnemond.model.answers import GcResult, GcReview, LogStanding, Visibility
+from mnemond.model.answers import Backup, GcResult, GcReview, LogStanding, SalvagedTable, Visibility
 from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
     MAX_DIRECTORY,
@@ -386,26 +386,6 @@ BackupName = Annotated[
 ]
 
 
-class BackupView(msgspec.Struct, frozen=True):
-    """One backup: SQLite's own file format, or that of age if it is `encrypted`; readable by its owner only.
-
-    `kind`: `asked` for, `scheduled`, or made because the store was about to be `replaced` or `removed`. `memories` and
-    `retired` are those in recall and out of it; with `sha256` they are null if their record is lost. Of
-    one that is encrypted, `sha256` is that of the plaintext.
-    """
-
-    name: str
-    store: str
-    kind: Literal["asked", "scheduled", "replaced", "removed"]
-    created_at: str
-    path: str
-    bytes: int
-    memories: int | None
-    retired: int | None
-    sha256: str | None
-    encrypted: bool = False
-
-
 MAX_RECIPIENT: Final = 4096
 """Characters of a public key: one of RSA with 16,384 bits has 2,800."""
 
@@ -423,7 +403,7 @@ class BackupCreateResult(Result, frozen=True, kw_only=True):
     """The backup holds everything that was acknowledged before the request, and was verified. `dropped` are the names
     of the oldest ones, removed to make room."""
 
-    backup: BackupView
+    backup: Backup
     dropped: list[str]
 
 
@@ -440,7 +420,7 @@ class BackupListParams(StoreParams, frozen=True, kw_only=True):
 class BackupListResult(Result, frozen=True, kw_only=True):
     """Newest first."""
 
-    backups: list[BackupView]
+    backups: list[Backup]
 
 
 BACKUP_LIST = method(
@@ -459,7 +439,7 @@ class BackupVerifyResult(Result, frozen=True, kw_only=True):
     encrypted: its bytes are those that were noted when it was made; the client can read its pages, as it has the key.
     """
 
-    backup: BackupView
+    backup: Backup
     read: bool = True
 
 
@@ -628,19 +608,6 @@ class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
     notes: int
     checks: list[CheckView]
     hosts: list[HostView] = []
-
-
-class SalvagedTable(msgspec.Struct, frozen=True):
-    """A salvaged table: rows kept, of those the ones from damaged pages (their text is the one that was stored, other
-    fields may not be) and the ones with a column that could not be used and is empty now (mended), rows that were left
-    out, and places where nothing could be read."""
-
-    table: str
-    kept: int
-    doubtful: int
-    left_out: int
-    gaps: int
-    mended: int = 0
 
 
 class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):

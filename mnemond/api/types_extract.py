@@ -13,11 +13,10 @@ from mnemond.model.outcomes import (
     EmbedCalibrateResult,
     EmbedRunResult,
     EmbedSwitchResult,
+    Fate,
     Result,
     ThresholdsView,
-    United,
 )
-from mnemond.model.reviews import Action, Resolution
 from mnemond.wire.params import (
     Access,
     IdOrPrefix,
@@ -141,7 +140,7 @@ class SourceContext(msgspec.Struct, frozen=True):
     message_ids: tuple[str, ...]
 
 
-class FactView(msgspec.Struct, frozen=True, kw_only=True):
+class FactView(Fate, frozen=True, kw_only=True):
     """A fact and its outcome. `importance` is that of ten, `importance5` the memory's own.
 
     `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, no memory was made: `memory_id`
@@ -161,16 +160,9 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     said_at: str
     entities: list[FactEntity]
     source_context: SourceContext
-    action: Action | Literal["FAILED"]
-    resolution: Resolution | None
-    memory_id: str | None
-    previous_id: str | None
-    reason: str
     redacted: list[str]
     op_id: str | None
     model: str | None = None
-    united: United | None = None
-    no_longer: str | None = None
 
 
 class ExtractCounts(msgspec.Struct, frozen=True):

@@ -19,7 +19,6 @@ from mnemond.api.types_admin import (
     HostSeen,
     MethodRate,
     Quantiles,
-    SalvagedTable,
     SalvageResult,
     StatsResult,
     StatusResult,
@@ -33,6 +32,7 @@ from mnemond.cli.parser import Command, Group
 from mnemond.cli.stores import shared_log
 from mnemond.config.settings import LEVELS, Level
 from mnemond.llm.reader import ReaderStatus
+from mnemond.model.answers import SalvagedTable
 from mnemond.wire.params import about, plural
 
 # status and stats.

@@ -13,7 +13,6 @@ from mnemond.api.types_admin import (
     BackupListResult,
     BackupRestoreResult,
     BackupVerifyResult,
-    BackupView,
     ConfigShowResult,
     SettingView,
     StoreCreateResult,
@@ -36,7 +35,7 @@ from mnemond.cli.parser import (
     nearest_second_word,
     options_of,
 )
-from mnemond.model.answers import LogStanding
+from mnemond.model.answers import Backup, LogStanding
 from mnemond.wire.params import StoreName, about, plural
 
 # store.
@@ -248,7 +247,7 @@ def _restored(result: BackupRestoreResult, style: Style) -> str:
     )
 
 
-def _holds(backup: BackupView) -> str:
+def _holds(backup: Backup) -> str:
     memories = "unknown contents" if backup.memories is None else plural(backup.memories, "memory")
     encrypted = ", encrypted" if backup.encrypted else ""
     return f"{memories}, {size(backup.bytes)}{_KINDS.get(backup.kind, '')}{encrypted}"

@@ -6,7 +6,7 @@ Every fact passes diff like any memory, on the channel `extract`. A failed write
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -36,9 +36,9 @@ from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.memory.resolver import Allowance, not_asked
 from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
 from mnemond.model.memory import EXTRACTED, Scope, format_us
-from mnemond.model.outcomes import RememberResult, Substance, United
+from mnemond.model.outcomes import Fate, RememberResult, Substance
 from mnemond.model.query import Filter
-from mnemond.model.reviews import Action, OpenReview, Resolution
+from mnemond.model.reviews import OpenReview
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known
 from mnemond.text.generality import is_general
@@ -57,8 +57,6 @@ MAX_RELATIONSHIPS: Final = 200
 
 _NAMED: Final = regex(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
 """What earlier versions stored of an introduction."""
-
-FactAction = Action | Literal["FAILED"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,19 +90,6 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self, prepared=msgspec.structs.replace(self.prepared, vector=vector, embed_error=error)
         )
-
-
-class Fate(msgspec.Struct, frozen=True):
-    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it, and its
-    statement `no_longer` is not held; `united`: what the fact added to a memory that says it already."""
-
-    action: FactAction
-    resolution: Resolution | None
-    memory_id: str | None
-    previous_id: str | None
-    reason: str
-    united: United | None = None
-    no_longer: str | None = None
 
 
 def context_of(

@@ -20,6 +20,7 @@ from mnemond.model.answers import (
     GetResult,
     HistoryResult,
     InsightDetail,
+    LogLine,
     MemoryOperation,
     MemoryState,
     Retirement,
@@ -32,7 +33,7 @@ from mnemond.store import history, insights, operations, relations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operations import LogLine, Proposal, View
+from mnemond.store.operations import Proposal, View
 from mnemond.text.tokens import index_terms
 
 # Operations of log lines.

@@ -69,7 +69,7 @@ from mnemond.model.memory import (
     format_us,
     parse_rfc3339,
 )
-from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
+from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, SemanticCandidate
 from mnemond.model.query import Filter
 from mnemond.model.relations import AddEvidence
 from mnemond.model.reviews import OpenReview
@@ -618,7 +618,7 @@ def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Re
             trigger_type=reading.trigger_type,
             hypothetical_queries=list(reading.queries),
             conflicts=[],
-            scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id, scope.project),
+            scope=scope,
             store=identity.store,
             dry_run=prepared.draft.dry_run,
             op_id=identity.op_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal, TypedDict, TypeVar
 
 import msgspec
@@ -483,7 +484,7 @@ class LogLine(msgspec.Struct, frozen=True):
     insight_id: str | None
     detail: str
     created_at: str
-    op_id: str | None
+    op_id: str | None = None
     words: str | None = None
     purged: bool = False
 
@@ -560,3 +561,41 @@ class LogStanding(msgspec.Struct, frozen=True):
     connected: bool
     error: str | None = None
     visibility: Visibility | None = None
+
+
+class Backup(msgspec.Struct, frozen=True):
+    """One backup: SQLite's own file format, or that of age if it is `encrypted`; readable by its owner only.
+
+    `kind`: `asked` for, `scheduled`, or made because the store was about to be `replaced` or `removed`. `memories` and
+    `retired` are those in recall and out of it; with `sha256` they are null if their record is lost. Of
+    one that is encrypted, `sha256` is that of the plaintext.
+    """
+
+    name: str
+    store: str
+    kind: Literal["asked", "scheduled", "replaced", "removed"]
+    created_at: str
+    path: str
+    bytes: int
+    memories: int | None
+    retired: int | None
+    sha256: str | None
+    encrypted: bool = False
+
+    @property
+    def file(self) -> Path:
+        """The file at `path`."""
+        return Path(self.path)
+
+
+class SalvagedTable(msgspec.Struct, frozen=True):
+    """A salvaged table: rows kept, of those the ones from damaged pages (their text is the one that was stored, other
+    fields may not be) and the ones with a column that could not be used and is empty now (mended), rows that were left
+    out, and places where nothing could be read."""
+
+    table: str
+    kept: int
+    doubtful: int
+    left_out: int
+    gaps: int
+    mended: int = 0

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from mnemond.model.memory import Trigger
+from mnemond.model.memory import Scope, Trigger
 from mnemond.model.relations import RelationshipView
 from mnemond.model.reviews import Action, Resolution
 
@@ -69,15 +69,6 @@ class Conflict(msgspec.Struct, frozen=True):
 
 
 # remember.
-
-
-class ScopeView(msgspec.Struct, frozen=True):
-    """The scope of a memory; null means everyone."""
-
-    user_id: str | None
-    session_id: str | None
-    agent_id: str | None
-    project: str | None = None
 
 
 class SemanticCandidate(msgspec.Struct, frozen=True):
@@ -200,7 +191,7 @@ class RememberResult(WriteResult, frozen=True):
     trigger_type: str | None
     hypothetical_queries: list[str]
     conflicts: list[Conflict]
-    scope: ScopeView
+    scope: Scope
     store: str
     dry_run: bool
     pruned_ids: tuple[str, ...] = ()
@@ -642,3 +633,19 @@ Outcome = (
     | Queued
     | Maintained
 )
+
+
+FactAction = Action | Literal["FAILED"]
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it, and its
+    statement `no_longer` is not held; `united`: what the fact added to a memory that says it already."""
+
+    action: FactAction
+    resolution: Resolution | None
+    memory_id: str | None
+    previous_id: str | None
+    reason: str
+    united: United | None = None
+    no_longer: str | None = None

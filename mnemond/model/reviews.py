@@ -71,15 +71,20 @@ class CloseReview(msgspec.Struct, frozen=True, tag=True):
     by: str
 
 
-class Review(msgspec.Struct, frozen=True):
-    """A stored review. The last three are None while it is pending."""
+class Decidable(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits for a decision. The last three are None while it does."""
 
     id: int
-    asked: OpenReview
     created_at: str
     resolved_at: str | None = None
     resolution: Resolution | None = None
     by: str | None = None
+
+
+class Review(Decidable, frozen=True, kw_only=True):
+    """A stored review."""
+
+    asked: OpenReview
 
 
 class HeldText(msgspec.Struct, frozen=True, tag=True):
@@ -92,12 +97,7 @@ class HeldText(msgspec.Struct, frozen=True, tag=True):
     scope: Scope = Scope()
 
 
-class HeldReview(msgspec.Struct, frozen=True):
-    """A stored text. The last three are None while it waits; the text is "" once it is gone."""
+class HeldReview(Decidable, frozen=True, kw_only=True):
+    """A stored text, "" once it is gone."""
 
-    id: int
     held: HeldText
-    created_at: str
-    resolved_at: str | None = None
-    resolution: Resolution | None = None
-    by: str | None = None

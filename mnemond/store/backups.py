@@ -23,6 +23,7 @@ import trio
 from mnemond import encryption
 from mnemond.config.regular_files import open_regular, read_regular
 from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError, rejected
+from mnemond.model.answers import Backup
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
 from mnemond.store.checksums import is_damage, reason
@@ -72,23 +73,6 @@ class _Note(msgspec.Struct, frozen=True):
     facts: Facts
 
 
-class Backup(msgspec.Struct, frozen=True):
-    """One backup. `facts` is None when its note is lost; `bytes` is the present size of the file, which is that of a
-    database, or is encrypted."""
-
-    name: str
-    store: str
-    kind: Kind
-    created_at: str
-    path: Path
-    bytes: int
-    facts: Facts | None
-
-    @property
-    def encrypted(self) -> bool:
-        return self.path.suffix == encryption.SUFFIX
-
-
 class BackupDirectory:
     """The backups of one data directory. Every method is blocking; one at a time for each store."""
 
@@ -129,7 +113,7 @@ class BackupDirectory:
             facts = verified_copy.make(source, path, pause, recipients)
         note = _Note(format_us(now_us), facts)
         files.replace_file(_note_of(path), msgspec.json.format(msgspec.json.encode(note)) + b"\n")
-        made = Backup(_stem(path), store, kind, note.created_at, path, path.stat().st_size, facts)
+        made = _backup(path, store, kind, note.created_at, facts)
         gone = [each for each in self.of(store) if each.kind == kind][self._keep :]
         for each in gone:
             self.drop(each)
@@ -188,8 +172,8 @@ class BackupDirectory:
                 folder.rmdir()
 
     def drop(self, backup: Backup) -> None:
-        backup.path.unlink(missing_ok=True)
-        _note_of(backup.path).unlink(missing_ok=True)
+        backup.file.unlink(missing_ok=True)
+        _note_of(backup.file).unlink(missing_ok=True)
 
     def all(self) -> list[Backup]:
         folders = self._root.iterdir() if self._root.is_dir() else ()
@@ -260,22 +244,35 @@ def _read(path: Path, store: str) -> Backup | None:
     stamp = parts[1]
     created_at = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}T{stamp[9:11]}:{stamp[11:13]}:{stamp[13:]}"
     kind = msgspec.convert(parts[2], Kind)
+    return _backup(path, store, kind, created_at, _noted(path))
+
+
+def _noted(path: Path) -> Facts | None:
+    """Return what the note of a backup says of its file; None if it is lost."""
     try:
-        facts = msgspec.json.decode(read_regular(_note_of(path), MAX_NOTE), type=_Note).facts
+        return msgspec.json.decode(read_regular(_note_of(path), MAX_NOTE), type=_Note).facts
     except (OSError, msgspec.MsgspecError):
-        facts = None
-    return Backup(_stem(path), store, kind, created_at, path, path.stat().st_size, facts)
+        return None
+
+
+def _backup(path: Path, store: str, kind: Kind, created_at: str, facts: Facts | None) -> Backup:
+    return Backup(
+        name=_stem(path), store=store, kind=kind, created_at=created_at, path=str(path), bytes=path.stat().st_size,
+        memories=None if facts is None else facts.memories, retired=None if facts is None else facts.retired,
+        sha256=None if facts is None else facts.sha256, encrypted=path.suffix == encryption.SUFFIX,
+    )  # fmt: skip
 
 
 def examine(backup: Backup, identities: Sequence[encryption.Identity] = ()) -> str | None:
     """Return what is wrong with a backup or its note, None if nothing is; every page and row is read (blocking). Of one
     that is encrypted the bytes are compared with its note, with `identities` those of its plaintext as well."""
-    if backup.facts is None:
+    noted = _noted(backup.file)
+    if noted is None:
         return wrong_note(backup, None)
     try:
         if backup.encrypted:
-            return _examine_encrypted(backup, backup.facts, identities)
-        facts = verified_copy.verify(backup.path, no_pause, backup.facts.sha256)
+            return _examine_encrypted(backup, noted, identities)
+        facts = verified_copy.verify(backup.file, no_pause, backup.sha256)
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
     except MnemonError as error:
@@ -286,10 +283,10 @@ def examine(backup: Backup, identities: Sequence[encryption.Identity] = ()) -> s
 
 
 def _examine_encrypted(backup: Backup, facts: Facts, identities: Sequence[encryption.Identity]) -> str | None:
-    with open(open_regular(backup.path, os.O_RDONLY), "rb") as file:
+    with open(open_regular(backup.file, os.O_RDONLY), "rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != facts.encrypted_sha256:
             return "it is damaged: its checksum is not the one that was noted when it was made"
-    if identities and plain_sha256(backup, identities) != facts.sha256:
+    if identities and plain_sha256(backup, identities) != backup.sha256:
         return "it is damaged: its plaintext is not the one that was noted when it was made"
     return None
 
@@ -305,17 +302,18 @@ def plain_sha256(backup: Backup, identities: Sequence[encryption.Identity]) -> s
 
 def opened_plain(backup: Backup, identities: Sequence[encryption.Identity]) -> IO[bytes]:
     """Return the plaintext of an encrypted backup as a stream; see `encryption.decrypted`. Raises OSError."""
-    file = open(open_regular(backup.path, os.O_RDONLY), "rb")  # noqa: SIM115 - the stream closes it
+    file = open(open_regular(backup.file, os.O_RDONLY), "rb")  # noqa: SIM115 - the stream closes it
     return encryption.decrypted(file, identities, backup.name)
 
 
 def wrong_note(backup: Backup, facts: Facts | None) -> str | None:
     """Return what is wrong with the note of a backup that holds `facts`, None if nothing is."""
-    if backup.facts is None:
-        why = "is not readable" if _note_of(backup.path).exists() else "is missing"
-        return f"its note {_note_of(backup.path).name} {why}; nothing says what it should hold"
-    if facts != backup.facts:
-        return f"its note {_note_of(backup.path).name} says something else than what it holds"
+    noted = _noted(backup.file)
+    if noted is None:
+        why = "is not readable" if _note_of(backup.file).exists() else "is missing"
+        return f"its note {_note_of(backup.file).name} {why}; nothing says what it should hold"
+    if facts != noted:
+        return f"its note {_note_of(backup.file).name} says something else than what it holds"
     return None
 
 
@@ -502,8 +500,7 @@ class BackupService:
 
     async def verify(self, backup: Backup) -> Facts:
         """Return the facts of a backup; every page is read. Raises MnemonError(STORAGE) if it is damaged."""
-        expected = None if backup.facts is None else backup.facts.sha256
-        return await _in_thread(lambda pause: verified_copy.verify(backup.path, pause, expected))
+        return await _in_thread(lambda pause: verified_copy.verify(backup.file, pause, backup.sha256))
 
     async def examine(self, backup: Backup) -> str | None:
         """Return what is wrong with a backup, None if nothing is; see `examine`."""
@@ -555,8 +552,7 @@ class BackupService:
             try:
                 if plain is None:
                     await self.verify(backup)
-                expected = None if backup.facts is None else backup.facts.sha256
-                prepare = partial(_prepare, backup.path, ready, path.parent, plain=plain, expected=expected)
+                prepare = partial(_prepare, backup.file, ready, path.parent, plain=plain, expected=backup.sha256)
                 facts = await _in_thread(prepare)
                 if admit is not None:
                     await admit(await _in_thread(lambda _: _enforced(ready / DATABASE_FILE)))

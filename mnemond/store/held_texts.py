@@ -119,6 +119,8 @@ def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list
             settled = None if resolution is None else read_settled(resolution)
         except msgspec.MsgspecError:
             continue
-        decided = (None, None) if settled is None or resolved_at is None else (settled.resolution, settled.by)
-        found.append(HeldReview(number, held, created_at, resolved_at, *decided))
+        review = HeldReview(id=number, held=held, created_at=created_at, resolved_at=resolved_at)
+        if settled is not None and resolved_at is not None:
+            review = msgspec.structs.replace(review, resolution=settled.resolution, by=settled.by)
+        found.append(review)
     return found

@@ -12,8 +12,9 @@ import msgspec
 from mnemond.errors import OP_ID_REUSED, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
+from mnemond.model.answers import LogLine
 from mnemond.model.changes import ChangeSet, RecallLine, Vector
-from mnemond.model.memory import format_us
+from mnemond.model.memory import Scope, format_us
 from mnemond.model.outcomes import (
     EntityResult,
     GcKept,
@@ -25,7 +26,6 @@ from mnemond.model.outcomes import (
     ResolveResult,
     RestoreResult,
     RuleResult,
-    ScopeView,
     SummarizeResult,
     UndoResult,
     UpdateResult,
@@ -143,7 +143,7 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
                 semantic_candidates=[], united=None, no_longer=None, category=None, importance=None, tags=(),
                 entities=(),
             )  # fmt: skip
-            return replace(bare, scope=ScopeView(None, None, None)) if bare.id in gone else bare
+            return replace(bare, scope=Scope()) if bare.id in gone else bare
         case UpdateResult():
             return replace(outcome, quality_warnings=[], quality_details=[], same_text=None)
         case MergeResult():
@@ -228,15 +228,7 @@ MAX_DETAIL = 500
 """Characters of a line's detail."""
 
 
-class LogLine(NamedTuple):
-    id: int
-    operation: str
-    insight_id: str | None
-    detail: str
-    created_at: str
-
-
-_LINES = Mapper(LogLine)
+_LINES = Mapper(LogLine, computed={"op_id": "NULL", "words": "NULL", "purged": "0"})
 _LINE = Insertion(6, "oplog", _LINES.columns[1:])
 
 

@@ -222,7 +222,7 @@ def _read(connection: Connection, which: str, values: tuple[Value, ...]) -> list
     for number, payload, created_at, resolved_at, resolution in rows:
         try:
             settled = None if resolution is None else _settled.decode(resolution)
-            review = Review(number, _asked.decode(payload), created_at, resolved_at)
+            review = Review(id=number, asked=_asked.decode(payload), created_at=created_at, resolved_at=resolved_at)
         except msgspec.MsgspecError:
             continue
         if settled is not None and resolved_at is not None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from mnemond.errors import STORAGE, MnemonError
+from mnemond.model.answers import SalvagedTable
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import format_us
 from mnemond.store import checksums, edges, first_page, history, insights, stored_rows, verified_copy
@@ -49,19 +50,6 @@ MAX_NAMED: Final = 20
 Rows = list[tuple[Any, ...]]
 
 
-class TableReport(msgspec.Struct, frozen=True):
-    """Rows of a table that were kept, those of them from damaged pages (`doubtful`), those with a column that could not
-    be used and has its default now (`mended`), and rows that were read and left out because they do not fit. `gaps`:
-    places where nothing can be read, an unknown number of rows each."""
-
-    table: str
-    kept: int
-    doubtful: int
-    left_out: int
-    gaps: int
-    mended: int = 0
-
-
 class Salvaged(msgspec.Struct, frozen=True):
     """The new store's file, its facts, and a report of each table.
 
@@ -72,7 +60,7 @@ class Salvaged(msgspec.Struct, frozen=True):
 
     path: Path
     facts: Facts
-    tables: list[TableReport]
+    tables: list[SalvagedTable]
     recovered: int = 0
     mended: list[str] = []
     left_out: Path | None = None
@@ -171,7 +159,7 @@ def _shown(value: Any) -> object:  # noqa: ANN401 - of any column
     return str(value) if isinstance(value, str) else value
 
 
-def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tuple[list[TableReport], int, list[str]]:
+def _salvage_tables(copy: Path, draft: Path, aside: _Aside, now_us: int) -> tuple[list[SalvagedTable], int, list[str]]:
     sound, any_ = _reader(copy, verify=True), _reader(copy, verify=False)
     new = Connection(draft)
     try:
@@ -356,12 +344,12 @@ class _Table:
         """True if every row was read and kept as it is."""
         return not (self._gaps or self._left_out or self._mended)
 
-    def salvaged(self) -> TableReport:
+    def salvaged(self) -> SalvagedTable:
         if isinstance(self._key, str):
             self._by_number(self._key)
         else:
             self._by_key(self._key)
-        return TableReport(self._name, self._kept, self._doubtful, self._left_out, self._gaps, self._mended)
+        return SalvagedTable(self._name, self._kept, self._doubtful, self._left_out, self._gaps, self._mended)
 
     def _select(self, connection: Connection, rest: str, values: Sequence[Any]) -> Rows | None:
         """Rows of the table, None if they cannot be read. Only without checksums may a text be no UTF-8."""

@@ -41,7 +41,7 @@ def test_rows_give_type_limits_and_default() -> None:
 
 def test_types_used_by_types_are_explained() -> None:
     page = protocol_markdown(METHODS.values())
-    for name in ("RecallHit", "InsightView", "Signals", "ScopeView"):
+    for name in ("RecallHit", "InsightView", "Signals", "Scope"):
         assert f"\n### {name}\n" in page
 
 

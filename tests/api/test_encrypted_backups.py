@@ -23,13 +23,13 @@ from mnemond.api.types_admin import (
     BackupRestoreParams,
     BackupSendParams,
     BackupVerifyParams,
-    BackupView,
     StoreRemoveParams,
 )
 from mnemond.api.types_memories import ForgetParams
 from mnemond.api.uploads import MAX_UPLOADS
 from mnemond.config.settings import BackupSettings, Config
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
+from mnemond.model.answers import Backup
 from mnemond.store import backups
 from mnemond.store.backups import BackupDirectory, drafts, examine, remove_leftovers
 from mnemond.store.connection import Connection
@@ -43,7 +43,7 @@ ENCRYPTED = Config(backup=BackupSettings(encrypt_to=tuple(TO)))
 SECRET_TEXT = "the safe opens with a blue door"
 
 
-async def made(over: Bench, encrypt_to: list[str] | None = None) -> BackupView:
+async def made(over: Bench, encrypt_to: list[str] | None = None) -> Backup:
     return (await over.backups.create(CALL, BackupCreateParams(encrypt_to=encrypt_to))).backup
 
 
@@ -56,7 +56,7 @@ async def sent(over: Bench, plain: bytes, size: int = 100_000) -> str:
     return upload
 
 
-def plain_of(backup: BackupView) -> bytes:
+def plain_of(backup: Backup) -> bytes:
     return bytes(pyrage.decrypt(Path(backup.path).read_bytes(), [KEY]))
 
 
@@ -179,11 +179,10 @@ async def test_changes_of_the_file_or_its_plaintext_are_found(tmp_path: Path) ->
         (found,) = BackupDirectory(tmp_path, 1).all()
         assert (examine(found), examine(found, [KEY])) == (None, None)
         assert "none of the identities is one of its recipients" in str(examine(found, [OTHER]))
-        assert found.facts is not None
-        another = msgspec.structs.replace(found, facts=msgspec.structs.replace(found.facts, sha256="0" * 64))
+        another = msgspec.structs.replace(found, sha256="0" * 64)
         assert "its plaintext is not the one that was noted" in str(examine(another, [KEY]))
-        content = found.path.read_bytes()
-        found.path.write_bytes(content[:5000] + b"\0\0" + content[5002:])
+        content = found.file.read_bytes()
+        found.file.write_bytes(content[:5000] + b"\0\0" + content[5002:])
         assert "its checksum is not the one that was noted" in str(examine(found))
         with pytest.raises(MnemonError, match="it is damaged: its checksum"):
             await over.backups.verify(CALL, BackupVerifyParams(backup=view.name))

@@ -15,7 +15,7 @@ from mnemond.api.types_changes import HeldTextView, ResolveParams, ReviewsParams
 from mnemond.api.types_extract import ExtractParams, ExtractResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.model.outcomes import ScopeView
+from mnemond.model.memory import Scope
 from mnemond.store import held_texts
 from mnemond.store.held_texts import MAX_AT_ONCE, MAX_HELD, MAX_LENGTH
 from tests.api.factories import CALL, Bench, bench
@@ -70,7 +70,7 @@ async def test_it_waits_with_its_text_and_is_no_memory(tmp_path: Path) -> None:
         result = await said(over, ORDER, "Ana works at Acme", conversation_id="c-1", user_id="ana")
         assert (result.held, [each.content for each in result.facts]) == (1, ["Ana works at Acme"])
         [it] = await held.waiting()
-        assert (it.content, it.conversation_id, it.scope) == (ORDER, "c-1", ScopeView("ana", None, None))
+        assert (it.content, it.conversation_id, it.scope) == (ORDER, "c-1", Scope("ana", None, None))
         assert (it.created_at[:10], it.expires_at[:10], it.resolved_at) == ("2026-02-02", "2026-02-16", None)
         assert await held.contents() == ["Ana works at Acme"]
         assert (await held.handlers.reviews(CALL, ReviewsParams())).total == 0

@@ -12,6 +12,7 @@ from mnemond.api import types_admin
 from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
+from mnemond.model.answers import Backup
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
@@ -35,7 +36,7 @@ async def create(over: Bench, *names: str) -> None:
         await over.named.create(CALL, types_admin.StoreCreateParams(name=name))
 
 
-async def back_up(over: Bench, store: str) -> types_admin.BackupView:
+async def back_up(over: Bench, store: str) -> Backup:
     return (await over.backups.create(CALL, types_admin.BackupCreateParams(store=store))).backup
 
 

@@ -152,7 +152,8 @@ def test_a_review_of_a_causal_link_and_one_with_a_merged_text_in_full() -> None:
         for it, status in (("aaa00000-0", "active"), ("bbb00000-0", None))
     )
     review = ReviewView(
-        7, "link", "LINK", 0.5, "in common: x", at, at, one, other, None, None, None,
+        id=7, kind="link", suggestion="LINK", similarity=0.5, reason="in common: x", created_at=at, expires_at=at,
+        older=one, newer=other,
         link=ProposedLink("causal", other.id, "causes"), preview="both texts",
     )  # fmt: skip
     shown = describe_review(review, Style(columns=80))

@@ -24,6 +24,7 @@ from mnemond.model.answers import (
     RetiredView,
     Signals,
 )
+from mnemond.model.memory import Scope
 from mnemond.model.outcomes import (
     CausalCandidate,
     Conflict,
@@ -33,7 +34,6 @@ from mnemond.model.outcomes import (
     PinResult,
     Redundancy,
     RememberResult,
-    ScopeView,
     SemanticCandidate,
     UnlinkResult,
 )
@@ -89,7 +89,7 @@ REMEMBERED = RememberResult(
     reason="no comparison", edges_created=EdgesCreated(temporal=1, entity=2), semantic_candidates=[],
     causal_candidates=[], quality_warnings=[], quality_details=[], redacted=[], embedded=True, embed_error=None,
     effective_importance=0.7, auto_pruned=0, redundancy=None, substance=None, trigger_type=None,
-    hypothetical_queries=[], conflicts=[], scope=ScopeView(None, None, None), store="default", op_id="op-1",
+    hypothetical_queries=[], conflicts=[], scope=Scope(), store="default", op_id="op-1",
     dry_run=False, replayed=False,
 )  # fmt: skip
 

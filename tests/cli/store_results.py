@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from mnemond.api.types_admin import (
     BackupCreateResult,
-    BackupView,
     ConfigShowResult,
     SettingView,
     StorePathResult,
     StoreRemoveResult,
     StoreSetResult,
 )
+from mnemond.model.answers import Backup
 
-MADE = BackupView(
+MADE = Backup(
     name="20260218T093000.000000Z-asked", store="shop", kind="asked", created_at="2026-02-18T09:30:00.000000Z",
     path="/home/ana/.mnemon/backups/shop/20260218T093000.000000Z-asked.db", bytes=2_000_000, memories=1234, retired=5,
     sha256="ab" * 32,

@@ -13,12 +13,12 @@ from mnemond.api.types_knowledge import CommunitiesResult
 from mnemond.errors import MnemonError
 from mnemond.hooks.prompt_text import references
 from mnemond.mcp import render
+from mnemond.model.memory import Scope
 from mnemond.model.outcomes import (
     CausalCandidate,
     Conflict,
     EdgesCreated,
     RememberResult,
-    ScopeView,
     SemanticCandidate,
     United,
 )
@@ -35,7 +35,7 @@ PLAIN = RememberResult(
     matched_id=None, reason="no memory is like it", edges_created=EdgesCreated(), semantic_candidates=[],
     causal_candidates=[], quality_warnings=[], quality_details=[], redacted=[], embedded=True, embed_error=None,
     effective_importance=0.5, auto_pruned=0, redundancy=None, substance=None, trigger_type=None,
-    hypothetical_queries=[], conflicts=[], scope=ScopeView(None, None, None), store="default", op_id="o",
+    hypothetical_queries=[], conflicts=[], scope=Scope(), store="default", op_id="o",
     dry_run=False, replayed=False, cues=1,
 )  # fmt: skip
 

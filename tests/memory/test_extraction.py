@@ -16,9 +16,9 @@ from mnemond.extract.facts import Context, Extraction, Fact, Message
 from mnemond.extract.host_facts import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.draft import write_rules
-from mnemond.memory.extraction import Fate, Provenance
+from mnemond.memory.extraction import Provenance
 from mnemond.model.memory import Insight, Scope
-from mnemond.model.outcomes import RememberResult
+from mnemond.model.outcomes import Fate, RememberResult
 from tests.memory.audit_world import AuditWorld, vector_for
 
 CONFIG = Config(lifecycle=LifecycleSettings(max_insights=0))

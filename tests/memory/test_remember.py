@@ -14,7 +14,7 @@ from mnemond.memory.draft import WriteContext, with_reading, write_rules
 from mnemond.memory.remember import with_candidates
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
-from mnemond.model.outcomes import Conflict, ScopeView
+from mnemond.model.outcomes import Conflict
 from mnemond.store.meta import EmbedderRecord
 from mnemond.text.tokens import index_terms
 from tests.index.worlds import insight
@@ -160,7 +160,7 @@ def test_a_new_memory_is_told_and_stored_with_what_it_says() -> None:
     assert (outcome.action, outcome.diff_suggestion, outcome.embedded, outcome.reason) == (
         "added", "ADD", True, "no memory is like it",
     )  # fmt: skip
-    assert outcome.scope == ScopeView("u", "s", "a")
+    assert outcome.scope == Scope("u", "s", "a")
     assert (decided.change_set.operation, decided.change_set.subject) == ("remember", name(1))
     assert "caf\u00e9" not in decided.change_set.detail
 

@@ -324,9 +324,9 @@ def test_backups_are_verified_with_their_notes_and_leftovers_and_what_is_kept_as
     assert (code, "backups" in checks) == (0, False)
     code, checks = look(directory, full=True)
     assert (code, checks["backups"]["detail"]) == (0, "1 backups, all whole")
-    content = bytearray(made.path.read_bytes())
+    content = bytearray(made.file.read_bytes())
     content[5_000] ^= 1
-    made.path.write_bytes(content)
+    made.file.write_bytes(content)
     code, checks = look(directory, full=True)
     assert (code, checks["backups"]["detail"]) == (1, "1 of 1 backups are not whole")
     assert "its checksum is not the one" in checks["backups"]["problems"][0]["what"]
@@ -334,7 +334,7 @@ def test_backups_are_verified_with_their_notes_and_leftovers_and_what_is_kept_as
     assert checks["backups"]["detail"] == "0 backups, all whole"
     kept = directory / "damaged" / "default" / "20260202T024000.000000Z"
     kept.mkdir(parents=True, mode=0o700)
-    made.path.with_name(f".{made.path.name}.part").touch(0o600)
+    made.file.with_name(f".{made.file.name}.part").touch(0o600)
     code, checks = look(directory)
     assert checks["damaged"]["state"] == checks["leftovers"]["state"] == "note"
     assert str(kept) in checks["damaged"]["detail"]
@@ -349,9 +349,9 @@ def test_what_is_in_the_place_of_a_backup_and_no_file_is_named(directory: Path) 
     for each in (directory / "backups", directory / "backups" / "default"):
         each.chmod(0o700)
     for lost in made[:2]:
-        lost.path.unlink()
+        lost.file.unlink()
     os.mkfifo(made[0].path, 0o600)
-    made[1].path.mkdir(mode=0o700)
+    made[1].file.mkdir(mode=0o700)
     code, checks = look(directory, full=True)
     assert (code, checks["backups"]["detail"]) == (1, "2 of 3 backups are not whole")
     said = [each["what"] for each in checks["backups"]["problems"]]

@@ -12,7 +12,8 @@ import pytest
 
 import mnemonctl
 from mnemonctl import daemon
-from mnemond.api.types_admin import BackupCreateResult, BackupView
+from mnemond.api.types_admin import BackupCreateResult
+from mnemond.model.answers import Backup
 from mnemond.model.outcomes import CuesApplied
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION
 from tests.mnemonctl.daemons import fake_daemon
@@ -93,7 +94,7 @@ class Backed:
             result: object = {"pid": 1, "version": SERVER_VERSION, "protocol": PROTOCOL}
         else:
             self.params.append((request["method"], request["params"]))
-            view = BackupView("20260218T093000.000000Z-asked", "shop", "asked", "x", str(self.made), 5, 1, 0, "ab")
+            view = Backup("20260218T093000.000000Z-asked", "shop", "asked", "x", str(self.made), 5, 1, 0, "ab")
             result = BackupCreateResult(backup=view, dropped=[])
         return msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "result": result}) + b"\n"
 

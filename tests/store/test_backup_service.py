@@ -16,10 +16,11 @@ import trio
 import trio.testing
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
+from mnemond.model.answers import Backup
 from mnemond.model.outcomes import Outcome, RememberResult
+from mnemond.store import backups, verified_copy
 from mnemond.store import backups as module
-from mnemond.store import verified_copy
-from mnemond.store.backups import Backup, BackupDirectory, BackupService, Kind, NewBackup, remove_leftovers
+from mnemond.store.backups import BackupDirectory, BackupService, Kind, NewBackup, remove_leftovers
 from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
@@ -95,7 +96,7 @@ async def test_a_backup_among_many_writers_has_everything_acknowledged_before_it
             for _ in range(3):
                 before = list(acknowledged)
                 made = await world.keeping.back_up("work")
-                assert set(before) <= set(stored(made.backup.path))
+                assert set(before) <= set(stored(made.backup.file))
             stop = True
 
 
@@ -123,7 +124,7 @@ async def test_writes_and_reads_go_on_beside_a_backup(tmp_path: Path, monkeypatc
             await world.remember("work", 2, 3)
             assert await world.contents("work") == texts(1, 2, 3)
             written.set()
-        assert stored(made[0].backup.path) == texts(1)
+        assert stored(made[0].backup.file) == texts(1)
 
 
 async def test_a_store_becomes_what_its_backup_holds_and_what_it_was_is_kept(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ async def test_who_asks_while_a_store_is_replaced_waits_for_the_new_one(tmp_path
                 await trio.sleep(0.002)
                 nursery.start_soon(write, number)
         kept = world.keeping._directory.of("work")[0]
-        there = set(await world.contents("work")) | set(stored(kept.path))
+        there = set(await world.contents("work")) | set(stored(kept.file))
         assert {error.kind for error in refused} <= {STOPPING}
         assert all(error.outcome == "rejected" for error in refused)
         assert {f"memory number {number}" for number in stored_after} <= there, "acknowledged before or after, not lost"
@@ -214,7 +215,7 @@ async def test_a_damaged_backup_replaces_nothing(tmp_path: Path) -> None:
         await world.remember("work", 1)
         made = await world.keeping.back_up("work")
         await world.remember("work", 2)
-        made.backup.path.write_bytes(made.backup.path.read_bytes()[:-4096])
+        made.backup.file.write_bytes(made.backup.file.read_bytes()[:-4096])
         with pytest.raises(MnemonError, match="damaged") as caught:
             await world.keeping.restore(made.backup, "work")
         assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
@@ -370,7 +371,7 @@ async def test_giving_up_on_a_backup_leaves_nothing_and_harms_nobody(
             await ended.wait()
         monkeypatch.undo()
         assert os.listdir(tmp_path / "backups" / "work") == []
-        assert (await world.keeping.back_up("work")).backup.facts is not None
+        assert (await world.keeping.back_up("work")).backup.sha256 is not None
 
 
 async def test_a_scheduled_copy_is_of_its_own_kind(tmp_path: Path) -> None:
@@ -379,7 +380,7 @@ async def test_a_scheduled_copy_is_of_its_own_kind(tmp_path: Path) -> None:
         name = await world.keeping.scheduled(store, START_US)
         assert name == "20260202T024000.000000Z-scheduled"
         (found,) = await world.keeping.list("work")
-        assert await world.keeping.verify(found) == found.facts
+        assert await world.keeping.verify(found) == backups._noted(found.file)
 
 
 # Stores that cannot be read.
@@ -509,7 +510,7 @@ async def test_a_closed_store_with_a_log_becomes_a_backup_with_what_is_in_its_lo
         done = await world.keeping.restore(made, "work")
         assert done.aside is None
         assert done.before is not None
-        assert stored(done.before.path) == texts(1, 2, 3)
+        assert stored(done.before.file) == texts(1, 2, 3)
         assert await world.contents("work") == texts(1, 2)
         assert (there / "mnemon.db.bak-1").read_bytes() == b"an older copy"
         assert not (tmp_path / "damaged").exists()
@@ -554,7 +555,7 @@ async def test_a_store_that_cannot_be_closed_well_is_kept_with_its_log(
             done = await world.keeping.restore(made, "work")
         assert await world.contents("work") == texts(1)
         assert done.before is not None
-        assert stored(done.before.path) == texts(1, 2)
+        assert stored(done.before.file) == texts(1, 2)
 
 
 @pytest.mark.parametrize("ready", [False, True])
@@ -567,7 +568,7 @@ async def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(
         await world.stores.close()
         (stores / ".restoring-work").mkdir()
         (stores / ".restoring-half").mkdir()
-        (stores / ".restoring-work" / "mnemon.db").write_bytes(made.path.read_bytes())
+        (stores / ".restoring-work" / "mnemon.db").write_bytes(made.file.read_bytes())
         if ready:
             world.keeping._directory.put_aside("work", START_US)
         remove_leftovers(tmp_path)
@@ -598,9 +599,10 @@ async def test_a_backup_with_a_row_that_cannot_be_read_is_made_named_and_restore
         async with world.stores.exclusive("work") as there:
             change(there.path, f"UPDATE insights SET tags = 'K' WHERE id = '{insight_id(2)}'")
         made = (await world.keeping.back_up("work")).backup
-        assert made.facts is not None
-        assert made.facts.memories == 2
-        assert (made.facts.unreadable, made.facts.unreadable_rows) == (1, (f"memory {insight_id(2)} (tags)",))
+        noted = backups._noted(made.file)
+        assert noted is not None
+        assert made.memories == 2
+        assert (noted.unreadable, noted.unreadable_rows) == (1, (f"memory {insight_id(2)} (tags)",))
         await world.keeping.restore(made, "copy")
         assert await world.contents("copy") == texts(1)
 
@@ -624,7 +626,7 @@ async def test_a_store_whose_file_is_gone_is_saved_from_memory_and_put_back(tmp_
         done = await world.keeping.restore(made, "work")
         assert (done.memories, done.aside) == (2, None)
         assert done.before is not None, "and even without a backup nothing would have been lost"
-        assert stored(done.before.path) == texts(1, 2)
+        assert stored(done.before.file) == texts(1, 2)
         assert await world.contents("work") == texts(1, 2)
         await world.remember("work", 3)
         assert await world.contents("work") == texts(1, 2, 3)
@@ -637,7 +639,7 @@ async def test_a_store_whose_file_is_gone_is_removed_with_a_last_backup(tmp_path
         last, aside = await world.keeping.remove("work", purge=False)
         assert last is not None
         assert aside is None
-        assert stored(last.path) == texts(1)
+        assert stored(last.file) == texts(1)
         await world.stores.create("work")
         shutil.rmtree(world.stores.path("work").parent)
         assert await world.keeping.remove("work", purge=True) == (None, None)
@@ -652,7 +654,7 @@ async def test_stores_whose_files_are_gone_are_saved_before_the_end(tmp_path: Pa
         world.stores.path("work").unlink()
         assert await world.keeping.save_lost() == ["work"]
         (kept,) = await world.keeping.list("work")
-        assert stored(kept.path) == texts(1)
+        assert stored(kept.file) == texts(1)
 
 
 async def test_a_store_whose_file_is_gone_and_no_room_for_its_copy(
@@ -666,4 +668,4 @@ async def test_a_store_whose_file_is_gone_and_no_room_for_its_copy(
             for attempt in (world.keeping.back_up("work"), world.keeping.remove("work", purge=False)):
                 with pytest.raises(MnemonError, match="No space left"):
                     await attempt
-        assert (await world.keeping.back_up("work")).backup.facts is not None
+        assert (await world.keeping.back_up("work")).backup.sha256 is not None

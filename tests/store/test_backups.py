@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.model.answers import Backup
 from mnemond.store import backups, verified_copy
-from mnemond.store.backups import Backup, BackupDirectory, Kind, copies_holding, remove_leftovers
+from mnemond.store.backups import BackupDirectory, Kind, copies_holding, remove_leftovers
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.verified_copy import verify
@@ -48,25 +49,23 @@ def test_a_backup_is_one_private_file_that_says_what_it_holds(world: World, tmp_
     made, dropped = world.back_up()
     assert (made.name, dropped) == ("20260202T024001.000000Z-asked", [])
     assert made.created_at == "2026-02-02T02:40:01.000000Z"
-    assert made.facts is not None
-    assert (made.facts.memories, made.facts.retired, made.facts.bytes) == (2, 1, made.path.stat().st_size)
-    assert sorted(path.name for path in made.path.parent.iterdir()) == [f"{made.name}.db", f"{made.name}.json"]
-    for path in (made.path, made.path.with_suffix(".json")):
+    assert (made.memories, made.retired, made.bytes) == (2, 1, made.file.stat().st_size)
+    assert sorted(path.name for path in made.file.parent.iterdir()) == [f"{made.name}.db", f"{made.name}.json"]
+    for path in (made.file, made.file.with_suffix(".json")):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    for folder in (made.path.parent, tmp_path / "backups"):
+    for folder in (made.file.parent, tmp_path / "backups"):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert world.shelf.of("shop") == [made]
-    assert verify(made.path, expected=made.facts.sha256) == made.facts
+    assert verify(made.file, expected=made.sha256) == backups._noted(made.file)
     world.engine.close()
-    assert stored(made.path) == ["memory number 1", "memory number 3"]
+    assert stored(made.file) == ["memory number 1", "memory number 3"]
 
 
 def test_what_still_stands_in_the_log_is_in_it(world: World) -> None:
     world.remember(*range(50))
     assert world.path.with_name("mnemon.db-wal").stat().st_size > 0
     made, _ = world.back_up()
-    assert made.facts is not None
-    assert made.facts.memories == 50
+    assert made.memories == 50
 
 
 def test_the_oldest_of_each_kind_make_room(world: World) -> None:
@@ -92,7 +91,7 @@ def test_a_backup_is_found_by_its_name_or_the_beginning_of_it(world: World) -> N
     with pytest.raises(MnemonError, match="means 3 backups") as ambiguous:
         world.shelf.find("202602", None)
     assert ambiguous.value.kind is AMBIGUOUS
-    for name in ("nothing", "../../../data/shop/mnemon", str(one.path), "*"):
+    for name in ("nothing", "../../../data/shop/mnemon", str(one.file), "*"):
         with pytest.raises(MnemonError, match="there is no backup") as missing:
             world.shelf.find(name, None)
         assert missing.value.kind is NOT_FOUND
@@ -100,18 +99,18 @@ def test_a_backup_is_found_by_its_name_or_the_beginning_of_it(world: World) -> N
 
 def test_what_is_not_a_backup_of_ours_is_not_listed(world: World) -> None:
     made, _ = world.back_up()
-    (made.path.parent / "holiday.db").write_bytes(made.path.read_bytes())
-    (made.path.parent / "20260202T024001.000000Z-stolen.db").write_bytes(made.path.read_bytes())
-    (made.path.parent / f".{made.name}.db.part").write_bytes(b"half")
-    (made.path.parent.parent / "not a name").mkdir()
+    (made.file.parent / "holiday.db").write_bytes(made.file.read_bytes())
+    (made.file.parent / "20260202T024001.000000Z-stolen.db").write_bytes(made.file.read_bytes())
+    (made.file.parent / f".{made.name}.db.part").write_bytes(b"half")
+    (made.file.parent.parent / "not a name").mkdir()
     assert world.shelf.all() == [made]
 
 
 def test_a_backup_without_its_note_is_still_one(world: World) -> None:
     made, _ = world.back_up()
-    made.path.with_suffix(".json").write_text("{}")
+    made.file.with_suffix(".json").write_text("{}")
     (found,) = world.shelf.all()
-    assert (found.name, found.facts, found.created_at) == (made.name, None, made.created_at)
+    assert (found.name, found.sha256, found.created_at) == (made.name, None, made.created_at)
 
 
 def flipped(path: Path, at: int) -> None:
@@ -123,51 +122,50 @@ def flipped(path: Path, at: int) -> None:
 def test_one_bit_that_changed_is_noticed(world: World) -> None:
     world.remember(*range(20))
     made, _ = world.back_up()
-    assert made.facts is not None
-    flipped(made.path, made.facts.bytes - 9)
+    flipped(made.file, made.bytes - 9)
     with pytest.raises(MnemonError, match="checksum is not the one") as caught:
-        verify(made.path, expected=made.facts.sha256)
+        verify(made.file, expected=made.sha256)
     assert caught.value.kind is STORAGE
 
 
 def test_damage_is_noticed_where_no_checksum_is_known(world: World) -> None:
     world.remember(*range(200))
     made, _ = world.back_up()
-    content = bytearray(made.path.read_bytes())
+    content = bytearray(made.file.read_bytes())
     content[8192:16384] = bytes(8192)
-    made.path.write_bytes(content)
+    made.file.write_bytes(content)
     with pytest.raises(MnemonError, match="is damaged"):
-        verify(made.path)
-    made.path.write_bytes(b"this is not a database" * 1000)
+        verify(made.file)
+    made.file.write_bytes(b"this is not a database" * 1000)
     with pytest.raises(MnemonError, match="is damaged"):
-        verify(made.path)
+        verify(made.file)
 
 
 def test_a_file_of_somebody_else_or_of_the_future_is_no_backup(world: World) -> None:
     made, _ = world.back_up()
-    connection = Connection(made.path)
+    connection = Connection(made.file)
     connection.set_pragma("user_version", 99)
     connection.close()
     with pytest.raises(MnemonError, match="schema version 99") as newer:
-        verify(made.path)
+        verify(made.file)
     assert newer.value.kind is UNSUPPORTED
-    connection = Connection(made.path)
+    connection = Connection(made.file)
     connection.set_pragma("application_id", 7)
     connection.close()
     with pytest.raises(MnemonError, match="not one of mnemond's"):
-        verify(made.path)
+        verify(made.file)
 
 
 def test_a_reference_that_leads_nowhere_is_damage(world: World) -> None:
     world.remember(1, 2)
     made, _ = world.back_up()
-    connection = Connection(made.path)
+    connection = Connection(made.file)
     connection.set_pragma("foreign_keys", 0)
     connection.run("INSERT INTO edge_rows(source, target, kind, weight, created_at) VALUES(1, 99, 0, 1, 'x')")
     connection.checkpoint(truncate=True)
     connection.close()
     with pytest.raises(MnemonError, match="1 rows refer to rows that do not exist"):
-        verify(made.path)
+        verify(made.file)
 
 
 def test_there_may_be_no_backups_at_all(world: World) -> None:
@@ -188,7 +186,7 @@ def test_work_that_is_given_up_leaves_nothing(world: World, at: int) -> None:
 
     with pytest.raises(InterruptedError):
         world.shelf.add("shop", world.path, "asked", START_US + 60 * SECOND, pause)
-    assert sorted(path.name for path in kept.path.parent.iterdir()) == [f"{kept.name}.db", f"{kept.name}.json"]
+    assert sorted(path.name for path in kept.file.parent.iterdir()) == [f"{kept.name}.db", f"{kept.name}.json"]
 
 
 def test_a_copy_that_is_not_what_was_copied_gets_no_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +212,8 @@ def test_copies_that_hold_a_text_are_named(world: World) -> None:
     before, _ = world.back_up()
     world.remember(2)
     after, _ = world.back_up()
-    assert copies_holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
-    assert copies_holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]
+    assert copies_holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.file.name}"]
+    assert copies_holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.file.name}" for each in (before, after)]
 
 
 def test_every_place_that_may_still_hold_a_memory_is_named(world: World, tmp_path: Path) -> None:
@@ -225,7 +223,7 @@ def test_every_place_that_may_still_hold_a_memory_is_named(world: World, tmp_pat
     other = tmp_path / "data" / "other"
     other.mkdir()
     copied = other / "mnemon.db"
-    copied.write_bytes(made.path.read_bytes())
+    copied.write_bytes(made.file.read_bytes())
     (other / "left-out.jsonl").write_text(f'{{"row":{{"id":"{insight_id(1)}"}}}}\n')
     (other / "mnemon.db.bak-1").write_bytes(b"nothing of it")
     (tmp_path / "data" / "third").mkdir()
@@ -236,12 +234,12 @@ def test_every_place_that_may_still_hold_a_memory_is_named(world: World, tmp_pat
     (aside / "mnemon.db-shm").write_bytes(b"")
     work = tmp_path / "data" / "other" / ".mnemon.db.work"
     work.mkdir()
-    for draft in (work / "copy.db", made.path.with_name(f".{made.path.name}.part")):
+    for draft in (work / "copy.db", made.file.with_name(f".{made.file.name}.part")):
         draft.write_bytes(b"a part of it")
     (tmp_path / "mnemon.db").write_bytes(insight_id(1).encode())
     named = copies_holding(world.path, [insight_id(1)])
     assert named == sorted([
-        f"backups/shop/{made.path.name}", f"backups/shop/.{made.path.name}.part", "data/other/.mnemon.db.work/copy.db",
+        f"backups/shop/{made.file.name}", f"backups/shop/.{made.file.name}.part", "data/other/.mnemon.db.work/copy.db",
         "data/other/left-out.jsonl", "data/other/mnemon.db", "data/third/mnemon.db",
         "damaged/shop/20260202T024000.000000Z/mnemon.db", "mnemon.db",
     ])  # fmt: skip
@@ -250,34 +248,34 @@ def test_every_place_that_may_still_hold_a_memory_is_named(world: World, tmp_pat
 
 def test_what_interrupted_copies_left_is_removed_at_the_next_start(world: World, tmp_path: Path) -> None:
     made, _ = world.back_up()
-    part, journal = (made.path.with_name(f".{made.path.name}.part{more}") for more in ("", "-journal"))
-    work = made.path.with_name(".asked.work")
+    part, journal = (made.file.with_name(f".{made.file.name}.part{more}") for more in ("", "-journal"))
+    work = made.file.with_name(".asked.work")
     work.mkdir()
     half = world.path.with_name(".mnemon.db.work")
     half.mkdir()
     for draft in (part, journal, work / "copy.db", half / "draft.db", world.path.with_name("mnemon.db.restored")):
         draft.write_bytes(b"a part of it")
-    (made.path.with_name(".DS_Store")).write_bytes(b"not ours")
+    (made.file.with_name(".DS_Store")).write_bytes(b"not ours")
     assert len(backups.drafts(tmp_path)) == 5
     remove_leftovers(tmp_path)
     assert backups.drafts(tmp_path) == []
-    assert sorted(each.name for each in made.path.parent.iterdir()) == sorted(
-        [".DS_Store", made.path.name, made.path.with_suffix(".json").name]
+    assert sorted(each.name for each in made.file.parent.iterdir()) == sorted(
+        [".DS_Store", made.file.name, made.file.with_suffix(".json").name]
     )
-    assert made.path.exists()
+    assert made.file.exists()
 
 
 def test_a_backup_is_examined_with_its_note(world: World) -> None:
     world.remember(1, 2)
     made, _ = world.back_up()
-    note = made.path.with_suffix(".json")
+    note = made.file.with_suffix(".json")
 
     def found() -> str | None:
         (again,) = world.shelf.of("shop")
         return backups.examine(again)
 
     assert found() is None
-    whole, content = note.read_text(), made.path.read_bytes()
+    whole, content = note.read_text(), made.file.read_bytes()
     note.write_text(whole.replace('"memories": 2', '"memories": 3'))
     assert found() == f"its note {note.name} says something else than what it holds"
     note.write_text("{")
@@ -285,9 +283,9 @@ def test_a_backup_is_examined_with_its_note(world: World) -> None:
     note.unlink()
     assert f"its note {note.name} is missing" in str(found())
     note.write_text(whole)
-    made.path.write_bytes(content[:-1])
+    made.file.write_bytes(content[:-1])
     assert found() == "is damaged: its checksum is not the one that was noted when it was made"
-    made.path.unlink()
+    made.file.unlink()
     assert backups.examine(made) == "it cannot be read: No such file or directory"
     change(world.path, f"UPDATE insights SET tags = 'K' WHERE id = '{insight_id(1)}'")
     bad, _ = world.back_up()

@@ -15,13 +15,14 @@ import msgspec
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
+from mnemond.model.answers import SalvagedTable
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight
 from mnemond.store import salvage as salvage_module
 from mnemond.store import verify
 from mnemond.store.backups import LEFT_OUT_FILE
 from mnemond.store.first_page import _Pages
-from mnemond.store.salvage import PAGE, Salvaged, TableReport, salvage
+from mnemond.store.salvage import PAGE, Salvaged, salvage
 from mnemond.store.schema import VERSION
 from tests.faults.every_change import all_batches
 from tests.store.factories import START_US, contents, engine_at, insight_id, open_at, remember, vector_of
@@ -462,7 +463,7 @@ def test_another_version_is_refused(path: Path, pragma: str, value: int, sentenc
         salvage(path, path.with_name("new.db"), NOW_US)
 
 
-def fate(done: Salvaged, table: str) -> TableReport:
+def fate(done: Salvaged, table: str) -> SalvagedTable:
     (found,) = (each for each in done.tables if each.table == table)
     return found
 
@@ -484,7 +485,7 @@ def test_more_links_of_one_memory_than_are_read_at_once(path: Path) -> None:
         f" SELECT 1, number, 2, 0.5, '{now}' FROM insights WHERE number > 1",
     )
     done = salvaged(path)
-    assert fate(done, "edge_rows") == TableReport("edge_rows", 2 * PAGE - 1, 0, 0, 0)
+    assert fate(done, "edge_rows") == SalvagedTable("edge_rows", 2 * PAGE - 1, 0, 0, 0)
 
 
 def test_of_many_links_of_one_memory_the_damaged_ones_are_mended(path: Path) -> None:
