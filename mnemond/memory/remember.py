@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -592,37 +592,20 @@ def _match_fields(match: Match) -> dict[str, object]:
 
 def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> RememberResult:
     """Return the outcome with everything that does not depend on the decision, and `fields`."""
-    reading, scope = prepared.reading, prepared.draft.scope
-    return msgspec.structs.replace(
-        RememberResult(
-            id=None,
-            action="added",
-            diff_suggestion="ADD",
-            replaced_id=None,
-            duplicate_of=None,
-            similarity=None,
-            matched_id=None,
-            reason="",
-            edges_created=EdgesCreated(),
-            semantic_candidates=[],
-            causal_candidates=[],
-            quality_warnings=quality_labels(reading.quality),
-            quality_details=list(reading.quality),
-            redacted=list(prepared.clean.redacted),
-            embedded=False,
-            embed_error=prepared.embed_error,
-            effective_importance=0.0,
-            auto_pruned=0,
-            redundancy=None,
-            substance=reading.substance,
-            trigger_type=reading.trigger_type,
-            hypothetical_queries=list(reading.queries),
-            conflicts=[],
-            scope=scope,
-            store=identity.store,
-            dry_run=prepared.draft.dry_run,
-            op_id=identity.op_id,
-            replayed=False,
-        ),
-        **fields,
-    )
+    reading = prepared.reading
+    common: dict[str, Any] = {
+        "edges_created": EdgesCreated(),
+        "quality_warnings": quality_labels(reading.quality),
+        "quality_details": list(reading.quality),
+        "redacted": list(prepared.clean.redacted),
+        "embed_error": prepared.embed_error,
+        "substance": reading.substance,
+        "trigger_type": reading.trigger_type,
+        "hypothetical_queries": list(reading.queries),
+        "scope": prepared.draft.scope,
+        "store": identity.store,
+        "dry_run": prepared.draft.dry_run,
+        "op_id": identity.op_id,
+        "replayed": False,
+    }
+    return RememberResult(**(common | fields))

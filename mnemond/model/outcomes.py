@@ -156,7 +156,7 @@ class United(msgspec.Struct, frozen=True):
         return ["; ".join(parts)] * bool(parts) + ([f"not added: {self.omitted}"] if self.omitted else [])
 
 
-class RememberResult(WriteResult, frozen=True):
+class RememberResult(WriteResult, frozen=True, kw_only=True):
     """The memory and what was done with it. Every key is always present; null and empty mean "not found" or "not looked
     for".
 
@@ -168,32 +168,32 @@ class RememberResult(WriteResult, frozen=True):
     refined. `cues`: how many the memory has.
     """
 
-    id: str | None
-    action: Literal["added", "replaced", "skipped", "discarded", "merged"]
-    diff_suggestion: Suggestion
-    replaced_id: str | None
-    duplicate_of: str | None
-    similarity: float | None
-    matched_id: str | None
-    reason: str
+    id: str | None = None
+    action: Literal["added", "replaced", "skipped", "discarded", "merged"] = "added"
+    diff_suggestion: Suggestion = "ADD"
+    replaced_id: str | None = None
+    duplicate_of: str | None = None
+    similarity: float | None = None
+    matched_id: str | None = None
+    reason: str = ""
     edges_created: EdgesCreated
-    semantic_candidates: list[SemanticCandidate]
-    causal_candidates: list[CausalCandidate]
-    quality_warnings: list[str]
-    quality_details: list[QualityDetail]
-    redacted: list[str]
-    embedded: bool
-    embed_error: str | None
-    effective_importance: float
-    auto_pruned: int
-    redundancy: Redundancy | None
-    substance: Substance | None
-    trigger_type: str | None
-    hypothetical_queries: list[str]
-    conflicts: list[Conflict]
+    semantic_candidates: list[SemanticCandidate] = []
+    causal_candidates: list[CausalCandidate] = []
+    quality_warnings: list[str] = []
+    quality_details: list[QualityDetail] = []
+    redacted: list[str] = []
+    embedded: bool = False
+    embed_error: str | None = None
+    effective_importance: float = 0.0
+    auto_pruned: int = 0
+    redundancy: Redundancy | None = None
+    substance: Substance | None = None
+    trigger_type: str | None = None
+    hypothetical_queries: list[str] = []
+    conflicts: list[Conflict] = []
     scope: Scope
     store: str
-    dry_run: bool
+    dry_run: bool = False
     pruned_ids: tuple[str, ...] = ()
     united: United | None = None
     no_longer: str | None = None
