@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
@@ -489,14 +488,16 @@ _TIMES: Final = (
     "last_corroborated_at", "expires_at",
 )  # fmt: skip
 """Times that a memory may lack."""
-_optional_times = attrgetter(*_TIMES)
 
 
 def _verify(it: Insight) -> None:
     """Raise ValueError for values that would fail where they are used: decoding a row does not look into them."""
     read_time(it.created_at)
     read_time(it.updated_at)
-    for text in _optional_times(it):
+    for text in (
+        it.last_accessed_at, it.valid_from, it.invalid_at, it.event_start, it.event_end,
+        it.last_boosted_at, it.last_corroborated_at, it.expires_at,
+    ):  # fmt: skip
         if text is not None:
             read_time(text)
     if it.metadata != "{}":

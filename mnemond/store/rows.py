@@ -127,6 +127,8 @@ def _expressions(
             read = f"() if row[{place}] == '[]' else {read}"
     if is_nullable:
         scope[f"default{place}"] = field.default
+        if codec is None and _is_plain(field.type):
+            return f"{write} or None", f"{read} or default{place}"
         write, read = f"({write}) if it{field.path} else None", f"({read}) if row[{place}] else default{place}"
     return write, read
 
