@@ -47,7 +47,7 @@ class OneRow:
     documents = 2
 
     def __init__(self, content: str) -> None:
-        self._row = Insight("a", content, "", "")
+        self._row = Insight("a", "", "", content=content)
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         """Return the memory, without a time of its event."""

@@ -290,7 +290,8 @@ async def _fill(store: Store, memories: int, embedder: Embedder | None, seed: in
         for number in range(begin, min(begin + CHUNK, memories)):
             at = format_us(WRITTEN_US - number * HOUR_US)
             it = Insight(
-                f"{number:08x}-0000-4000-8000-000000000000", texts[number], at, at, importance=drawn.randint(2, 5),
+                f"{number:08x}-0000-4000-8000-000000000000", at, at, content=texts[number],
+                importance=drawn.randint(2, 5),
                 category=drawn.choice(("fact", "general", "decision", "preference")),
             )  # fmt: skip
             changes.append(AddInsight(it, vectors[number]))

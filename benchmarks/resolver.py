@@ -122,7 +122,8 @@ def report(path: DiffPath, pairs: Sequence[Pair], sides: dict[str, Side], *, mis
 def memory(number: int, text: str) -> Insight:
     """A memory of a text; the second of a pair was said a second after the first."""
     at = format_us(NOW_US + number * 1_000_000)
-    return Insight(str(number), text, at, at, valid_from=at, entities=tuple(each.name for each in extract(text, ())))
+    names = tuple(each.name for each in extract(text, ()))
+    return Insight(str(number), at, at, content=text, valid_from=at, entities=names)
 
 
 def drawn(pairs: Sequence[Pair], many: int, seed: int) -> list[Pair]:

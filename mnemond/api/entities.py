@@ -15,7 +15,6 @@ from mnemond.api.types_entities import (
     EntityLine,
     EntityListParams,
     EntityListResult,
-    EntityMemory,
     EntityMergeParams,
     EntityNotSameParams,
     EntityPage,
@@ -34,7 +33,6 @@ from mnemond.model.outcomes import EntityResult
 from mnemond.model.relations import When
 from mnemond.store import relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.relations import Naming
 from mnemond.wire.dispatch import Call, handles
 
 Decided = EntityMergeParams | EntitySplitParams | EntityNotSameParams | EntityAliasParams
@@ -139,13 +137,9 @@ def _page(connection: Connection, params: EntityShowParams, when: When, now: str
         later=with_evidence(connection, rows.later[:MAX_PART], at, scope, when.known_at),
         events=events[-params.limit :],
         total_events=len(events),
-        memories=[_memory(each) for each in reversed(memories[-params.limit :])],
+        memories=memories[: -params.limit - 1 : -1],
         total_memories=len(memories),
-        summary=None if summary is None else _memory(summary),
+        summary=summary,
         as_of=when.as_of if params.as_of is not None or params.known_at is not None else None,
         known_at=when.known_at,
     )
-
-
-def _memory(it: Naming) -> EntityMemory:
-    return EntityMemory(it.id, it.content, it.category, it.created_at)

@@ -33,12 +33,12 @@ from mnemond.memory.relations import (
     type_problems,
 )
 from mnemond.memory.relations_seen import seen
+from mnemond.model.answers import NamingMemory
 from mnemond.model.memory import Scope, format_us
 from mnemond.model.outcomes import RelationResult
 from mnemond.model.relations import Origin, Relationship, RelationshipView, TogetherView, When, holds, split_type
 from mnemond.store import relations
 from mnemond.store.connection import Connection
-from mnemond.store.relations import Naming
 from mnemond.text.dates import begin_of, only_date
 from mnemond.text.resources import regex
 from mnemond.wire.dispatch import Call, handles
@@ -96,8 +96,8 @@ class RelationHandlers:
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
         wanted = RelationToClose(
-            id=params.id, source=params.source, type=params.type, target=params.target, at=at,
-            memory_id=params.memory_id, origin=_origin(call), user=params.user_id,
+            id=params.id, source=params.source or "", type=params.type or "", target=params.target or "",
+            at=at, memory_id=params.memory_id, origin=_origin(call), user=params.user_id,
         )  # fmt: skip
         return await submitted(warm, propose_closing(wanted, self._identities.of(warm, params)), RelationResult)
 
@@ -203,7 +203,7 @@ def _timeline(connection: Connection, params: TimelineParams, when: When) -> Tim
 
 
 def events_of(
-    connection: Connection, rows: list[Relationship], memories: Sequence[Naming], when: When, scope: Scope
+    connection: Connection, rows: list[Relationship], memories: Sequence[NamingMemory], when: When, scope: Scope
 ) -> list[TimelineEvent]:
     """Return what happened until `when.as_of`, in the order of time; of one time in that of the texts."""
     events = [event for view in relations.views(connection, rows, scope=scope) for event in _events(view)]

@@ -20,7 +20,7 @@ from mnemond.api.types_memories import (
     Names,
     When,
 )
-from mnemond.model.answers import HistoryResult, LogLine, RelatedMemory
+from mnemond.model.answers import DatedMemory, HistoryResult, LogLine, MemoryLine, RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, EdgeType, Scope
 from mnemond.model.outcomes import (
     CuesApplied,
@@ -103,12 +103,9 @@ UPDATE = method(
 # cues: of memories that were stored without any.
 
 
-class CuedMemory(msgspec.Struct, frozen=True):
+class CuedMemory(MemoryLine, frozen=True):
     """A memory, and where its cues go; an agent fills them in."""
 
-    id: str
-    content: str
-    category: str
     cues: list[str]
 
 
@@ -203,13 +200,9 @@ class ReviewsParams(ScopeParams, frozen=True, kw_only=True):
     decided: Annotated[bool, about("those that were decided instead, the last one first")] = False
 
 
-class ReviewedMemory(msgspec.Struct, frozen=True):
+class ReviewedMemory(DatedMemory, frozen=True):
     """One of the two memories. `status` is null of one that was purged, of which nothing else is known."""
 
-    id: str
-    content: str
-    category: str
-    created_at: str
     source: str
     conversation_id: str | None
     pinned: bool

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.api.types_relations import AsOf, KnownAt, Thing, TimelineEvent
+from mnemond.model.answers import NamingMemory
 from mnemond.model.memory import EntityType
 from mnemond.model.outcomes import EntityResult, Result
 from mnemond.model.relations import RelationshipView
@@ -57,15 +58,6 @@ ENTITY_LIST = method(
 )  # fmt: skip
 
 
-class EntityMemory(msgspec.Struct, frozen=True):
-    """A memory that names a thing."""
-
-    id: str
-    content: str
-    category: str
-    created_at: str
-
-
 class EntityPage(Result, frozen=True, kw_only=True):
     """All that is known of a person or a thing. `aliases`: its other names; `not_same`: names that were decided not to
     be it; `proposed`: names that may be it, by the numbers of their reviews. Relations, at the time asked about, with
@@ -83,11 +75,11 @@ class EntityPage(Result, frozen=True, kw_only=True):
     later: list[RelationshipView]
     events: list[TimelineEvent]
     total_events: int
-    memories: list[EntityMemory]
+    memories: list[NamingMemory]
     total_memories: int
     total_aliases: int = 0
     total_not_same: int = 0
-    summary: EntityMemory | None
+    summary: NamingMemory | None
     as_of: str | None
     known_at: str | None
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.api.types_memories import DryRun
+from mnemond.model.answers import DatedMemory
 from mnemond.model.outcomes import Result, SummarizeResult
 from mnemond.model.reviews import Resolution
 from mnemond.wire.params import Access, IdOrPrefix, Limit, ScopedWriteParams, ScopeParams, StoreParams, about, method
@@ -41,14 +42,10 @@ class ClusterMember(msgspec.Struct, frozen=True):
     apart: bool
 
 
-class MemoryCluster(msgspec.Struct, frozen=True):
+class MemoryCluster(DatedMemory, frozen=True, kw_only=True):
     """A memory and the later ones that are like it; `preview` is the text that they would become."""
 
-    id: str
-    content: str
-    category: str
     project: str | None
-    created_at: str
     members: list[ClusterMember]
     preview: str
 

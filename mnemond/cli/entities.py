@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from mnemond.api import types_entities
-from mnemond.api.types_entities import EntityLine, EntityListResult, EntityMemory, EntityPage
+from mnemond.api.types_entities import EntityLine, EntityListResult, EntityPage
 from mnemond.cli.output import (
     Style,
     body,
@@ -22,6 +22,7 @@ from mnemond.cli.output import (
 )
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
 from mnemond.cli.relations import event, relation, statements
+from mnemond.model.answers import NamingMemory
 from mnemond.model.outcomes import EntityResult
 from mnemond.model.relations import RelationshipView
 from mnemond.wire.params import Method, plural
@@ -118,7 +119,7 @@ def _section(what: str, found: Sequence[str], total: int) -> Iterator[str]:
         yield from (f"  {line}" for line in found)
 
 
-def _memory(it: EntityMemory, style: Style) -> str:
+def _memory(it: NamingMemory, style: Style) -> str:
     return row(f"{day(it.created_at)}  {style.strong(short_id(it.id))}  ", one_line(it.content), style)
 
 

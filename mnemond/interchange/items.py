@@ -16,6 +16,7 @@ from mnemond.model.memory import (
     MAX_METADATA,
     MAX_TAG,
     MAX_TAGS,
+    Described,
     EdgeType,
     format_us,
     parse_rfc3339,
@@ -44,22 +45,17 @@ class ItemLink(msgspec.Struct, frozen=True, omit_defaults=True):
     outgoing: bool = False
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="line", tag="memory"):
+class Item(Described, frozen=True, gc=True, kw_only=True, omit_defaults=True, tag_field="line", tag="memory"):
     """A memory to import. `source`: its name there, by which it is known when it is imported again. `created_at`: RFC
     3339. `origin`: the `source` of the memory here; `metadata` holds plain values. `links`: to memories before it."""
 
     source: str
-    content: str
     origin: str
-    category: str = "general"
-    importance: int = 3
-    tags: list[str] = []
-    entities: list[str] = []
     created_at: str | None = None
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     user_id: str | None = None
     agent_id: str | None = None
-    links: list[ItemLink] = []
+    links: list[ItemLink] = msgspec.field(default_factory=list)
 
     def key(self, kind: str) -> str:
         """Return a hash of its name there and of its text: it does not reveal them."""
@@ -104,11 +100,11 @@ def moment(value: object) -> str | None:
     return format_us(int(found.timestamp() * 1_000_000))
 
 
-def labels(value: object) -> list[str]:
+def labels(value: object) -> tuple[str, ...]:
     """Return tags: the texts of a list, or of one text with commas, at most as many and as long as a memory has."""
     given = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     tidy = (str(each).strip().lstrip("#").replace("\0", "")[:MAX_TAG] for each in given if isinstance(each, str))
-    return list(dict.fromkeys(each for each in tidy if each))[:MAX_TAGS]
+    return tuple(dict.fromkeys(each for each in tidy if each))[:MAX_TAGS]
 
 
 def category_of(value: object, known: Mapping[str, str]) -> str:

@@ -67,7 +67,7 @@ def mnemon_draft(document: object) -> Iterator[Item]:
         first, *others = _items(
             content, f"draft\n{content}", _text(each.get("source")) or _text(fields.get("source")) or "mnemon",
             category=each.get("category") or "general", importance=each.get("importance") or 3,
-            tags=each.get("tags") or [], entities=each.get("entities") or [],
+            tags=tuple(each.get("tags") or ()), entities=tuple(each.get("entities") or ()),
             created_at=moment(each.get("created_at")),
         )  # fmt: skip
         keys.append(first.key(DRAFT))
@@ -151,7 +151,7 @@ def server_memory(objects: Iterable[Object]) -> Iterator[Item]:
                 if name and _text(observation):
                     content = observation if name.casefold() in observation.casefold() else f"{name}: {observation}"
                     tags = labels([each.get("entityType")])
-                    yield from _items(content, f"{name}\n{observation}", "server-memory", entities=[name], tags=tags)
+                    yield from _items(content, f"{name}\n{observation}", "server-memory", entities=(name,), tags=tags)
         elif kind == "relation":
             start, end = (
                 _text(each.get(one) or each.get(other)) for one, other in (("from", "from_id"), ("to", "to_id"))
@@ -159,7 +159,7 @@ def server_memory(objects: Iterable[Object]) -> Iterator[Item]:
             verb = _text(each.get("relationType") or each.get("relation_type")).replace("_", " ")
             if start and end and verb:
                 content = f"{start} {verb} {end}"
-                yield from _items(content, f"{start}\n{verb}\n{end}", "server-memory", entities=[start, end])
+                yield from _items(content, f"{start}\n{verb}\n{end}", "server-memory", entities=(start, end))
 
 
 # mcp-memory-service.

@@ -17,7 +17,7 @@ from mnemond.config.writing import EntityExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.jobs.job import DAY_S, Done, Work
 from mnemond.memory.draft import mentions_of
-from mnemond.memory.names_alike import Named, proposals, seen
+from mnemond.memory.names_alike import proposals, seen
 from mnemond.model.memory import Entity
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview
@@ -147,6 +147,6 @@ def _note(connection: Connection, part: _Part, found: Sequence[tuple[str, tuple[
 
 def _names(connection: Connection) -> tuple[object, ...]:
     """Return the arguments of `proposals`."""
-    rows = [Named(*it) for it in relations.entities(connection) if it.kind != "user"]
+    rows = [it for it in relations.entities(connection) if it.kind != "user"]
     asked = seen(reviews.asked_pairs(connection), {it.id for it in rows})
     return rows, relations.links(connection), asked, relations.roots(connection), reviews.count_names(connection)

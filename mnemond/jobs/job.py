@@ -11,7 +11,7 @@ import trio
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
-from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, RunOutcome, SetImportance
+from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, RunResult, SetImportance
 from mnemond.model.outcomes import Maintained
 from mnemond.store import meta
 from mnemond.store.connection import Connection
@@ -61,15 +61,22 @@ def _never() -> float:
     return -math.inf
 
 
-class Done(msgspec.Struct, frozen=True):
-    """The result of a run, or the expected one of a dry run; the fields are those of `JobRecord`. `again`: work is
-    left, so the job is due again at once."""
+class Done(RunResult, frozen=True):
+    """The result of a run, or the expected one of a dry run. `again`: work is left, so the job is due again at once."""
 
-    outcome: RunOutcome
-    changed: int = 0
-    detail: str = ""
-    op_id: str | None = None
     again: bool = False
+
+    def record(self, ran_at: str, aged_us: int, seconds: float) -> JobRecord:
+        """Return what is stored of it."""
+        return JobRecord(
+            outcome=self.outcome,
+            changed=self.changed,
+            detail=self.detail,
+            op_id=self.op_id,
+            ran_at=ran_at,
+            aged_us=aged_us,
+            seconds=round(seconds, 3),
+        )
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -110,10 +117,7 @@ class Work(msgspec.Struct, frozen=True):
 
     def facts(self, done: Done, seconds: float) -> tuple[tuple[str, str], ...]:
         """Return the record of the run, to be written in the transaction of its last change."""
-        record = JobRecord(
-            self.identity.now, self.aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id
-        )
-        return (job_fact(self.name, record),)
+        return (job_fact(self.name, done.record(self.identity.now, self.aged_us, seconds)),)
 
     async def think(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function of values in a thread."""

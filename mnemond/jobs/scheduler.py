@@ -111,11 +111,6 @@ class JobSchedule:
                 entry.skipped = why
 
 
-def record_of(done: Done, ran_at: str, aged_us: int, seconds: float) -> JobRecord:
-    """Convert the result of a run to its record."""
-    return JobRecord(ran_at, aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id)
-
-
 IDLE_S: Final = 2.0
 """Seconds without a request after which a store counts as unused."""
 
@@ -370,7 +365,7 @@ class StoreJobRunner:
         if isinstance(result, MnemonError):
             entry.failed(result.message, now)
         else:
-            record = record_of(result, work.identity.now, work.aged_us, work.seconds())
+            record = result.record(work.identity.now, work.aged_us, work.seconds())
             entry.finished(record, now, again=result.again)
         self._means.tell(self.store.name, entry.job.name, result)
 

@@ -45,6 +45,7 @@ from mnemond.model.memory import (
     MAX_TRIGGERS,
     NO_METADATA,
     SUMMARIZED,
+    Described,
     Enforcement,
     Entity,
     Insight,
@@ -411,18 +412,13 @@ USUAL_IMPORTANCE: Final = 3
 """Importance of a memory that was given none: the middle of 1 to 5."""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(Described, frozen=True, gc=True, kw_only=True):
     """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values.
     `corrects`: its speaker says that it corrects an earlier statement, outside of the text. `weighed`: the
     importance was given, and is neither the usual one nor an estimate. `enforce` and `trigger_state` are those of the
     triggers `when`."""
 
-    content: str
-    category: str = "general"
-    importance: int = USUAL_IMPORTANCE
     weighed: bool = True
-    tags: Sequence[str] = ()
-    entities: Sequence[str] = ()
     entity_mode: str = "merge"
     cues: Sequence[str] = ()
     when: Sequence[str] = ()

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mnemond.memory.relations_seen import seen
+from mnemond.model.answers import NamingMemory
 from mnemond.model.memory import SUMMARIZED, Scope
 from mnemond.model.relations import Relationship, Roots, When, holds
 from mnemond.store import relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.relations import Naming, StoredEntity
+from mnemond.store.relations import StoredEntity
 from mnemond.text.entities import canonical_name
 
 UNSPECIFIC: Final = ("concept", "other")
@@ -119,7 +120,7 @@ def rows_at(connection: Connection, members: Collection[str], when: When, at: st
     return Rows(now, sorted(before, key=lambda it: it.invalid_at or "", reverse=True), later)
 
 
-def summary_of(memories: Sequence[Naming]) -> Naming | None:
+def summary_of(memories: Sequence[NamingMemory]) -> NamingMemory | None:
     """Return the newest summary among memories, which are in the order of their age."""
     return next((it for it in reversed(memories) if it.channel == SUMMARIZED), None)
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from mnemond.memory.entity_pages import UNSPECIFIC
 from mnemond.model.relations import Link, Roots
 from mnemond.model.reviews import OpenReview
+from mnemond.store.relations import StoredEntity
 from mnemond.text.resources import regex
 
 SPELLED, PART, INITIALS = 0.95, 0.7, 0.6
@@ -37,15 +38,6 @@ REASONS: Final = {
 """Why a pair is asked about, without any of its text."""
 
 
-class Named(NamedTuple):
-    """A row of an entity with its name, canonical name and type."""
-
-    id: str
-    name: str
-    canonical: str
-    kind: str
-
-
 class Pair(NamedTuple):
     """Two rows that may be one thing; `longer` is the fuller name."""
 
@@ -54,7 +46,7 @@ class Pair(NamedTuple):
     likeness: float
 
 
-def alike(rows: Sequence[Named]) -> Iterator[Pair]:
+def alike(rows: Sequence[StoredEntity]) -> Iterator[Pair]:
     """Yield the pairs of rows that may be one thing, the surest first. Each row is of a thing of its own."""
     yield from _spelled_alike(rows)
     yield from _parts(rows)
@@ -65,8 +57,8 @@ def _fits(one: str, other: str) -> bool:
     return one == other or one in UNSPECIFIC or other in UNSPECIFIC
 
 
-def _spelled_alike(rows: Iterable[Named]) -> Iterator[Pair]:
-    found: dict[tuple[object, ...], list[Named]] = defaultdict(list)
+def _spelled_alike(rows: Iterable[StoredEntity]) -> Iterator[Pair]:
+    found: dict[tuple[object, ...], list[StoredEntity]] = defaultdict(list)
     for it in rows:
         letters = "".join(char for char in unicodedata.normalize("NFKD", it.canonical) if char.isalnum())
         if len(letters) >= MIN_SPELLED and not {"/", "\\", "@"} & set(it.canonical):
@@ -76,9 +68,9 @@ def _spelled_alike(rows: Iterable[Named]) -> Iterator[Pair]:
         yield from (Pair(first.id, it.id, SPELLED) for it in rest if _fits(first.kind, it.kind))
 
 
-def _parts(rows: Iterable[Named]) -> Iterator[Pair]:
+def _parts(rows: Iterable[StoredEntity]) -> Iterator[Pair]:
     """The first or the last name of a person that only one person has."""
-    holders: dict[str, list[Named]] = defaultdict(list)
+    holders: dict[str, list[StoredEntity]] = defaultdict(list)
     rows = list(rows)
     for it in rows:
         words = it.canonical.split()
@@ -95,8 +87,8 @@ MAX_WORDS: Final = 4
 """Words of the name of a person."""
 
 
-def _initials(rows: Iterable[Named]) -> Iterator[Pair]:
-    holders: dict[str, list[Named]] = defaultdict(list)
+def _initials(rows: Iterable[StoredEntity]) -> Iterator[Pair]:
+    holders: dict[str, list[StoredEntity]] = defaultdict(list)
     rows = list(rows)
     for it in rows:
         words = _WORD.findall(it.name)
@@ -109,7 +101,7 @@ def _initials(rows: Iterable[Named]) -> Iterator[Pair]:
 
 
 def proposals(
-    rows: Sequence[Named], links: Iterable[Link], asked: Collection[tuple[str, str]], roots: Roots, waiting: int
+    rows: Sequence[StoredEntity], links: Iterable[Link], asked: Collection[tuple[str, str]], roots: Roots, waiting: int
 ) -> list[OpenReview]:
     """Return the questions that a run asks: none about two things that were decided not to be the same, or that were
     asked about, by whatever names. One name of each thing is compared: that which it goes by, and merged ones."""

@@ -34,6 +34,7 @@ from mnemond.model.relations import (
     PointKind,
     Relationship,
     Roots,
+    StatedRelation,
     Statement,
     is_functional,
     split_type,
@@ -175,17 +176,13 @@ MAX_NAME_WORDS: Final = 5
 # Given directly.
 
 
-class RelationToAdd(msgspec.Struct, frozen=True, kw_only=True):
+class RelationToAdd(StatedRelation, frozen=True, kw_only=True):
     """A relation that a host or a user states. Without `since` it is seen to hold at the time of the write, `until`
-    ends it. `literal`: the target is a text, not a thing. `memory_id`: the memory that says so."""
+    ends it. `literal`: the target is a text, not a thing."""
 
-    source: str
-    type: str
-    target: str
     since: Point | None = None
     until: Point | None = None
     literal: bool | None = None
-    memory_id: str | None = None
     origin: Origin = "user"
     user: str | None = None
 
@@ -318,16 +315,15 @@ def given_with(
     return (*names.added, *found.values()) if found else ()
 
 
-class RelationToClose(msgspec.Struct, frozen=True, kw_only=True):
+class RelationToClose(StatedRelation, frozen=True, kw_only=True):
     """A relation that ended: by the id of an interval or a beginning of it, or by source, type and target; without a
     target that which holds now."""
 
+    source: str = ""
+    type: str = ""
+    target: str = ""
     id: str | None = None
-    source: str | None = None
-    type: str | None = None
-    target: str | None = None
     at: Point | None = None
-    memory_id: str | None = None
     origin: Origin = "user"
     user: str | None = None
 
@@ -340,7 +336,7 @@ def propose_closing(wanted: RelationToClose, identity: WriteContext) -> Proposal
 def _decide_closing(wanted: RelationToClose, identity: WriteContext, view: View) -> ChangeSet:
     connection = view.connection
     when = wanted.at or Point(identity.now)
-    memory_id, quote = _memory(connection, wanted.memory_id, wanted.source or "", wanted.target or "")
+    memory_id, quote = _memory(connection, wanted.memory_id, wanted.source, wanted.target)
     ended = [it for it in _open(wanted, connection) if it.valid_from is None or it.valid_from < when.at]
     if not ended:
         raise MnemonError(
@@ -377,7 +373,7 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
             )  # fmt: skip
         visible = {each.id for it in found for each in seen(connection, [it.source_id], None, Scope(wanted.user))}
         return [it for it in found if it.invalid_at is None and it.id in visible]
-    if wanted.source is None or wanted.type is None:
+    if not wanted.source or not wanted.type:
         raise invalid([FieldProblem("source", "give the id of a relation, or its source and type")])
     kind, slot = split_type(wanted.type)
     scope = Scope(wanted.user)
@@ -387,7 +383,7 @@ def _open(wanted: RelationToClose, connection: Connection) -> list[Relationship]
         for it in seen(connection, members, None, scope)
         if it.source_id in members and (it.type, it.slot) == (kind, slot) and it.invalid_at is None
     ]
-    if wanted.target is None:
+    if not wanted.target:
         return rows
     target = Names(connection, wanted.user).find(wanted.target)
     root = None if target is None else relations.roots(connection).of(target)

@@ -233,7 +233,7 @@ def propose_keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteC
 
 
 def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext, view: View) -> ChangeSet:
-    it = insights.read(view.connection, insight_id) or Insight(insight_id, "", identity.now, identity.now)
+    it = insights.read(view.connection, insight_id) or Insight(insight_id, identity.now, identity.now, content="")
     kept = msgspec.structs.replace(
         it,
         access_count=it.access_count + KEPT_ACCESSES,

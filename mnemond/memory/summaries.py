@@ -124,9 +124,9 @@ def _made(
     ids = tuple(it.id for it in sources)
     bare = Insight(
         identity.id,
-        text,
         identity.now,
         identity.now,
+        content=text,
         category=categories.pop() if len(categories) == 1 else "general",
         importance=min(HIGHEST, max(it.importance for it in sources)),
         tags=tuple(tag for tag in sources[0].tags if all(tag in it.tags for it in sources)),

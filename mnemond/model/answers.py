@@ -8,18 +8,36 @@ from typing import Final, Literal, TypedDict, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from mnemond.model.memory import Cue, Insight, Trigger, is_same_project, project_parts
+from mnemond.model.changes import HistoryEntry
+from mnemond.model.memory import Cue, EdgeKey, Insight, Trigger, is_same_project, project_parts
 from mnemond.model.outcomes import Result, Suggestion
 
 # Memories, links and pages.
 
 
-class MemoryText(msgspec.Struct, frozen=True, gc=False):
+class MemoryLine(msgspec.Struct, frozen=True, gc=False):
     """The fields of a memory that every answer shows."""
 
     id: str
     content: str
     category: str
+
+
+class DatedMemory(MemoryLine, frozen=True, gc=False):
+    """A memory and when it was made."""
+
+    created_at: str
+
+
+class NamingMemory(DatedMemory, frozen=True, gc=False):
+    """A memory that names a thing, and how it came in."""
+
+    channel: str | None
+
+
+class MemoryText(MemoryLine, frozen=True, gc=False):
+    """A memory and how important it is."""
+
     importance: int
 
 
@@ -418,14 +436,10 @@ class ChainLink(msgspec.Struct, frozen=True):
     status: str
 
 
-class EdgeState(msgspec.Struct, frozen=True):
+class EdgeState(EdgeKey, frozen=True, gc=True):
     """A link as it was. A causal one leads from source to target; any other leads both ways and is listed once, from
     the memory itself if it is an end of it."""
 
-    source_id: str
-    target_id: str
-    edge_type: str
-    weight: float
     metadata: dict[str, object]
     created_by: str
 
@@ -441,7 +455,7 @@ class MemoryState(InsightDetail, frozen=True):
     edges: tuple[EdgeState, ...] = ()
 
 
-class MemoryOperation(msgspec.Struct, frozen=True):
+class MemoryOperation(HistoryEntry, frozen=True, kw_only=True):
     """The effect of one operation on one memory.
 
     `before_state` is null if it made the memory; both states are null if the memory, or one merged with it whose text
@@ -450,14 +464,8 @@ class MemoryOperation(msgspec.Struct, frozen=True):
     `op_id` is what undo takes; `undoes` the operation that this one took back.
     """
 
-    id: int
-    operation_type: str
     before_state: MemoryState | None
     after_state: MemoryState | None
-    triggered_by: str
-    op_id: str
-    created_at: str
-    undoes: str | None
 
 
 class HistoryResult(Result, frozen=True, kw_only=True):

@@ -21,21 +21,26 @@ RunOutcome = Literal["done", "nothing", "stopped"]
 """It changed something; there was nothing to change; or it stopped, as so many changes need confirmation."""
 
 
-class JobRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunResult(msgspec.Struct, frozen=True):
+    """The result of a run of a job. `changed`: memories, lines or rows; for a job that stopped, the number it would
+    have changed. `op_id` names the operation for `undo`, None if there is nothing to undo."""
+
+    outcome: RunOutcome
+    changed: int = 0
+    detail: str = ""
+    op_id: str | None = None
+
+
+class JobRecord(RunResult, frozen=True, kw_only=True, omit_defaults=True):
     """The last run of one job on one store, written in the transaction of its last change.
 
     `ran_at`: its start by the wall clock, RFC 3339. `aged_us`: the time to which it aged memories, see
-    `model.memory.aged`. `changed`: memories, lines or rows; for a job that stopped, the number it would have changed.
-    `op_id` names the operation for `undo`, None if there is nothing to undo. `seconds`: duration until the last change.
+    `model.memory.aged`. `seconds`: duration until the last change.
     """
 
     ran_at: str
     aged_us: int
-    outcome: RunOutcome
-    changed: int = 0
-    detail: str = ""
     seconds: float = 0.0
-    op_id: str | None = None
 
 
 # Exchanges of agents' sessions, queued for extraction.
@@ -294,6 +299,22 @@ class SyncedRow(NamedTuple):
     key: str
     state: str
     publish: bool
+
+
+class OperationLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation as the history has it. `undoes`: the operation that this one took back."""
+
+    op_id: str
+    triggered_by: str
+    created_at: str
+    undoes: str | None
+
+
+class HistoryEntry(OperationLine, frozen=True, kw_only=True):
+    """One row of the history of a memory."""
+
+    id: int
+    operation_type: str
 
 
 class ChangeSet(msgspec.Struct, frozen=True):

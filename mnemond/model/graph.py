@@ -7,21 +7,19 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from mnemond.model.answers import MemoryText
 from mnemond.model.memory import EdgeType
 from mnemond.model.outcomes import Result
+from mnemond.model.relations import StatedRelation
 
 MADE_BY: Final = "mnemonctl viz"
 """In the head of every file that `viz` writes; a file that has it may be replaced by a newer one."""
 
 
-class GraphNode(msgspec.Struct, frozen=True):
+class GraphNode(MemoryText, frozen=True, kw_only=True):
     """A memory. `degree` is the number of memories in the picture that it is linked to, `community` the number of its
     group, null if it is in none."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
     community: int | None
     tags: tuple[str, ...]
     entities: tuple[str, ...]
@@ -50,15 +48,6 @@ class GraphCommunity(msgspec.Struct, frozen=True):
     memories: int
 
 
-class GraphRelation(msgspec.Struct, frozen=True):
-    """What a memory states about two things, or of a thing and a text."""
-
-    memory_id: str
-    source: str
-    type: str
-    target: str
-
-
 class Graph(Result, frozen=True, kw_only=True):
     """`total`: memories that fit the filters, of which the newest `limit` are in `nodes`, or with `around` the nearest
     ones. `total_edges`: pairs of these that are linked; `edges` has the strongest of each memory, these first.
@@ -75,4 +64,4 @@ class Graph(Result, frozen=True, kw_only=True):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     communities: list[GraphCommunity]
-    relations: list[GraphRelation]
+    relations: list[StatedRelation]

@@ -140,8 +140,23 @@ class TextWithCues(NamedTuple):
     cues: tuple[Cue, ...] = ()
 
 
-class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One memory. Times are RFC 3339 in UTC with microseconds; `importance` is 1…5.
+class Said(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A text to be kept, and its kind."""
+
+    content: str
+    category: str = "general"
+
+
+class Described(Said, frozen=True, gc=False, kw_only=True):
+    """A text and what is said about it; `importance` is 1…5."""
+
+    importance: int = 3
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+
+
+class Insight(Described, frozen=True, gc=False, omit_defaults=True):
+    """One memory. Times are RFC 3339 in UTC with microseconds.
 
     `effective_importance` is the stored value of the function of that name (not capped at 1). `metadata` is the text of
     a JSON object. `keywords` distinguish it from the others of its store; `event_start` and `event_end` are the dates
@@ -151,13 +166,8 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
 
     id: str
-    content: str
     created_at: str
     updated_at: str
-    category: str = "general"
-    importance: int = 3
-    tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
     source: str = "user"
     channel: str = "manual"
     conversation_id: str | None = None
@@ -238,16 +248,21 @@ EDGE_TYPES: tuple[str, ...] = get_args(EdgeType)
 CreatedBy = Literal["auto", "host", "user", "import", "worker"]
 
 
-class Edge(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """Directed edge from `source_id` to `target_id`, `weight` in [0, 1]. Undirected relations are stored as two edges.
-
-    `metadata` is the text of a JSON object of scalars and lists, at most `MAX_METADATA` bytes.
-    """
+class EdgeKey(msgspec.Struct, frozen=True, gc=False):
+    """The ends of a link, its type, and how close they are."""
 
     source_id: str
     target_id: str
     edge_type: EdgeType
     weight: float
+
+
+class Edge(EdgeKey, frozen=True, gc=False, omit_defaults=True):
+    """Directed edge from `source_id` to `target_id`, `weight` in [0, 1]. Undirected relations are stored as two edges.
+
+    `metadata` is the text of a JSON object of scalars and lists, at most `MAX_METADATA` bytes.
+    """
+
     metadata: str = NO_METADATA
     created_by: CreatedBy = "auto"
     boost_days: float = 0.0

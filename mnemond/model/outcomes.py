@@ -68,6 +68,27 @@ class Conflict(msgspec.Struct, frozen=True):
     several: bool = False
 
 
+class EmbeddedResult(WriteResult, frozen=True, kw_only=True):
+    """Base of the result of a write that may give a memory a text. `embed_error`: why it has no vector."""
+
+    embedded: bool = False
+    embed_error: str | None = None
+
+
+class LinkedResult(EmbeddedResult, frozen=True, kw_only=True):
+    """Base of one that links it. `edges_created` counts links that it did not have before."""
+
+    edges_created: EdgesCreated
+
+
+class TextResult(LinkedResult, frozen=True, kw_only=True):
+    """Base of one whose text was read. `redacted` are the kinds of secrets that were cut out."""
+
+    redacted: list[str] = []
+    quality_warnings: list[str] = []
+    quality_details: list[QualityDetail] = []
+
+
 # remember.
 
 
@@ -156,7 +177,7 @@ class United(msgspec.Struct, frozen=True):
         return ["; ".join(parts)] * bool(parts) + ([f"not added: {self.omitted}"] if self.omitted else [])
 
 
-class RememberResult(WriteResult, frozen=True, kw_only=True):
+class RememberResult(TextResult, frozen=True, kw_only=True):
     """The memory and what was done with it. Every key is always present; null and empty mean "not found" or "not looked
     for".
 
@@ -176,14 +197,8 @@ class RememberResult(WriteResult, frozen=True, kw_only=True):
     similarity: float | None = None
     matched_id: str | None = None
     reason: str = ""
-    edges_created: EdgesCreated
     semantic_candidates: list[SemanticCandidate] = []
     causal_candidates: list[CausalCandidate] = []
-    quality_warnings: list[str] = []
-    quality_details: list[QualityDetail] = []
-    redacted: list[str] = []
-    embedded: bool = False
-    embed_error: str | None = None
     effective_importance: float = 0.0
     auto_pruned: int = 0
     redundancy: Redundancy | None = None
@@ -207,25 +222,18 @@ class RememberResult(WriteResult, frozen=True, kw_only=True):
 # Other changes of memories and links.
 
 
-class UpdateResult(WriteResult, frozen=True):
-    """The fields that changed; with `unchanged` none did and nothing was written. `edges_created` counts links the
-    memory did not have before; `redacted` are the kinds of secrets that were cut out; `same_text`: another active
-    memory for the same readers that has the new text, apart from case, spaces and the punctuation around it."""
+class UpdateResult(TextResult, frozen=True):
+    """The fields that changed; with `unchanged` none did and nothing was written. `same_text`: another
+    active memory for the same readers that has the new text, apart from case, spaces and the punctuation around it."""
 
     id: str
     status: Literal["updated", "unchanged"]
     changed: list[str]
-    embedded: bool
-    embed_error: str | None
-    edges_created: EdgesCreated
     effective_importance: float
-    redacted: list[str]
-    quality_warnings: list[str]
-    quality_details: list[QualityDetail]
     same_text: str | None = None
 
 
-class MergeResult(WriteResult, frozen=True):
+class MergeResult(TextResult, frozen=True):
     """`id` has the text `content` now; `merged_id` left recall. `dropped`: the clauses of both that have a word which
     is not in the text, as with a given text. With `dry_run` nothing was written."""
 
@@ -234,13 +242,7 @@ class MergeResult(WriteResult, frozen=True):
     message: str
     merged_id: str
     content: str
-    embedded: bool
-    embed_error: str | None
     edges_moved: int
-    edges_created: EdgesCreated
-    redacted: list[str]
-    quality_warnings: list[str]
-    quality_details: list[QualityDetail]
     dropped: list[str] = []
     dry_run: bool = False
 
@@ -250,15 +252,13 @@ def merge_message(merged_id: str, says: str = "") -> str:
     return f"{merged_id} is out of recall; {says}" if says else f"{merged_id} is out of recall"
 
 
-class SummarizeResult(WriteResult, frozen=True):
+class SummarizeResult(EmbeddedResult, frozen=True):
     """The memory `id`, a summary, was made of `derived_from`. It leaves recall when one of these does or changes, and a
     job makes a new one."""
 
     id: str
     content: str
     derived_from: list[str]
-    embedded: bool
-    embed_error: str | None
 
 
 class SupersedeResult(WriteResult, frozen=True):
@@ -280,16 +280,13 @@ def supersede_message(successor: str, instead_of: str | None) -> str:
     return f"it had taken the place of {instead_of}; now {successor} stands there"
 
 
-class RestoreResult(WriteResult, frozen=True):
+class RestoreResult(LinkedResult, frozen=True):
     """The memory is active again. `superseded_by`: its successor, still active, because of `force`. `conflicts`: other
     memories that it repeats or contradicts, left unchanged for review."""
 
     id: str
     status: Literal["restored"]
     superseded_by: str | None
-    embedded: bool
-    embed_error: str | None
-    edges_created: EdgesCreated
     conflicts: list[Conflict]
 
 
@@ -501,7 +498,7 @@ class GcDone(WriteResult, frozen=True):
     backups: tuple[str, ...] = ()
 
 
-class ResolveResult(WriteResult, frozen=True, kw_only=True):
+class ResolveResult(EmbeddedResult, frozen=True, kw_only=True):
     """A review was decided. `action`: DELETE (the newer memory left recall), UPDATE (the newer one is in the place of
     the older), MERGE or NONE; `id` is the memory that is left of the two, null if both stay. Of a merge: its text
     `content`, and in `dropped` the clauses of both that have a word which is not in it. `names`: the two, if it was
@@ -518,8 +515,6 @@ class ResolveResult(WriteResult, frozen=True, kw_only=True):
     content: str | None = None
     dropped: list[str] = []
     redacted: list[str] = []
-    embedded: bool = True
-    embed_error: str | None = None
     names: list[str] = []
 
 

@@ -9,9 +9,10 @@ what was before (docs/decisions/0048).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from mnemond.model.core import ExpireCore, PutCore
 
@@ -55,22 +56,28 @@ def split_type(kind: str) -> tuple[str, str]:
     return (first, slot) if first == PRIMARY and slot else (kind, "")
 
 
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a point in the time of a relation comes from: the memory, None if it was given directly (`origin`: user,
+    host), and its sentence. `kind`: start, seen (it held then), until or end; `at`: the time that it is of."""
+
+    kind: PointKind
+    at: str
+    memory_id: str | None = None
+    quote: str = ""
+    origin: Origin = "host"
+
+
+class Statement(Said, frozen=True, kw_only=True):
     """A point in the time of a relation. Either `target_id`, an entity, or `value`, a text, is what the source is
-    related to. `at`: RFC 3339, UTC. Without `memory_id` it was given directly; `quote` is a sentence of the memory."""
+    related to. `at`: RFC 3339, UTC."""
 
     source_id: str
     type: str
-    kind: PointKind
-    at: str
     target_id: str | None = None
     value: str | None = None
     slot: str = ""
     granularity: Granularity = "exact"
     strength: float = EXPLICIT
-    memory_id: str | None = None
-    quote: str = ""
-    origin: Origin = "host"
 
     @property
     def thing(self) -> tuple[str, str]:
@@ -86,25 +93,36 @@ class Evidence(Statement, frozen=True, kw_only=True):
     expired_at: str | None = None
 
 
-class Relationship(msgspec.Struct, frozen=True, kw_only=True):
-    """An interval as it was believed from `created_at` until `expired_at`. Half-open; `valid_from` None: since before
-    anything is known. `invalidated_by`: `first_id` of the interval that took its place, None if it just ended."""
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """The time of a relation, half-open; `valid_from` None: since before anything is known. A granularity says how
+    exactly a time is known: exact, day, week, month, quarter, year, or seen (it was first said then)."""
 
-    id: str
-    first_id: str
-    source_id: str
-    type: str
     strength: float
-    created_at: str
-    target_id: str | None = None
-    value: str | None = None
-    slot: str = ""
     valid_from: str | None = None
     granularity: Granularity = "exact"
     invalid_at: str | None = None
     end_granularity: Granularity = "exact"
+
+
+class Believed(Span, frozen=True, kw_only=True):
+    """An interval as it was believed from `created_at` until `expired_at`. `invalidated_by`: `first_id` of the interval
+    that took its place, None if it just ended."""
+
+    id: str
+    first_id: str
+    type: str
+    created_at: str
     invalidated_by: str | None = None
     expired_at: str | None = None
+
+
+class Relationship(Believed, frozen=True, kw_only=True):
+    """A stored interval of a source and its target, an entity or a text."""
+
+    source_id: str
+    target_id: str | None = None
+    value: str | None = None
+    slot: str = ""
 
     @property
     def thing(self) -> tuple[str, str]:
@@ -112,18 +130,13 @@ class Relationship(msgspec.Struct, frozen=True, kw_only=True):
         return (self.target_id or "", (self.value or "").casefold())
 
 
-class Interval(msgspec.Struct):
+class Interval(Span, frozen=True, kw_only=True):
     """An interval that follows from statements. `successor`: its place among the intervals of the group, if another
     value took its place. `evidence`: ids of the statements that it rests on."""
 
     target_id: str | None
     value: str | None
-    valid_from: str | None
-    granularity: Granularity
-    strength: float
     evidence: list[int]
-    invalid_at: str | None = None
-    end_granularity: Granularity = "exact"
     successor: int | None = None
 
     @property
@@ -149,7 +162,7 @@ def intervals(points: Iterable[Evidence]) -> list[Interval]:
     for point in sorted(points, key=lambda it: (it.at, _ORDER[it.kind], it.created_at, it.id)):
         current = found[-1] if found and found[-1].invalid_at is None else None
         if current is not None and current.thing == point.thing:
-            _more(current, point)
+            found[-1] = _more(current, point)
         elif point.kind in ("start", "seen") and _may_begin(point, current):
             _begin(current, point, found)
         elif point.kind == "until" and current is None:
@@ -162,13 +175,13 @@ def _may_begin(point: Evidence, current: Interval | None) -> bool:
     return point.origin != "model" or current is None or current.valid_from is None or current.valid_from < point.at
 
 
-def _more(current: Interval, point: Evidence) -> None:
-    """A point about the current interval: it holds on, or ends."""
+def _more(current: Interval, point: Evidence) -> Interval:
+    """Return the current interval with another point about it: it holds on, or ends."""
+    evidence = [*current.evidence, point.id]
     if point.kind in ("start", "seen"):
-        current.strength = repeated(current.strength, point.strength)
-    else:  # it began before: of one time ends come first
-        current.invalid_at, current.end_granularity = point.at, point.granularity
-    current.evidence.append(point.id)
+        return replace(current, strength=repeated(current.strength, point.strength), evidence=evidence)
+    # It began before: of one time ends come first.
+    return replace(current, invalid_at=point.at, end_granularity=point.granularity, evidence=evidence)
 
 
 def _begin(current: Interval | None, point: Evidence, found: list[Interval]) -> None:
@@ -180,22 +193,27 @@ def _begin(current: Interval | None, point: Evidence, found: list[Interval]) -> 
         if current.valid_from is not None and current.valid_from >= point.at:
             found.pop()  # said of the same moment: the later statement counts
         else:
-            current.invalid_at, current.end_granularity = point.at, granularity
-            current.successor = len(found)
-            current.evidence.append(point.id)
-    found.append(Interval(point.target_id, point.value, started, granularity, point.strength, [point.id]))
+            found[-1] = replace(
+                current, invalid_at=point.at, end_granularity=granularity, successor=len(found),
+                evidence=[*current.evidence, point.id],
+            )  # fmt: skip
+    found.append(_interval(point, valid_from=started, granularity=granularity))
+
+
+def _interval(point: Evidence, **time: Any) -> Interval:  # noqa: ANN401 - fields of Span
+    return Interval(target_id=point.target_id, value=point.value, strength=point.strength, evidence=[point.id], **time)
 
 
 def _past(point: Evidence, found: list[Interval]) -> None:
     """Something that held until then, of which nothing else is known: since the last end, or since ever."""
     since = found[-1].invalid_at if found else None
     if since is None or since < point.at:
+        granularity = "seen" if since else "exact"
         found.append(
-            Interval(
-                point.target_id, point.value, since, "seen" if since else "exact", point.strength, [point.id],
-                invalid_at=point.at, end_granularity=point.granularity,
+            _interval(
+                point, valid_from=since, granularity=granularity, invalid_at=point.at, end_granularity=point.granularity
             )
-        )  # fmt: skip
+        )
 
 
 def repeated(strength: float, new: float) -> float:
@@ -225,40 +243,29 @@ class GivenRelation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 # Relations as they are shown.
 
 
-class EvidenceView(msgspec.Struct, frozen=True):
-    """A statement that an interval rests on: the memory, null if it was given directly (`origin`: user, host), its
-    sentence and when it was noted. `kind`: start, seen (it held then), until or end; `at`: the time that it is of."""
+class StatedRelation(msgspec.Struct, frozen=True):
+    """What is stated about two things, or of a thing and a text, by their names; `memory_id`: the memory that says
+    so."""
 
-    memory_id: str | None
-    quote: str
-    origin: str
-    kind: str
-    at: str
-    created_at: str
-
-
-class RelationshipView(msgspec.Struct, frozen=True):
-    """An interval of a relation, half-open. `target` is the name of an entity, or with `literal` a text.
-
-    `valid_from` null: since before anything is known. A granularity says how exactly a time is known: exact, day, week,
-    month, quarter, year, or seen (it was first said then). `status`: current, past, future; or withdrawn, if it is not
-    believed any more since `expired_at`. `invalidated_by`: the `first_id` of the interval that took its place.
-    """
-
-    id: str
-    first_id: str
     source: str
     type: str
     target: str
-    literal: bool
-    strength: float
-    valid_from: str | None
-    granularity: str
-    invalid_at: str | None
-    end_granularity: str
-    invalidated_by: str | None
+    memory_id: str | None = None
+
+
+class EvidenceView(Said, frozen=True, kw_only=True):
+    """A statement that an interval rests on, and when it was noted."""
+
     created_at: str
-    expired_at: str | None
+
+
+class RelationshipView(Believed, frozen=True, kw_only=True):
+    """An interval of a relation. `target` is the name of an entity, or with `literal` a text. `status`: current, past,
+    future; or withdrawn, if it is not believed any more."""
+
+    source: str
+    target: str
+    literal: bool
     status: Literal["current", "past", "future", "withdrawn"] = "current"
     evidence: list[EvidenceView] = []
 
@@ -367,15 +374,20 @@ class AddEntity(msgspec.Struct, frozen=True, tag=True):
 LinkKind = Literal["same", "not_same", "alias"]
 
 
-class AddLink(msgspec.Struct, frozen=True, tag=True):
-    """Decide about two entities, or give one an alias. `other`: an entity, or the canonical name of the alias `name`.
-
-    Refused as a no-op if it is decided like that already. `created_at`: as that of `AddEvidence`."""
+class Naming(msgspec.Struct, frozen=True):
+    """A decision about two entities, or an alias of one. `other`: an entity, or the canonical name of the alias
+    `name`."""
 
     kind: LinkKind
     entity_id: str
     other: str
     name: str = ""
+
+
+class AddLink(Naming, frozen=True, tag=True):
+    """Decide about names. Refused as a no-op if it is decided like that already. `created_at`: as that of
+    `AddEvidence`."""
+
     created_at: str | None = None
 
 
@@ -388,14 +400,10 @@ class ExpireLink(msgspec.Struct, frozen=True, tag=True):
 KnowledgeChange = AddEvidence | ExpireEvidence | AddEntity | AddLink | ExpireLink | PutCore | ExpireCore
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(Naming, frozen=True, kw_only=True):
     """A stored decision about two names."""
 
     id: int
-    kind: LinkKind
-    entity_id: str
-    other: str
-    name: str
     created_at: str
     expired_at: str | None = None
 

@@ -13,9 +13,9 @@ from mnemond.index.communities import FACTORS, communities
 from mnemond.index.edges import CAUSAL
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import six
-from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode, GraphRelation
+from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode
 from mnemond.model.memory import EDGE_TYPES, Insight, project_parts
-from mnemond.model.relations import shown_type
+from mnemond.model.relations import StatedRelation, shown_type
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
@@ -56,7 +56,7 @@ class Pairs(NamedTuple):
         return Pairs(*(part[kept] for part in self))  # type: ignore[arg-type]  # mypy unites the types of the parts
 
 
-def stated(connection: Connection, ids: Collection[str]) -> list[GraphRelation]:
+def stated(connection: Connection, ids: Collection[str]) -> list[StatedRelation]:
     """Return what memories state about names, in the order of their arrival."""
     wanted = frozenset(ids)
     found = [it for it in relations.all_evidence(connection) if it.memory_id in wanted]
@@ -66,8 +66,8 @@ def stated(connection: Connection, ids: Collection[str]) -> list[GraphRelation]:
     things = {each for it in found for each in (it.source_id, it.target_id) if each is not None}
     called = relations.names(connection, {roots.of(each) for each in things})
     shown = [
-        GraphRelation(
-            memory_id=it.memory_id or "",
+        StatedRelation(
+            memory_id=it.memory_id,
             source=called.get(roots.of(it.source_id), ""),
             type=shown_type(it),
             target=it.value or "" if it.target_id is None else called.get(roots.of(it.target_id), ""),

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mnemond.errors import MnemonError
-from mnemond.model.changes import ChangeSet
+from mnemond.model.changes import ChangeSet, HistoryEntry
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.files import damaged
@@ -31,18 +31,12 @@ class Entry(NamedTuple):
     after: State | None
 
 
-class Record(msgspec.Struct, frozen=True):
-    """One row of the history. `undoes`: the operation that this one undid."""
+class Record(HistoryEntry, frozen=True, kw_only=True):
+    """One row of the history."""
 
-    id: int
-    operation_type: str
     memory_id: str
     before: State | None
     after: State | None
-    triggered_by: str
-    op_id: str
-    created_at: str
-    undoes: str | None = None
 
 
 class OperationHeader(NamedTuple):
@@ -57,6 +51,7 @@ _STATES: Final = {"before": "before_state", "after": "after_state"}
 _ROWS = Mapper(Record, names=_STATES)
 _ENTRY = Mapper(Entry, names=_STATES)
 _FIELDS = _ROWS.select
+_MEMORY = _ROWS.columns.index("memory_id")
 _ADDED = Insertion(5, "memory_operations", (*_ENTRY.columns, "triggered_by", "op_id", "created_at", "undoes"))
 _MAX_ID = 1 << 62
 _BATCH = 64
@@ -107,7 +102,7 @@ def _record(row: tuple[Any, ...]) -> Record:
     try:
         return _ROWS.read(row)
     except (msgspec.MsgspecError, TypeError) as error:
-        raise damaged(f"the history of memory {row[2]!a}", error) from error
+        raise damaged(f"the history of memory {row[_MEMORY]!a}", error) from error
 
 
 def count_of(connection: Connection, insight_id: str) -> int:

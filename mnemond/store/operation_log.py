@@ -232,17 +232,6 @@ def _unusable(why: str) -> MnemonError:
 # Recording.
 
 
-class _Header(NamedTuple):
-    op_id: str
-    method: str
-    now: str
-    triggered_by: str
-    undoes: str | None
-
-
-_UNNAMED: Final = _Header("", "", "", "system:store", None)
-
-
 class Recorder:
     """Turns what operations did to rows into values. Within one transaction, of one connection."""
 
@@ -262,7 +251,6 @@ class Recorder:
     def take(self, change_set: ChangeSet | None = None) -> None:
         """Append what changed since the last call to `taken`: by a write, or (None) in another way, for instance by an
         import of an export. Raises SqliteError."""
-        header = _UNNAMED if change_set is None else change_set
         drop: dict[str, list[Key]] = {}
         written: dict[RowChange, dict[str, list[Row]]] = {"change": {}, "add": {}}
         purged, vectors = list[str](), dict[str, str]()
@@ -279,12 +267,14 @@ class Recorder:
             written[each.change].setdefault(table.kind, []).append(row)
             if vector is not None:
                 vectors[str(row["id"])] = vector
+        named: dict[str, Any] = {"op_id": "", "method": "", "at": "", "by": "system:store", "undoes": None}
         if change_set is not None:
+            it = change_set
+            named = {"op_id": it.op_id, "method": it.method, "at": it.now, "by": it.triggered_by, "undoes": it.undoes}
             dropped = (each for each in change_set.passages if isinstance(each, DropPassage))
             purged += [each.id for each in dropped if each.how == "purged"]
         operation = Operation(
-            op_id=header.op_id, method=header.method, at=header.now, by=header.triggered_by, undoes=header.undoes,
-            purged=purged, drop=drop, change=written["change"], add=written["add"],
+            **named, purged=purged, drop=drop, change=written["change"], add=written["add"],
             model=made_by(self._embedder) or None, vectors=vectors,
         )  # fmt: skip
         self.taken.append(operation)

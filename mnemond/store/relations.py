@@ -13,7 +13,8 @@ from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
-from mnemond.model.changes import ChangeSet
+from mnemond.model.answers import NamingMemory
+from mnemond.model.changes import ChangeSet, OperationLine
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Scope
 from mnemond.model.passages import PassageChange
@@ -42,6 +43,7 @@ from mnemond.model.relations import (
 )
 from mnemond.store import core_summaries, passages
 from mnemond.store.connection import Connection, Value
+from mnemond.store.rows import Mapper
 from mnemond.text.tokens import fold
 
 _EVIDENCE: Final = (
@@ -60,16 +62,15 @@ MAX_VARIABLES: Final = 500
 """Ids in one statement."""
 
 
-class KnowledgeOperation(NamedTuple):
+class KnowledgeOperation(OperationLine, frozen=True, kw_only=True):
     """One operation on relations, names, core summaries or passages. `behind`: the last row of the history of memories
     then."""
 
-    op_id: str
     method: str
-    triggered_by: str
-    created_at: str
-    undoes: str | None
     behind: int
+
+
+_OPERATIONS: Final = Mapper(KnowledgeOperation)
 
 
 # Reading.
@@ -401,7 +402,7 @@ def evidence_for(
             within = visible(connection, every, scope, known_at)
             stated[source] = [it for it in every if it.id in within]
         result[row.id] = [
-            EvidenceView(it.memory_id, it.quote, it.origin, it.kind, it.at, it.created_at)
+            EvidenceView(**{name: getattr(it, name) for name in EvidenceView.__struct_fields__})
             for it in stated[source]
             if _supports(it, row, found)
         ]
@@ -456,32 +457,22 @@ def _supports(it: Evidence, row: Relationship, found: Roots) -> bool:
     return same and (row.valid_from is None or it.at >= row.valid_from)
 
 
-class Naming(NamedTuple):
-    """An active memory that names something."""
-
-    id: str
-    content: str
-    created_at: str
-    category: str
-    channel: str | None
-
-
 def memories_naming(
     connection: Connection, ids: Collection[str], known_at: str | None = None, scope: Scope = NO_SCOPE
-) -> list[Naming]:
+) -> list[NamingMemory]:
     """Return the active memories in a scope that name one of these entities, or those that were active at `known_at`,
     oldest first."""
-    found: dict[str, Naming] = {}
+    found: dict[str, NamingMemory] = {}
     active = "i.status = 'active'" if known_at is None else "i.created_at <= ?1 AND coalesce(i.deleted_at > ?1, TRUE)"
     for part, _ in _parts(ids):
         places = ", ".join(f"?{number + 5}" for number in range(len(part)))
         rows = connection.rows(
-            "SELECT i.id, i.content, i.created_at, i.category, i.channel"  # noqa: S608 - places and constants
+            "SELECT i.id, i.content, i.category, i.created_at, i.channel"  # noqa: S608 - places and constants
             " FROM memory_entities AS m JOIN insights AS i ON i.id = m.memory_id"
             f" WHERE {active} AND ?1 IS ?1 AND {_IN_SCOPE.format(2, 3, 4)} AND m.entity_id IN ({places})",
             (known_at, scope.user_id, scope.session_id, scope.agent_id, *part),
         )
-        found |= {row[0]: Naming(*row) for row in rows}
+        found |= {row[0]: NamingMemory(*row) for row in rows}
     return sorted(found.values(), key=lambda it: (it.created_at, it.id))
 
 
@@ -569,11 +560,10 @@ def together(
 def newest_operations(connection: Connection, limit: int) -> list[KnowledgeOperation]:
     """Return the newest operations on relations and names, newest first."""
     rows = connection.rows(
-        "SELECT op_id, method, triggered_by, created_at, undoes, behind FROM knowledge_operations"
-        " ORDER BY id DESC LIMIT ?",
+        f"SELECT {_OPERATIONS.select} FROM knowledge_operations ORDER BY id DESC LIMIT ?",  # noqa: S608 - names
         (limit,),
     )
-    return [KnowledgeOperation(*row) for row in rows]
+    return [_OPERATIONS.read(row) for row in rows]
 
 
 def operations_since(connection: Connection, moment: str) -> list[tuple[str, str]]:
@@ -584,10 +574,10 @@ def operations_since(connection: Connection, moment: str) -> list[tuple[str, str
 def operation(connection: Connection, op_id: str) -> KnowledgeOperation | None:
     """Return the operation with an op_id, None if that changed no relation and no name."""
     row = connection.row(
-        "SELECT op_id, method, triggered_by, created_at, undoes, behind FROM knowledge_operations WHERE op_id = ?",
+        f"SELECT {_OPERATIONS.select} FROM knowledge_operations WHERE op_id = ?",  # noqa: S608 - names
         (op_id,),
     )
-    return None if row is None else KnowledgeOperation(*row)
+    return None if row is None else _OPERATIONS.read(row)
 
 
 def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:

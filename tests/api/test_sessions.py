@@ -289,7 +289,7 @@ async def test_the_order_of_results_changes_only_with_the_setting(tmp_path: Path
 
 
 def test_the_effect_is_bounded_and_one_judgement_moves_a_third() -> None:
-    it = Insight("a", "tea", "t", "t")
+    it = Insight("a", "t", "t", content="tea")
     assert standing(it) == 0.0
     assert standing(replace(it, useful=1)) == pytest.approx(1 / 3)
     assert standing(replace(it, misled=1)) == pytest.approx(-1 / 3)

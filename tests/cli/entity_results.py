@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_entities import EntityLine, EntityListResult, EntityMemory, EntityPage
+from mnemond.api.types_entities import EntityLine, EntityListResult, EntityPage
 from mnemond.api.types_relations import TimelineEvent
+from mnemond.model.answers import NamingMemory
 from mnemond.model.outcomes import EntityResult
 from tests.cli.relation_results import AT, CURRENT, MARCH, MEMORY, PAST, WORKED
 
-SAID = EntityMemory(MEMORY, "Ana works at Acme", "fact", AT)
+SAID = NamingMemory(MEMORY, "Ana works at Acme", "fact", AT, "manual")
 
 
 def decided(status: str, **fields: object) -> EntityResult:
@@ -31,7 +32,8 @@ ENTITY_RESULTS: dict[str, object] = {
             TimelineEvent(AT, "exact", "memory", MEMORY, "Ana works at Acme"),
         ],
         total_events=3, memories=[SAID], total_memories=1,
-        summary=EntityMemory("5" * 32, "Ana works at Acme, and did at Initech.", "fact", AT), as_of=AT, known_at=None,
+        summary=NamingMemory("5" * 32, "Ana works at Acme, and did at Initech.", "fact", AT, "summary"),
+        as_of=AT, known_at=None,
     ),
     "entity.merge": decided("merged", memories=2, relations=1, changed=[PAST]),
     "entity.split": decided("split"),

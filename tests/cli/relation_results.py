@@ -19,8 +19,8 @@ CURRENT = RelationshipView(
     valid_from=MARCH, granularity="month", invalid_at=None, end_granularity="exact", invalidated_by=None,
     created_at=AT, expired_at=None,
     evidence=[
-        EvidenceView(MEMORY, "Ana works at Acme", "rules", "seen", AT, AT),
-        EvidenceView(None, "", "user", "start", MARCH, AT),
+        EvidenceView(memory_id=MEMORY, quote="Ana works at Acme", origin="rules", kind="seen", at=AT, created_at=AT),
+        EvidenceView(memory_id=None, quote="", origin="user", kind="start", at=MARCH, created_at=AT),
     ],
 )  # fmt: skip
 

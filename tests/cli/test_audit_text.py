@@ -172,7 +172,16 @@ def test_what_became_of_links_is_told_once() -> None:
     same = EdgeState(ID, heir, "temporal", 0.2, {}, "auto")
     before = msgspec.structs.replace(FIRST, edges=(*had, same))
     after = msgspec.structs.replace(FIRST, status="superseded", superseded_by=heir, edges=(*has, same))
-    operation = MemoryOperation(9, "SUPERSEDE", before, after, "user", "op-9", AT, None)
+    operation = MemoryOperation(
+        id=9,
+        operation_type="SUPERSEDE",
+        before_state=before,
+        after_state=after,
+        triggered_by="user",
+        op_id="op-9",
+        created_at=AT,
+        undoes=None,
+    )
     history = msgspec.structs.replace(HISTORY, operations=[operation], total_operations=1)
     lines = [line.strip() for line in shown("history", history).splitlines() if " link " in line]
     assert lines == [
@@ -195,7 +204,16 @@ def test_temporal_links_share_a_line() -> None:
     has += [EdgeState(ID, ends[3], "temporal", 0.9, {}, "auto"), EdgeState(ID, ends[8], "temporal", 0.1, {}, "auto")]
     before = msgspec.structs.replace(FIRST, edges=tuple(had))
     after = msgspec.structs.replace(FIRST, superseded_by=heir, edges=tuple(has))
-    operation = MemoryOperation(9, "SUPERSEDE", before, after, "user", "op-9", AT, None)
+    operation = MemoryOperation(
+        id=9,
+        operation_type="SUPERSEDE",
+        before_state=before,
+        after_state=after,
+        triggered_by="user",
+        op_id="op-9",
+        created_at=AT,
+        undoes=None,
+    )
     history = msgspec.structs.replace(HISTORY, operations=[operation], total_operations=1)
     lines = [line.strip() for line in shown("history", history).splitlines() if " link" in line]
     assert lines == [
@@ -223,7 +241,16 @@ FIELDS = {
 
 def changed(before: MemoryState, after: MemoryState, columns: int) -> list[str]:
     """The lines below an operation that made one state of the other."""
-    operation = MemoryOperation(9, "UPDATE", before, after, "user", "op-9", AT, None)
+    operation = MemoryOperation(
+        id=9,
+        operation_type="UPDATE",
+        before_state=before,
+        after_state=after,
+        triggered_by="user",
+        op_id="op-9",
+        created_at=AT,
+        undoes=None,
+    )
     history = msgspec.structs.replace(HISTORY, chain=[], operations=[operation], total_operations=1)
     text = success(BY_NAME["history"], history, Output("text", style=Style(columns=columns))).stdout
     return text.splitlines()[2:]
@@ -282,16 +309,52 @@ def test_a_link_that_is_the_same_is_not_told() -> None:
     ],
 )
 def test_a_conversation_does_nothing_by_itself(triggered_by: str, told: str) -> None:
-    operation = MemoryOperation(9, "CREATE", None, FIRST, triggered_by, "op-9", AT, None)
+    operation = MemoryOperation(
+        id=9,
+        operation_type="CREATE",
+        before_state=None,
+        after_state=FIRST,
+        triggered_by=triggered_by,
+        op_id="op-9",
+        created_at=AT,
+        undoes=None,
+    )
     history = msgspec.structs.replace(HISTORY, chain=[], operations=[operation], total_operations=1)
     assert f"  {told}  operation op-9" in shown("history", history)
 
 
 def test_what_was_done_to_a_memory_that_is_purged_now() -> None:
     operations = [
-        MemoryOperation(9, "CREATE", None, None, "conversation", "op-9", AT, None),
-        MemoryOperation(10, "DELETE", None, None, "user", "op-10", AT, None),
-        MemoryOperation(11, "DELETE", None, None, "system:purge", "op-11", AT, None),
+        MemoryOperation(
+            id=9,
+            operation_type="CREATE",
+            before_state=None,
+            after_state=None,
+            triggered_by="conversation",
+            op_id="op-9",
+            created_at=AT,
+            undoes=None,
+        ),
+        MemoryOperation(
+            id=10,
+            operation_type="DELETE",
+            before_state=None,
+            after_state=None,
+            triggered_by="user",
+            op_id="op-10",
+            created_at=AT,
+            undoes=None,
+        ),
+        MemoryOperation(
+            id=11,
+            operation_type="DELETE",
+            before_state=None,
+            after_state=None,
+            triggered_by="system:purge",
+            op_id="op-11",
+            created_at=AT,
+            undoes=None,
+        ),
     ]
     history = msgspec.structs.replace(HISTORY, chain=[], operations=operations, total_operations=3)
     told = [line[23:] for line in shown("history", history).splitlines()[1:]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode, GraphRelation
+from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode
+from mnemond.model.relations import StatedRelation
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -12,17 +13,20 @@ DRAWN_GRAPH = Graph(
     store="default", generated_at=AT, redacted=False, total=3, limit=2, total_edges=1, cut_at=None,
     nodes=[
         GraphNode(
-            ID, "Ana moved the sessions to Redis", "decision", 4, 1, ("shop",), ("Ana", "Redis"), "shop", AT, None,
-            None, pinned=True, degree=1,
+            ID, "Ana moved the sessions to Redis", "decision", 4, community=1,
+            tags=("shop",), entities=("Ana", "Redis"), project="shop",
+            created_at=AT, event_start=None,
+            event_end=None, pinned=True, degree=1,
         ),
         GraphNode(
-            OTHER, "Redis forgot all sessions", "fact", 3, None, (), ("Redis",), None, AT, AT, AT, pinned=False,
+            OTHER, "Redis forgot all sessions", "fact", 3, community=None, tags=(), entities=("Redis",), project=None,
+            created_at=AT, event_start=AT, event_end=AT, pinned=False,
             degree=1,
         ),
     ],
     edges=[GraphEdge(ID, OTHER, ["causal", "entity"], 0.8)],
     communities=[GraphCommunity(1, 1)],
-    relations=[GraphRelation(ID, "Ana", "owns", "Redis")],
+    relations=[StatedRelation("Ana", "owns", "Redis", ID)],
 )  # fmt: skip
 
 VIZ_TRANSCRIPT = """\

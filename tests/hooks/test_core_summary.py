@@ -132,7 +132,10 @@ async def test_a_long_one_has_two_fifths_of_a_context_at_most(tmp_path: Path) ->
 
 
 def test_a_long_one_has_two_fifths_of_a_brief_at_most() -> None:
-    rows = [Insight(f"{at:08x}", f"The user prefers tool number {at}", "2026-01-01", "2026-01-01") for at in range(99)]
+    rows = [
+        Insight(f"{at:08x}", "2026-01-01", "2026-01-01", content=f"The user prefers tool number {at}")
+        for at in range(99)
+    ]
     views = list(map(insight_view, rows))
     block = Block(HEADING, [it.content for it in rows], 0.4, [[it] for it in views])
     made = brief("", [Part("What else matters:", views)], "0" * 16, 2_000, blocks=[block])

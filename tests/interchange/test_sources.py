@@ -174,7 +174,7 @@ def test_lines_of_server_memory() -> None:
     assert [each.content for each in items] == [
         "Ada: Speaks Portuguese", "Ada sings", "Acme: Is in Lisbon", "Ada works at Acme", "Acme employs Ada",
     ]  # fmt: skip
-    assert items[3].entities == ["Ada", "Acme"]
+    assert items[3].entities == ("Ada", "Acme")
 
 
 def test_claude_codes_memory_folder() -> None:
@@ -334,7 +334,7 @@ async def imported(over: Bench, items: list[Item], kind: str = "notes", **fields
 
 TEXT = ("The staging database listens on 5433", "Invoices are sent on the first of a month", "Ada maintains the parser")
 ITEMS = [
-    Item(source=f"s{number}", content=each, origin="note", created_at="2025-01-02T00:00:00.000000Z", tags=["t"])
+    Item(source=f"s{number}", content=each, origin="note", created_at="2025-01-02T00:00:00.000000Z", tags=("t",))
     for number, each in enumerate(TEXT)
 ]
 

@@ -113,7 +113,7 @@ class Keeping:
     async def remember(self, *numbers: int, days_ago: float = 0.0, **fields: object) -> None:
         """Memories of one age, so many days ago."""
         made = format_us(self.clock.us - int(days_ago * DAY_US))
-        plain = [Insight(insight_id(number), f"memory number {number}", made, made) for number in numbers]
+        plain = [Insight(insight_id(number), made, made, content=f"memory number {number}") for number in numbers]
         await self.change(*(AddInsight(msgspec.structs.replace(it, **fields), vector_of(1)) for it in plain))
 
     async def link(self, one: int, other: int, weight: float = 0.5) -> None:

@@ -56,7 +56,7 @@ class World:
         for text in texts:
             number = self.over.snapshot.rows + 1
             at = format_us(NOW_US - DAY_US + number * 3_600_000_000)
-            await self.over.change(AddInsight(Insight(insight_id(number), text, at, at, **fields)))
+            await self.over.change(AddInsight(Insight(insight_id(number), at, at, content=text, **fields)))
 
     async def run(self, **fields: Any) -> Done:
         result = await self.over.attendant.run("consolidate", **fields)

@@ -48,7 +48,7 @@ class World:
     async def say(self, *texts: str) -> None:
         for number, text in enumerate(texts, self.over.snapshot.rows + 1):
             at = format_us(NOW_US - DAY_US + number * 3_600_000_000)
-            await self.over.change(AddInsight(Insight(insight_id(number), text, at, at)))
+            await self.over.change(AddInsight(Insight(insight_id(number), at, at, content=text)))
 
     async def summarize(self, *numbers: int) -> None:
         text = summary_text([self.over.insight(number) for number in numbers])

@@ -12,12 +12,13 @@ from mnemond.config.settings import Config, config_from
 from mnemond.errors import MnemonError
 from mnemond.jobs.entities import PORTION, EntityBackfill
 from mnemond.memory.entities import NameDecision, propose_names
-from mnemond.memory.names_alike import MAX_PROPOSED, MAX_WAITING, Named, alike, proposals
+from mnemond.memory.names_alike import MAX_PROPOSED, MAX_WAITING, alike, proposals
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.relations import Roots
 from mnemond.store import reviews
 from mnemond.store.meta import ENTITIES_READ_KEY
+from mnemond.store.relations import StoredEntity
 from mnemond.text.entities import canonical_name
 from tests.jobs.factories import DAY_S, NOW_US, Keeping, kept
 from tests.store.factories import insight_id
@@ -29,7 +30,9 @@ AT = format_us(NOW_US - 3_600_000_000)
 async def say(over: Keeping, *texts: str) -> None:
     """Memories as a version without names wrote them."""
     first = over.snapshot.rows + 1
-    await over.change(*(AddInsight(Insight(insight_id(first + n), it, AT, AT), None) for n, it in enumerate(texts)))
+    await over.change(
+        *(AddInsight(Insight(insight_id(first + n), AT, AT, content=it), None) for n, it in enumerate(texts))
+    )
 
 
 async def names(over: Keeping) -> list[tuple[str, str]]:
@@ -81,7 +84,7 @@ async def test_names_of_older_memories_are_noted_once(tmp_path: Path, mock_clock
 
 async def test_a_memory_keeps_the_names_that_it_was_given(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, EntityBackfill(lambda _: Config())) as over:
-        it = Insight(insight_id(1), "Ana Silva runs Kubernetes", AT, AT, entities=("Bea",))
+        it = Insight(insight_id(1), AT, AT, content="Ana Silva runs Kubernetes", entities=("Bea",))
         await over.change(AddInsight(it, None))
         await over.attendant.run("entity_backfill")
         assert [name for _, name in await names(over)] == ["Bea"]
@@ -141,7 +144,7 @@ async def test_names_that_may_be_one_are_asked_about_and_never_joined(tmp_path: 
     """What was decided not to be the same is not asked about again, whatever is merged and whenever names are read."""
     async with kept(tmp_path, mock_clock, EntityBackfill(lambda _: Config())) as over:
         await say(over, "Ana Silva joined the team", "Ana Silva knows Anita Costa")
-        await over.change(AddInsight(Insight(insight_id(9), "Ana is here", AT, AT, entities=("Ana",)), None))
+        await over.change(AddInsight(Insight(insight_id(9), AT, AT, content="Ana is here", entities=("Ana",)), None))
         await over.attendant.run("entity_backfill")
         assert await pairs(over) == [("Ana Silva", "Ana", "one is a part of the other, and of no other name")]
         assert await over.store.read(lambda it: it.count("SELECT count(*) FROM entity_links")) == 0
@@ -157,8 +160,8 @@ async def test_names_that_may_be_one_are_asked_about_and_never_joined(tmp_path: 
         assert await pairs(over) == []
 
 
-def named(*names_: str, kind: str = "concept") -> list[Named]:
-    return [Named(it, it, canonical_name(it), kind) for it in names_]
+def named(*names_: str, kind: str = "concept") -> list[StoredEntity]:
+    return [StoredEntity(it, it, canonical_name(it), kind) for it in names_]
 
 
 @each_row(
@@ -191,7 +194,7 @@ def test_pairs_that_are_asked_about(one: str, other: str, kinds: str) -> None:
         (named("ana and bea", "aab"), "no capitals"),
     ],
 )
-def test_pairs_that_are_not(rows: list[Named], why: str) -> None:
+def test_pairs_that_are_not(rows: list[StoredEntity], why: str) -> None:
     assert list(alike(rows)) == [], why
 
 

@@ -40,7 +40,7 @@ class World:
 
     async def remember(self, number: int, text: str, **fields: Any) -> None:
         at = format_us(NOW_US - 1_000_000 + number)
-        it = Insight(insight_id(number), text, at, at, valid_from=at, **fields)
+        it = Insight(insight_id(number), at, at, content=text, valid_from=at, **fields)
         await self.over.change(AddInsight(it, vector_of(1)))
 
     async def run(self) -> Done:

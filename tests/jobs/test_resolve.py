@@ -68,7 +68,7 @@ class World:
         self.pairs += 2
         times = [format_us(NOW_US - days * 86_400_000_000) for days in (2, 1)]
         rows = [
-            AddInsight(Insight(one, text, at, at, valid_from=at, **fields))
+            AddInsight(Insight(one, at, at, content=text, valid_from=at, **fields))
             for one, text, at in zip(ids, (older, newer), times, strict=True)
         ]
         asked = OpenReview(kind, *ids, "SUPERSEDE" if kind == "conflict" else "MERGE", 0.7, "why")

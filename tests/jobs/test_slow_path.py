@@ -48,7 +48,7 @@ class World:
         """A memory with Apollo as its name, linked with others by that name."""
         at = format_us(NOW_US + number)
         fields = {"entities": ("Apollo",), "valid_from": at} | fields
-        await self.over.change(AddInsight(Insight(insight_id(number), text, at, at, **fields)))
+        await self.over.change(AddInsight(Insight(insight_id(number), at, at, content=text, **fields)))
         for other in near_to:
             await self.over.link(number, other)
 

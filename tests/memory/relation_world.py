@@ -74,7 +74,7 @@ class RelationWorld:
         """Write a memory and return its id."""
         self.memories += 1
         at = format_us(self.us - int(days_ago * DAY_US))
-        it = msgspec.structs.replace(Insight(insight_id(self.memories), text, at, at), **fields)
+        it = msgspec.structs.replace(Insight(insight_id(self.memories), at, at, content=text), **fields)
         self.change(AddInsight(it, None))
         return it.id
 
@@ -83,7 +83,7 @@ class RelationWorld:
         self.memories += 1
         self.us += 1_000_000
         it = Insight(
-            insight_id(self.memories), text, self.now, self.now, entities=tuple(each.name for each in mentions)
+            insight_id(self.memories), self.now, self.now, content=text, entities=tuple(each.name for each in mentions)
         )
         self.change(AddInsight(it, None, mentions))
         return it.id

@@ -54,7 +54,7 @@ class SmallStore:
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         rows = [row for row in self._newest_first() if row.time_us <= NOON]
-        return [(Insight(row.id, row.content, "", ""), row.event_us) for row in rows[:k]]
+        return [(Insight(row.id, "", "", content=row.content), row.event_us) for row in rows[:k]]
 
     def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:
         found = [(row.id, row.cosine) for row in self.rows if row.cosine is not None and row.cosine >= at_least]

@@ -207,7 +207,7 @@ def test_errors_of_a_look_up_other_than_of_its_id_are_raised(world: AuditWorld) 
 
 
 def test_a_memory_with_eight_given_cues_learns_none() -> None:
-    full = Insight("a", TEXT, "", "", cues=tuple(Cue(str(number)) for number in range(MAX_CUES)))
+    full = Insight("a", "", "", content=TEXT, cues=tuple(Cue(str(number)) for number in range(MAX_CUES)))
     assert with_learned(full, "hotfix straight away") is None
     one_learned = msgspec.structs.replace(full, cues=(Cue("old", "learned"), *full.cues[1:]))
     assert with_learned(one_learned, "hotfix straight away") == (*full.cues[1:], Cue("hotfix straight away", "learned"))

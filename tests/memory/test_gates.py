@@ -33,7 +33,7 @@ ON = config_from({
 
 
 def memory(text: str = TEXT, **fields: object) -> Insight:
-    return msgspec.structs.replace(Insight("m", text, AT, AT), **fields)
+    return msgspec.structs.replace(Insight("m", AT, AT, content=text), **fields)
 
 
 def told(gate: str, value: object, it: Insight | None = None, config: Config = ON) -> Found:

@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> Iterator[AuditWorld]:
 
 def add(world: AuditWorld, *names: str, days: float = 0.0, **fields: object) -> None:
     hours = days * 24
-    made = (Insight(name, f"{name} says", at(hours), at(hours), **fields) for name in names)  # type: ignore[arg-type]
+    made = (Insight(name, at(hours), at(hours), content=f"{name} says", **fields) for name in names)  # type: ignore[arg-type]
     world.change(*(AddInsight(it) for it in made))
 
 

@@ -14,7 +14,7 @@ FACTS = st.tuples(st.sampled_from(NAMES), st.integers(10, 9_999))
 
 def memory(number: int, name: str, port: int) -> Insight:
     at = f"2026-02-0{number}T00:00:00.000Z"
-    return Insight(str(number), f"{name} listens on port {port}", at, at, entities=(name,))
+    return Insight(str(number), at, at, content=f"{name} listens on port {port}", entities=(name,))
 
 
 @given(FACTS, FACTS, st.sampled_from(["all", "no name", "no number"]))

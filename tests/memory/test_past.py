@@ -21,7 +21,7 @@ NAMES = ("aaaaaa-1", "aaaaaa-2", "bbbbbb-3", "cccccc-4")
 def world(tmp_path: Path) -> Iterator[AuditWorld]:
     made = AuditWorld(tmp_path / "a.db", UNBOUNDED)
     for hours, name in enumerate(NAMES):
-        it = Insight(name, f"{name} says", at(9 - hours), at(9 - hours), scope=Scope(user_id="ana"))
+        it = Insight(name, at(9 - hours), at(9 - hours), content=f"{name} says", scope=Scope(user_id="ana"))
         made.change(AddInsight(it))
     yield made
     made.engine.close()
@@ -99,6 +99,6 @@ def test_what_is_refused(world: AuditWorld, name: str, scope: Scope, kind: objec
 
 
 def test_an_ambiguous_beginning_names_a_few(world: AuditWorld) -> None:
-    world.change(*(AddInsight(Insight(f"dddddd-{number}", "x", at(1), at(1))) for number in range(7)))
+    world.change(*(AddInsight(Insight(f"dddddd-{number}", at(1), at(1), content="x")) for number in range(7)))
     with pytest.raises(MnemonError, match=r"dddddd-4 and more$"):
         of(world, "dddddd")

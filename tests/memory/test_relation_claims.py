@@ -30,7 +30,7 @@ def claim(**fields: Any) -> dict[str, Any]:
 
 
 def judged(*items: object, text: str = TEXT) -> tuple[list[Claim], list[str]]:
-    found, refused = accepted({"relations": list(items)}, Insight("m", text, AT, AT))
+    found, refused = accepted({"relations": list(items)}, Insight("m", AT, AT, content=text))
     return found, list(refused)
 
 
@@ -88,7 +88,7 @@ def test_an_answer_is_bounded_and_its_bad_items_are_named() -> None:
     found, _ = judged(*[claim(time="ended")] * MAX_CLAIMS, claim())
     assert [each.kind for each in found] == ["end"]
     assert schema()["properties"]["relations"]["maxItems"] == MAX_CLAIMS
-    assert accepted("prose", Insight("m", TEXT, AT, AT))[0] == []
+    assert accepted("prose", Insight("m", AT, AT, content=TEXT))[0] == []
 
 
 # ---------------------------------------------------------------- beside what is known

@@ -173,7 +173,7 @@ def test_a_memory_that_changed_meanwhile(world: World) -> None:
 
 def it(content: str, day: int = 1, **fields: Any) -> Insight:
     moment = f"2026-02-{day:02}T00:00:00.000000Z"
-    return Insight(f"{content}-{day}", content, moment, moment, valid_from=moment, **fields)
+    return Insight(f"{content}-{day}", moment, moment, content=content, valid_from=moment, **fields)
 
 
 @pytest.mark.parametrize(

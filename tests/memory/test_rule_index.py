@@ -19,7 +19,7 @@ AT = "2026-01-01T00:00:00.000000Z"
 def rule(
     pattern: str, number: int = 0, enforce: Enforcement = "tell", state: TriggerState = "on", **more: object
 ) -> Insight:
-    made = Insight(f"id-{number}", f"Rule {number}", AT, AT, when=(Trigger(pattern, enforce, state),))
+    made = Insight(f"id-{number}", AT, AT, content=f"Rule {number}", when=(Trigger(pattern, enforce, state),))
     for name, value in more.items():
         made = type(made)(**{**{each: getattr(made, each) for each in made.__struct_fields__}, name: value})
     return made

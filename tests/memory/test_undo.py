@@ -175,7 +175,7 @@ def test_many_at_once_come_back_together(world: AuditWorld) -> None:
 
 
 def test_a_memory_that_was_made_and_let_go_of_at_once_stays_gone(world: AuditWorld) -> None:
-    made = Insight("aaaaaaaa-1", "tea", at(1), at(1))
+    made = Insight("aaaaaaaa-1", at(1), at(1), content="tea")
     world.change(AddInsight(made), RetireInsight(made.id, "forgotten"))
     assert undone(world.undo()).memories == []
     assert of(world, made.id)[2] == "forgotten"
@@ -376,7 +376,7 @@ def test_a_partner_is_paired_again(world: AuditWorld) -> None:
     first = stored(world.remember("Ana deploys the gateway on Friday with the runner"))
     world.change(RemoveEdge(first, first, "causal"))  # nothing there: changes nothing, and has no history
     assert world.read(lambda connection: history.of_operation(connection, world.done[-1])) == []
-    second = Insight("bbbbbbbb-2", "Ana deploys", at(1), at(1), paired_with=first)
+    second = Insight("bbbbbbbb-2", at(1), at(1), content="Ana deploys", paired_with=first)
     world.change(
         AddInsight(second, vector_for(second.content)),
         PutInsight(msgspec.structs.replace(world.insight(first), paired_with=second.id), "PAIR"),

@@ -134,13 +134,13 @@ def test_nothing_that_was_written_is_in_a_redacted_picture() -> None:
     from msgspec.json import encode
     from msgspec.structs import replace
 
-    from mnemond.model.graph import GraphRelation
+    from mnemond.model.relations import StatedRelation
 
     snapshot = snapshot_of(
         [f"{SECRET} one", f"{SECRET} two"], [(0, 1, "semantic", 1.0)], entities=(SECRET, f"{SECRET}s"), tags=(SECRET,),
         scope=Scope(project=f"{SECRET}#0123456789abcdef"), keywords=f"{SECRET} word",
     )  # fmt: skip
-    whole = replace(drawn(snapshot), relations=[GraphRelation("a", SECRET, SECRET, SECRET)])
+    whole = replace(drawn(snapshot), relations=[StatedRelation(SECRET, SECRET, SECRET, "a")])
     assert encode(whole).count(SECRET.encode()) > 12
     for found in (redacted(whole), drawn(snapshot, redact=True)):
         assert SECRET.encode() not in encode(found)

@@ -181,9 +181,9 @@ def test_who_leaves_without_a_successor_takes_its_edges_along(bench: Bench) -> N
     [
         (RetireInsight(insight_id(77), "forgotten"), "no active memory '0000004d"),
         (RetireInsight(ONE, "superseded", successor=insight_id(77)), "no active memory '0000004d"),
-        (PutInsight(Insight(insight_id(77), "x", LATER, LATER)), "no active memory '0000004d"),
-        (RestoreInsight(Insight(insight_id(77), "x", LATER, LATER)), "no retired memory '0000004d"),
-        (RestoreInsight(Insight(ONE, "x", LATER, LATER)), "no retired memory '00000001.* it is active"),
+        (PutInsight(Insight(insight_id(77), LATER, LATER, content="x")), "no active memory '0000004d"),
+        (RestoreInsight(Insight(insight_id(77), LATER, LATER, content="x")), "no retired memory '0000004d"),
+        (RestoreInsight(Insight(ONE, LATER, LATER, content="x")), "no retired memory '00000001.* it is active"),
         (PurgeInsight(insight_id(77)), "no known memory '0000004d"),
     ],
 )
@@ -227,7 +227,8 @@ def test_an_edge_made_to_a_retired_memory_does_not_come_back_with_it(bench: Benc
 
 def test_nothing_of_a_purged_memory_stays(bench: Bench) -> None:
     secret = AddInsight(
-        Insight(insight_id(9), "the password is swordfish", LATER, LATER, entities=("Swordfish",), tags=("swordfish",)),
+        Insight(insight_id(9), LATER, LATER, content="the password is swordfish", entities=("Swordfish",),
+                tags=("swordfish",)),
         vector_of(9), (Entity("Swordfish", "swordfish", "other"),), ("What is swordfish?",),
     )  # fmt: skip
     bench.run(secret, *both_ways(insight_id(9), ONE, metadata='{"entities":["Swordfish"]}'))
@@ -391,7 +392,7 @@ def test_recalls_are_counted_and_make_a_memory_matter_more(bench: Bench) -> None
 
 def test_triggers_are_kept_with_their_memory_in_their_order(bench: Bench) -> None:
     nine = insight_id(9)
-    rule = Insight(nine, "x", LATER, LATER, when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
+    rule = Insight(nine, LATER, LATER, content="x", when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
     bench.run(AddInsight(rule, None))
     assert bench.insight(nine).when == rule.when
     assert [it.id for it in bench.engine.index.snapshot.with_triggers()] == [nine]
@@ -411,7 +412,7 @@ def test_triggers_are_kept_with_their_memory_in_their_order(bench: Bench) -> Non
 
 def test_what_is_enforced_is_that_of_active_memories(bench: Bench) -> None:
     nine = insight_id(9)
-    rule = Insight(nine, "x", LATER, LATER, when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
+    rule = Insight(nine, LATER, LATER, content="x", when=(Trigger("Bash:b", "deny"), Trigger("Bash:a")))
     bench.run(AddInsight(rule, None))
     assert bench.engine.read(insights.enforced_triggers) == {(nine, "Bash:b", "deny", "x")}
     bench.run(RetireInsight(nine, "forgotten"))

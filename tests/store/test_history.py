@@ -18,7 +18,7 @@ from tests.store.factories import engine_at, forget, open_at, remember
 
 Note = Callable[..., None]
 
-IT = Insight("aaaaaa-1", "tea", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
+IT = Insight("aaaaaa-1", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", content="tea")
 
 
 @pytest.fixture

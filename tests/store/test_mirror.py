@@ -44,7 +44,7 @@ def insights(draw: st.DrawFn) -> Insight:
     number = draw(NUMBERS)
     made = format_us(START_US + number)
     return Insight(
-        insight_id(number), draw(st.sampled_from(["redis", "tea at four", "redis cache"])), made, made,
+        insight_id(number), made, made, content=draw(st.sampled_from(["redis", "tea at four", "redis cache"])),
         importance=draw(st.integers(1, 5)), entities=draw(st.sampled_from([(), ("Redis",)])),
         pinned=draw(st.booleans()), paired_with=draw(st.one_of(st.none(), IDS)),
     )  # fmt: skip
@@ -84,7 +84,7 @@ def written(number: int, changes: Sequence[Sequence[Change]]) -> ChangeSet:
 
 
 START = [
-    AddInsight(Insight(insight_id(n), f"start {n}", format_us(START_US), format_us(START_US)), vector_of(n))
+    AddInsight(Insight(insight_id(n), format_us(START_US), format_us(START_US), content=f"start {n}"), vector_of(n))
     for n in range(4)
 ]
 

@@ -262,7 +262,14 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
 ODD = Conflict("other", "CONFLICT", 0.9, "Zorkmid differs")
 REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
 HELD = RelationshipView(
-    "r", "r", "Zorkmid", "works_at", "Zorkmid", False, 0.9, None, "exact", None, "exact", None, "x", None
+    id="r",
+    first_id="r",
+    source="Zorkmid",
+    type="works_at",
+    target="Zorkmid",
+    literal=False,
+    strength=0.9,
+    created_at="x",
 )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.history import Entry, State, Trail
 
-A, B, C = (Insight(name, name, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z") for name in "abc")
+A, B, C = (Insight(name, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", content=name) for name in "abc")
 GONE = msgspec.structs.replace(A, status="forgotten")
 
 

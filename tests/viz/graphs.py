@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode, GraphRelation
+from mnemond.model.graph import Graph, GraphCommunity, GraphEdge, GraphNode
+from mnemond.model.relations import StatedRelation
 from tests.cli.test_terminal import PAYLOADS
 
 AT = "2026-02-01T10:00:00.000000Z"
@@ -60,7 +61,7 @@ def hostile() -> Graph:
         ],
         edges=[GraphEdge(one, other, ["causal", "entity"], 0.5) for one, other in pairwise(ids)],
         communities=[GraphCommunity(1 + at, 3) for at in range(13)],
-        relations=[GraphRelation(ids[0], text[:200], text[:100], text[:200]) for text in HOSTILE],
+        relations=[StatedRelation(text[:200], text[:100], text[:200], ids[0]) for text in HOSTILE],
     )  # fmt: skip
 
 
@@ -103,4 +104,4 @@ def town(memories: int) -> Graph:
     edges = [GraphEdge(ids[at], ids[at + 1], ["temporal"], 1.0) for at in range(memories - 1)]
     edges += [GraphEdge(ids[at], ids[at // 2], ["causal"], 0.5) for at in range(3, memories)]
     groups = [GraphCommunity(number, memories // 3) for number in (1, 2, 3)]
-    return graph(nodes, edges=edges, communities=groups, relations=[GraphRelation(ids[0], "Ana", "owns", "mast")])
+    return graph(nodes, edges=edges, communities=groups, relations=[StatedRelation("Ana", "owns", "mast", ids[0])])
