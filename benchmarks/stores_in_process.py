@@ -87,7 +87,7 @@ class Stores:
         )  # fmt: skip
         now_us = WRITTEN_US + number
         prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, NO_CAP)
-        vector = self._embedder.embed([prepared.clean.content])[0]
+        vector = self._embedder.embed([prepared.draft.content])[0]
         identity = WriteContext(
             id=memory["id"], op_id=f"op{number}", client_op_id=False, now_us=now_us, store=STORE, request_digest=""
         )

@@ -24,7 +24,7 @@ from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import history, revise, update
 from mnemond.memory import links as linking
-from mnemond.memory.draft import WriteContext, clean, problems_of, with_op_id
+from mnemond.memory.draft import WriteContext, clean_text, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
 from mnemond.model.answers import RelatedMemory
@@ -92,14 +92,14 @@ class ChangeHandlers:
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params, call=call)
-        given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
-        embedding = await embedding_of(warm, await _merged_text(warm, params, None if given is None else given.content))
+        content, redacted = clean_text(params.content, allow_secret=params.allow_secret)
+        embedding = await embedding_of(warm, await _merged_text(warm, params, content))
         wish = revise.Merge(
             id=params.id,
             other_id=params.other_id,
             into=params.into,
-            content=None if given is None else given.content,
-            redacted=() if given is None else given.redacted,
+            content=content,
+            redacted=redacted,
             scope=scope_of(params),
             embedded_text=embedding.text,
             vector=embedding.vector,

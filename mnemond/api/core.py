@@ -26,7 +26,7 @@ from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.extract.orders import is_attack, is_instruction
 from mnemond.jobs.core_summary import CoreDeps, made, stored
 from mnemond.memory.core_summary import Draft, entity_of, propose
-from mnemond.memory.draft import clean, problems_of, with_op_id
+from mnemond.memory.draft import clean_text, problems_of, with_op_id
 from mnemond.model.core import BY_HAND, NOTHING_KNOWN, CoreLine, CoreSummary, ids_of
 from mnemond.model.outcomes import CoreResult
 from mnemond.recall.core_text import eligible, given_lines, shown
@@ -86,7 +86,7 @@ class CoreHandlers:
             problems.append(FieldProblem("text", f"text has {words:,} words; core_summary.max_words is {most}"))
         if not words:
             problems.append(FieldProblem("text", "text has no word"))
-        if clean(params.text, (), (), allow_secret=False).redacted:
+        if clean_text(params.text, allow_secret=False)[1]:
             problems.append(FieldProblem("text", "text looks like it has a secret, which is not kept"))
         if any(is_attack(each) or is_instruction(each) for each in params.text.splitlines()) and not is_person(call):
             sentence = "text gives orders to a program, and such is taken from a person at a terminal only"

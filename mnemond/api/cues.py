@@ -12,7 +12,7 @@ from mnemond.api.types_changes import CuedMemory, CuesApplyParams, CuesMissingPa
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, invalid
 from mnemond.memory.cues import CuesToApply, propose_cues
-from mnemond.memory.draft import clean, problems_of, with_op_id
+from mnemond.memory.draft import Draft, clean, problems_of, with_op_id
 from mnemond.model.outcomes import CuesApplied
 from mnemond.model.query import Filter
 from mnemond.wire.deferred import in_thread
@@ -44,9 +44,9 @@ class CuesHandlers:
         redacted: set[str] = set()
         for each in params.memories:
             if each.cues:
-                tidy = clean("", (), (), cues=each.cues, allow_secret=params.allow_secret)
-                cues[each.id] = tidy.cues
-                redacted.update(tidy.redacted)
+                tidy, kinds = clean(Draft(content="", cues=each.cues, allow_secret=params.allow_secret))
+                cues[each.id] = tuple(tidy.cues)
+                redacted.update(kinds)
         wanted = CuesToApply(cues=cues, redacted=tuple(sorted(redacted)), scope=scope_of(params))
         done = await submitted(warm, propose_cues(wanted, self._identities.of(warm, params), one_active), CuesApplied)
         if done.changed and warm.on_missing_vector is not None:

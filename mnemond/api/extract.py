@@ -8,7 +8,6 @@ from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 import trio
-from msgspec import UnsetType
 
 from mnemond.api.projects import Projects
 from mnemond.api.remember import similarity_with
@@ -20,8 +19,6 @@ from mnemond.api.types_extract import (
     ExtractCounts,
     ExtractParams,
     ExtractResult,
-    FactEntity,
-    FactParam,
     FactView,
     KnownMemory,
     MessageParam,
@@ -32,7 +29,7 @@ from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
 from mnemond.extract.account import bounded
 from mnemond.extract.facts import Context, Engine, Extraction, Message, band, latest_exchange, of_five
-from mnemond.extract.host_facts import HostFact, parts
+from mnemond.extract.host_facts import parts
 from mnemond.extract.quotes import RuleEngine
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
@@ -42,7 +39,7 @@ from mnemond.memory.held_texts import ordering
 from mnemond.memory.resolver import Allowance
 from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import Fate, Queued, RememberResult
+from mnemond.model.outcomes import FactEntity, Fate, HostFact, Queued, RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import conversation_summary, exchange_context, known_memories
 from mnemond.recall.session_outline import MAX_READ
@@ -240,9 +237,9 @@ def problems_with(params: ExtractParams) -> list[FieldProblem]:
     return found
 
 
-def _fact_problems(name: str, fact: FactParam) -> list[FieldProblem]:
+def _fact_problems(name: str, fact: HostFact) -> list[FieldProblem]:
     found = [] if fact.category is None else choice_problems(f"{name}.category", fact.category, CATEGORIES)
-    entities = problems_of({"entities": tuple(map(_entity_name, fact.entities))})
+    entities = problems_of({"entities": fact.names})
     found += [FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in entities]
     found += [
         FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in problems_of({"cues": fact.cues})
@@ -257,10 +254,6 @@ def _id_problems(name: str, message_id: str) -> list[FieldProblem]:
     """Validate the id of a message like that of a conversation: both are stored with the facts."""
     found = problems_of({"conversation_id": message_id})
     return [FieldProblem(name, each.message.replace("conversation_id", name, 1)) for each in found]
-
-
-def _entity_name(entity: str | FactEntity) -> str:
-    return entity if isinstance(entity, str) else entity.text
 
 
 def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
@@ -355,26 +348,11 @@ def _conversation(params: ExtractParams) -> list[Message]:
 
 def _extract(params: ExtractParams, context: Context, window: int, engine: Engine) -> Extraction:
     if params.facts is not None:
-        return extraction.host_facts([_host_fact(each) for each in params.facts], context)
+        return extraction.host_facts(params.facts, context)
     messages = _conversation(params)
     if not params.infer:
         return extraction.verbatim(messages, context)
     return extraction.extract_exchange(messages, context, window=window, whole=params.whole, engine=engine)
-
-
-def _host_fact(given: FactParam) -> HostFact:
-    return HostFact(
-        content=given.content,
-        intent=given.intent,
-        category=given.category,
-        importance=given.importance,
-        confidence=given.confidence,
-        entities=tuple(map(_entity_name, given.entities)),
-        attributed_to=given.attributed_to,
-        said_us=None if given.event_time is None else parse_rfc3339(given.event_time),
-        message_ids=given.message_ids,
-        cues=() if isinstance(given.cues, UnsetType) else given.cues,
-    )
 
 
 def _dry_run_one(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Written:

@@ -20,7 +20,7 @@ from mnemond.api.types_relations import (
 )
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, invalid
-from mnemond.memory.draft import clean, problems_of, with_op_id
+from mnemond.memory.draft import clean_text, problems_of, with_op_id
 from mnemond.memory.relations import (
     Names,
     Point,
@@ -117,7 +117,7 @@ def _origin(call: Call) -> Origin:
 
 def secrets(field: str, *texts: str) -> list[FieldProblem]:
     """Names and values are kept as they are, so a text with a secret is refused."""
-    if any(clean(each, (), (), allow_secret=False).redacted for each in texts):
+    if any(clean_text(each, allow_secret=False)[1] for each in texts):
         return [FieldProblem(field, "a name or a value looks like a secret, which is not kept")]
     return [problem for each in texts for problem in problems_of({"content": each})]
 

@@ -165,7 +165,7 @@ def _compared(warm: OpenStore, draft: Draft, now_us: int) -> DiffResult:
     prepared, moment = prepared_draft(warm, draft, now_us), Moment(now_us, now_us)
     snapshot, rules = warm.store.snapshot, warm.rules.diff
     similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
-    terms = set(index_terms(prepared.clean.content))
+    terms = set(index_terms(prepared.draft.content))
     likeness = snapshot.likeness(terms) if terms else None
     side, scope = prepared.reading.side, prepared.draft.scope
     found = NOTHING

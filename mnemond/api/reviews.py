@@ -24,7 +24,7 @@ from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.extract.orders import is_instruction
 from mnemond.memory import reviews
 from mnemond.memory.consolidation import pair_preview
-from mnemond.memory.draft import Draft, clean, problems_of
+from mnemond.memory.draft import Draft, clean_text, problems_of
 from mnemond.memory.held_texts import REASON, propose_drop, propose_keep, refuse_unasked
 from mnemond.memory.history import meets
 from mnemond.model.memory import DAY_US, Scope, TextWithCues, format_us, parse_rfc3339
@@ -72,14 +72,13 @@ class ReviewHandlers:
                 raise reviews.unknown(params.id)
             return await self._resolve_text(call, warm, params, held)
         identity = self._identities.of(warm, params, call=call)
-        given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
-        content = None if given is None else given.content
+        content, redacted = clean_text(params.content, allow_secret=params.allow_secret)
         embedding = await embedding_of(warm, await _text(warm, params, content))
         wish = reviews.Resolve(
             review=params.id,
             resolution=params.resolution,
             content=content,
-            redacted=() if given is None else given.redacted,
+            redacted=redacted,
             scope=scope_of(params),
             embedded_text=embedding.text,
             vector=embedding.vector,

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
-from mnemond.api.types_memories import Conversation, Cues, Directory, DryRun, ToldIn
+from mnemond.api.types_memories import Conversation, Directory, DryRun, ToldIn
 from mnemond.model.answers import Dropped
 from mnemond.model.outcomes import (
+    MAX_MESSAGES,
+    MAX_SAID,
     EmbedCalibrateResult,
     EmbedRunResult,
     EmbedSwitchResult,
+    FactEntity,
     Fate,
+    HostFact,
+    Intent,
     Result,
     ThresholdsView,
 )
@@ -29,18 +34,11 @@ from mnemond.wire.params import (
     method,
 )
 
-MAX_MESSAGES = 1_000
-"""Messages of one request."""
-
 MAX_FACTS = 200
 """Facts of one request that the caller found."""
 
-MAX_TEXT = 500_000
-"""Characters of one message; a message of the wire has more bytes only where its limit was raised."""
-
 Importance10 = Annotated[int, Meta(ge=1, le=10)]
-Intent = Literal["preference", "fact", "event", "relationship"]
-Text = Annotated[str, Meta(max_length=MAX_TEXT)]
+Text = Annotated[str, Meta(max_length=MAX_SAID)]
 
 
 class MessageParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -51,29 +49,6 @@ class MessageParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     name: Name | None = None
     timestamp: str | None = None
     id: Name | None = None
-
-
-class FactEntity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A name in a fact, and the kind of thing it refers to."""
-
-    text: str
-    type: str = "concept"
-
-
-class FactParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A fact that the caller found: one sentence that can be understood alone. Absent fields are filled in by the
-    rules. `event_time` is when it was said or happened, RFC 3339."""
-
-    content: Text
-    importance: Importance10 | None = None
-    intent: Intent | None = None
-    category: str | None = None
-    entities: Annotated[tuple[str | FactEntity, ...], Meta(max_length=50)] = ()
-    cues: Cues | UnsetType = UNSET  # see RememberParams
-    confidence: Annotated[float, Meta(ge=0, le=1)] = 1.0
-    attributed_to: Literal["user", "assistant"] = "user"
-    event_time: str | None = None
-    message_ids: Annotated[tuple[Name, ...], Meta(max_length=MAX_MESSAGES)] = ()
 
 
 Messages = Annotated[tuple[MessageParam, ...], Meta(max_length=MAX_MESSAGES)]
@@ -100,7 +75,7 @@ class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
         ),
     ] = ()
     facts: Annotated[
-        Annotated[tuple[FactParam, ...], Meta(max_length=MAX_FACTS)] | None,
+        Annotated[tuple[HostFact, ...], Meta(max_length=MAX_FACTS)] | None,
         about(
             "facts that were found already; they are only resolved",
             metavar="JSON|-",

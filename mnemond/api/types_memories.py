@@ -15,7 +15,7 @@ from mnemond.model.answers import (
     RecallResult,
     RetiredResult,
 )
-from mnemond.model.memory import CATEGORIES, ENTITY_MODES, MAX_CUES, STATUSES
+from mnemond.model.memory import CATEGORIES, ENTITY_MODES, MAX_CUES, MAX_NAMES, STATUSES
 from mnemond.model.outcomes import ForgetResult, PinResult, RememberResult
 from mnemond.model.query import INTENTS, Confidence, Mode, Order, ProfileName, ResultKind
 from mnemond.model.relations import MAX_GIVEN, MAX_RELATION_TEXT, GivenRelation
@@ -38,9 +38,6 @@ from mnemond.wire.params import (
 
 Category = Annotated[str, Meta(extra={"choices": CATEGORIES, "metavar": "NAME"})]
 """Checked with the other rules of a write, not by its type."""
-
-MAX_NAMES = 500
-"""Entries of a list of tags or entities as it is sent; how many different ones a memory may have is less."""
 
 Names = Annotated[tuple[str, ...], Meta(max_length=MAX_NAMES)]
 Entities = Annotated[Names, about("names of persons, things and places in it", item="--entity", completes="entity")]

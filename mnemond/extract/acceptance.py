@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from mnemond.extract.account import stems
-from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Intent, Message, Remembered, Speaker
-from mnemond.extract.host_facts import HostFact, completed
+from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Message, Remembered
+from mnemond.extract.host_facts import completed
 from mnemond.extract.orders import ORDER, is_order
 from mnemond.extract.prose import MAX_READ, sentences
 from mnemond.extract.quotes import LEFT, SPEAKERS, UNCLEAR, begins_with_pronoun, labelled, with_dates
@@ -27,7 +27,8 @@ from mnemond.extract.talk import (
     without_speaker,
 )
 from mnemond.model.answers import Dropped
-from mnemond.model.memory import MAX_ENTITY
+from mnemond.model.memory import MAX_ENTITY, format_us
+from mnemond.model.outcomes import HostFact, Intent, Speaker
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue, reading
 from mnemond.text.dates import dates
@@ -433,7 +434,7 @@ def _fact(content: str, each: Candidate, about: Sequence[str], source: Passage, 
         confidence=CONFIDENCE,
         entities=tuple(about),
         attributed_to=source.role,
-        said_us=source.said_us,
+        event_time=format_us(source.said_us),
         message_ids=() if source.message_id is None else (source.message_id,),
     )
     (fact,) = completed([host], msgspec.structs.replace(context, threshold=1)).facts

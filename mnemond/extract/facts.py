@@ -10,15 +10,13 @@ import msgspec
 from mnemond.config.writing import CLASSES, QuoteClass
 from mnemond.model.answers import Dropped
 from mnemond.model.memory import Entity
+from mnemond.model.outcomes import Intent, Speaker
 from mnemond.text.entities import Known, canonical_name, is_name
 from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.name_lists import name_lists
 from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
 from mnemond.text.tokens import fold
-
-Speaker = Literal["user", "assistant"]
-Intent = Literal["preference", "fact", "event", "relationship"]
 
 THRESHOLD = 3
 """Importance, of ten, below which nothing is kept."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
-
 from mnemond.extract.facts import (
     MAX_SENTENCE,
     Context,
     Extraction,
     Fact,
-    Intent,
-    Speaker,
     importance,
 )
 from mnemond.extract.orders import ORDER, is_instruction
 from mnemond.extract.prose import sentences
 from mnemond.extract.quotes import INTENTS, quote_in
 from mnemond.model.answers import Dropped
+from mnemond.model.memory import parse_rfc3339
+from mnemond.model.outcomes import HostFact, Intent
 from mnemond.text.contrast import numbers
 from mnemond.text.entities import extract, nothing_known
 
@@ -36,21 +34,6 @@ CATEGORY_OF: Final[dict[Intent, str]] = {
     "preference": "preference", "fact": "fact", "event": "context", "relationship": "fact",
 }  # fmt: skip
 """Intent of a category, and category of an intent, if only one is given."""
-
-
-class HostFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact of a host; the rules fill fields that are None. `importance` is 1…10."""
-
-    content: str
-    intent: Intent | None = None
-    category: str | None = None
-    importance: int | None = None
-    confidence: float = 1.0
-    entities: tuple[str, ...] = ()
-    attributed_to: Speaker = "user"
-    said_us: int | None = None
-    message_ids: tuple[str, ...] = ()
-    cues: tuple[str, ...] = ()
 
 
 def completed(given: Sequence[HostFact], context: Context) -> Extraction:
@@ -91,7 +74,7 @@ def _parts(rest: str, longest: int) -> Iterator[str]:
 
 def _complete(given: HostFact, content: str, context: Context) -> Fact:
     intent, category = _kinds(given, content)
-    named = extract(content, given.entities, known=context.known or nothing_known)
+    named = extract(content, given.names, known=context.known or nothing_known)
     decided = category == "decision"
     specific = len(named) >= 2 or bool(numbers(content))
     ruled = importance(content, intent, decided=decided, corrects=False, specific=specific)
@@ -103,7 +86,7 @@ def _complete(given: HostFact, content: str, context: Context) -> Fact:
         weighed=given.importance is not None,
         confidence=given.confidence,
         attributed_to=given.attributed_to,
-        said_us=context.observed_us if given.said_us is None else given.said_us,
+        said_us=context.observed_us if given.event_time is None else parse_rfc3339(given.event_time),
         entities=named,
         message_ids=given.message_ids,
         family=HOST_NAME,

@@ -24,7 +24,6 @@ from mnemond.extract.facts import (
     Context,
     Extraction,
     Fact,
-    Intent,
     Message,
     given_name,
     importance,
@@ -35,6 +34,7 @@ from mnemond.extract.orders import ORDER, order_at
 from mnemond.extract.prose import MAX_READ, QUOTED, Sentence, prose, sentences
 from mnemond.extract.quoted import own_sentences, without_mail
 from mnemond.model.answers import Dropped
+from mnemond.model.outcomes import Intent
 from mnemond.text.contrast import numbers
 from mnemond.text.dates import dates
 from mnemond.text.entities import extract, nothing_known

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
-from mnemond.api.types_extract import MAX_MESSAGES
 from mnemond.api.types_knowledge import MAX_SUMMED
 from mnemond.model.memory import MAX_CONTENT, MAX_CUES, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
+from mnemond.model.outcomes import MAX_MESSAGES
 from mnemond.model.reviews import Resolution
 from mnemond.text.resources import on_first_use
 from mnemond.wire.params import MAX_DIRECTORY, IdOrPrefix, Name, Params, StoreName, about, fields_of

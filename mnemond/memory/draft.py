@@ -7,7 +7,6 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -558,17 +557,6 @@ ENFORCED = frozenset({"hook", "batch", "extract"})
 """Channels with automatically chosen texts, on which texts of too little substance are discarded."""
 
 
-class Clean(msgspec.Struct, frozen=True):
-    """Redacted texts, and the kinds of secrets removed. `metadata` is the text of a JSON object."""
-
-    content: str
-    tags: tuple[str, ...]
-    entities: tuple[str, ...]
-    redacted: tuple[str, ...]
-    metadata: str = NO_METADATA
-    cues: tuple[str, ...] = ()
-
-
 class Reading(msgspec.Struct, frozen=True):
     """The analysis of a redacted text. `side` is None when it is not to be compared."""
 
@@ -583,39 +571,42 @@ class Reading(msgspec.Struct, frozen=True):
     queries: tuple[str, ...]
 
 
-def clean(
-    content: str,
-    tags: Sequence[str],
-    entities: Sequence[str],
-    metadata: Mapping[str, object] = MappingProxyType({}),
-    cues: Sequence[str] = (),
-    *,
-    allow_secret: bool,
-) -> Clean:
-    """Normalise to NFC and, unless `allow_secret`, redact every text, before anything else reads it.
+def clean(draft: Draft) -> tuple[Draft, tuple[str, ...]]:
+    """Return a draft in NFC and, unless `allow_secret`, redacted, before anything else reads it; and the kinds of
+    secrets that were cut out.
 
     Raises MnemonError(INVALID_PARAMS) for metadata that redaction marks make too large.
     """
-    texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities, *cues)]
     kinds: dict[str, None] = {}
-    if not allow_secret:
-        for place, text in enumerate(texts):
-            found = redact(text)
-            texts[place] = found.text
-            kinds.update(dict.fromkeys(found.kinds))
-    noted, more = without_secrets(metadata, allow_secret=allow_secret)
-    if too_large := size_problems(noted):
+
+    def tidy(text: str) -> str:
+        text = unicodedata.normalize("NFC", text)
+        if draft.allow_secret:
+            return text
+        found = redact(text)
+        kinds.update(dict.fromkeys(found.kinds))
+        return found.text
+
+    metadata, more = without_secrets(draft.metadata, allow_secret=draft.allow_secret)
+    if too_large := size_problems(metadata):
         raise invalid(too_large, hint="nothing was written")
-    behind_tags = 1 + len(tags)
-    behind_entities = behind_tags + len(entities)
-    return Clean(
-        texts[0],
-        tuple(dict.fromkeys(texts[1:behind_tags])),
-        tuple(dict.fromkeys(texts[behind_tags:behind_entities])),
-        tuple(sorted({*kinds, *more})),
-        as_text(noted) if noted else NO_METADATA,
-        tuple(texts[behind_entities:]),
+    found = msgspec.structs.replace(
+        draft,
+        content=tidy(draft.content),
+        tags=tuple(dict.fromkeys(map(tidy, draft.tags))),
+        entities=tuple(dict.fromkeys(map(tidy, draft.entities))),
+        cues=tuple(map(tidy, draft.cues)),
+        metadata=metadata,
     )
+    return found, tuple(sorted({*kinds, *more}))
+
+
+def clean_text(content: str | None, *, allow_secret: bool) -> tuple[str | None, tuple[str, ...]]:
+    """Return a text as `clean` does; None stays None."""
+    if content is None:
+        return None, ()
+    tidy, kinds = clean(Draft(content=content, allow_secret=allow_secret))
+    return tidy.content, kinds
 
 
 def read(

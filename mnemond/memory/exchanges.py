@@ -13,7 +13,6 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.extract.facts import Engine, Fact, Message, Remembered
-from mnemond.extract.host_facts import HostFact
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext, WriteRules
@@ -41,7 +40,7 @@ from mnemond.model.changes import (
     SettleFact,
 )
 from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import Queued
+from mnemond.model.outcomes import HostFact, Queued
 from mnemond.model.passages import CHATS, KeepPassage, Passage
 from mnemond.model.query import Filter
 from mnemond.store import passages

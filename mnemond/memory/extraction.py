@@ -25,7 +25,7 @@ from mnemond.extract.facts import (
     stated_name,
     with_own_lowered,
 )
-from mnemond.extract.host_facts import HostFact, completed
+from mnemond.extract.host_facts import completed
 from mnemond.extract.quotes import RuleEngine, without_label
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
@@ -36,7 +36,7 @@ from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.memory.resolver import Allowance, not_asked
 from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
 from mnemond.model.memory import EXTRACTED, Scope, format_us
-from mnemond.model.outcomes import Fate, RememberResult, Substance
+from mnemond.model.outcomes import Fate, HostFact, RememberResult, Substance
 from mnemond.model.query import Filter
 from mnemond.model.reviews import OpenReview
 from mnemond.store.operations import Proposal, View
@@ -83,7 +83,7 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def content(self) -> str:
         """The redacted text."""
-        return self.prepared.clean.content
+        return self.prepared.draft.content
 
     def embedded(self, vector: Vector | None, error: str | None) -> FactWrite:
         """Add the vector, or the reason for a missing one."""
@@ -148,7 +148,7 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
             intent="fact",
             category="general",
             attributed_to="assistant" if each.role == "assistant" else "user",
-            said_us=each.said_us,
+            event_time=None if each.said_us is None else format_us(each.said_us),
             message_ids=() if each.id is None else (each.id,),
         )
         for each in messages
@@ -206,8 +206,8 @@ def prepare(
     )
     substance = Substance(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
     reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
-    if prepared.clean.redacted:
-        fact = msgspec.structs.replace(fact, content=prepared.clean.content, entities=mentions)
+    if prepared.redacted:
+        fact = msgspec.structs.replace(fact, content=prepared.draft.content, entities=mentions)
     return FactWrite(
         fact=fact,
         prepared=msgspec.structs.replace(prepared, reading=reading),

@@ -77,7 +77,7 @@ def _keep(number: int, prepared: Prepared, identity: WriteContext, rules: WriteR
         method="resolve",
         outcome=_outcome(
             number, "KEEP", identity, _ACTIONS.get(outcome.action, "NONE"), id=outcome.id,
-            content=prepared.clean.content, redacted=list(prepared.clean.redacted), embedded=outcome.embedded,
+            content=prepared.draft.content, redacted=list(prepared.redacted), embedded=outcome.embedded,
             embed_error=outcome.embed_error,
         ),
         detail=f"review={number} as=KEEP {reached.detail}",

@@ -28,12 +28,12 @@ from mnemond.memory.diff import Match
 from mnemond.memory.diff_frames import holds_several
 from mnemond.memory.draft import (
     ENFORCED,
-    Clean,
     Draft,
     Known,
     Reading,
     WriteContext,
     WriteRules,
+    as_text,
     clean,
     new_memory,
     quality_labels,
@@ -42,7 +42,7 @@ from mnemond.memory.draft import (
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
 from mnemond.memory.relations import given_with
-from mnemond.memory.repetition import Repetition, united
+from mnemond.memory.repetition import united
 from mnemond.memory.resolver import opened
 from mnemond.memory.retention import prune
 from mnemond.memory.rules import given_triggers, joined_triggers
@@ -60,6 +60,7 @@ from mnemond.model.contradictions import noting
 from mnemond.model.memory import (
     DAY_US,
     EDGE_TYPES,
+    NO_METADATA,
     Cue,
     Edge,
     Insight,
@@ -201,10 +202,11 @@ def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A valid draft and its reading. `vector` is None when it was not embedded; `embed_error` is the reason."""
+    """A clean draft, the kinds of secrets that were cut out of it, and its reading. `vector` is None when it was not
+    embedded; `embed_error` is the reason."""
 
     draft: Draft
-    clean: Clean
+    redacted: tuple[str, ...]
     reading: Reading
     said_us: int
     cues: tuple[Cue, ...] = ()
@@ -215,7 +217,7 @@ class Prepared(msgspec.Struct, frozen=True):
     @property
     def text(self) -> TextWithCues:
         """What its vector is made of."""
-        return TextWithCues(self.clean.content, self.cues)
+        return TextWithCues(self.draft.content, self.cues)
 
     @property
     def discarded(self) -> bool:
@@ -228,12 +230,12 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
 
     Raises MnemonError(INVALID_PARAMS) as `clean` does.
     """
-    tidy = clean(draft.content, draft.tags, draft.entities, draft.metadata, draft.cues, allow_secret=draft.allow_secret)
+    draft, redacted = clean(draft)
     said_us = now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
     reading = read(
-        tidy.content,
+        draft.content,
         draft.category,
-        entities=tidy.entities,
+        entities=draft.entities,
         entity_mode=draft.entity_mode,
         known=known,
         said_us=said_us,
@@ -243,7 +245,7 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
         corrects=draft.corrects,
     )
     when = given_triggers(draft.when, draft.enforce, draft.trigger_state)
-    return Prepared(draft, tidy, reading, said_us, given_cues(tidy.cues), when)
+    return Prepared(draft, redacted, reading, said_us, given_cues(draft.cues), when)
 
 
 def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Proposal:
@@ -344,13 +346,10 @@ class _Decision:
         counted, since it was not read."""
         now = self._identity.now
         old = self._insight(best.id)
-        tidy, draft = self._prepared.clean, self._draft
-        importance = draft.importance if draft.weighed else old.importance
-        again = Repetition(
-            tidy.content, tidy.tags, self._prepared.reading.mentions, importance, draft.scope,
-            self._prepared.cues, self._prepared.when,
-        )  # fmt: skip
-        union = united(old, again, self._snapshot, self._config.graph)
+        again = self._unread()
+        if not self._draft.weighed:
+            again = msgspec.structs.replace(again, importance=old.importance)
+        union = united(old, again, self._prepared.reading.mentions, self._snapshot, self._config.graph)
         survivor = msgspec.structs.replace(
             union.insight,
             corroboration_count=old.corroboration_count + 1,
@@ -446,27 +445,30 @@ class _Decision:
 
     def _newcomer(self, compared: Compared, apart_from: str = "") -> Insight:
         """Return the new memory, with what it contradicts noted."""
+        read_in = with_reading(self._unread(), self._prepared.reading, self._snapshot)
+        named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]
+        return msgspec.structs.replace(read_in, metadata=noting(read_in.metadata, named))
+
+    def _unread(self) -> Insight:
+        """Return the new memory without what reading its text adds."""
         draft, created = self._draft, format_us(self._prepared.said_us)
-        bare = Insight(
+        return Insight(
             id=self._identity.id,
-            content=self._prepared.clean.content,
+            content=draft.content,
             created_at=created,
             updated_at=self._identity.now,
             category=draft.category,
             importance=draft.importance,
-            tags=self._prepared.clean.tags,
+            tags=draft.tags,
             source=draft.source,
             channel=draft.channel,
             conversation_id=draft.conversation_id,
             scope=draft.scope,
             valid_from=created,
-            metadata=self._prepared.clean.metadata,
+            metadata=as_text(draft.metadata) if draft.metadata else NO_METADATA,
             cues=self._prepared.cues,
             when=self._prepared.when,
         )
-        read_in = with_reading(bare, self._prepared.reading, self._snapshot)
-        named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]
-        return msgspec.structs.replace(read_in, metadata=noting(read_in.metadata, named))
 
     def _inserted(self, insight: Insight, built: Built, more: Sequence[Change]) -> tuple[list[Change], set[str]]:
         """Return the changes that add a memory and its links, and the ids at the ends of its semantic links."""
@@ -530,7 +532,7 @@ class _Decision:
 
 
 def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
-    terms = set(index_terms(prepared.clean.content))
+    terms = set(index_terms(prepared.draft.content))
     return snapshot.likeness(terms) if terms else None
 
 
@@ -597,7 +599,7 @@ def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Re
         "edges_created": EdgesCreated(),
         "quality_warnings": quality_labels(reading.quality),
         "quality_details": list(reading.quality),
-        "redacted": list(prepared.clean.redacted),
+        "redacted": list(prepared.redacted),
         "embed_error": prepared.embed_error,
         "substance": reading.substance,
         "trigger_type": reading.trigger_type,

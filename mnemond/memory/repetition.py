@@ -20,25 +20,13 @@ from mnemond.memory.draft import keywords_of
 from mnemond.memory.edge_builders import NewMemory, build_entity, edges_of
 from mnemond.memory.rules import joined_triggers
 from mnemond.model.changes import AddEdge
-from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Cue, Entity, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Entity, Insight, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, United
 from mnemond.text.entities import canonical_name, extract
 
 FOR_OTHERS = "the memory is for others as well"
 IN_OTHER_WORDS = "the memory does not say it word for word"
 ENTITY = EDGE_CODES["entity"]
-
-
-class Repetition(msgspec.Struct, frozen=True):
-    """A repetition: its text, what it says about it, and the readers it is for."""
-
-    text: str
-    tags: Sequence[str]
-    entities: Sequence[Entity]
-    importance: int
-    scope: Scope
-    cues: Sequence[Cue] = ()
-    when: Sequence[Trigger] = ()
 
 
 class Union(msgspec.Struct, frozen=True):
@@ -52,12 +40,14 @@ class Union(msgspec.Struct, frozen=True):
     report: United | None = None
 
 
-def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphSettings) -> Union:
-    """Add the tags, entities and cues that `old` lacks, up to the limits of a memory, and the importance if it is
-    higher."""
+def united(
+    old: Insight, again: Insight, mentioned: Sequence[Entity], snapshot: Snapshot, settings: GraphSettings
+) -> Union:
+    """Add what a repetition, `again`, and the entities that it mentions say: the tags, entities and cues that `old`
+    lacks, up to the limits of a memory, and the importance if it is higher."""
     had = {canonical_name(name) for name in old.entities}
     tags = [tag for tag in dict.fromkeys(again.tags) if tag not in old.tags]
-    entities = [each for each in again.entities if each.canonical not in had]
+    entities = [each for each in mentioned if each.canonical not in had]
     cues = joined_cues(old.cues, again.cues)
     added_cues = [cue.text for cue in cues if cue not in old.cues]
     when = joined_triggers(old.when, again.when)
@@ -65,7 +55,7 @@ def united(old: Insight, again: Repetition, snapshot: Snapshot, settings: GraphS
         return Union(old)
     if old.scope != again.scope:
         return Union(old, report=United(omitted=FOR_OTHERS))
-    if not is_part(plain_words(again.text), plain_words(old.content)):
+    if not is_part(plain_words(again.content), plain_words(old.content)):
         return Union(old, report=United(omitted=IN_OTHER_WORDS))
     room_for_tags, room = max(0, MAX_TAGS - len(old.tags)), max(0, MAX_ENTITIES - len(old.entities))
     added_tags, added = tags[:room_for_tags], entities[:room]

@@ -15,6 +15,7 @@ from mnemond.memory.compare import parted
 from mnemond.memory.cues import revised_cues
 from mnemond.memory.draft import (
     RESERVED,
+    Draft,
     Reading,
     WriteContext,
     WriteRules,
@@ -104,13 +105,15 @@ def new_values(fields: dict[str, object], *, allow_secret: bool) -> tuple[NewVal
     does."""
     given = {name: value for name, value in fields.items() if name in (*FIELDS, "entity_mode") and value is not UNSET}
     values = msgspec.convert(given, NewValues)
-    tidy = clean(
-        values.get("content", ""),
-        values.get("tags", ()),
-        values.get("entities", ()),
-        values.get("metadata") or {},
-        values.get("cues", ()),
-        allow_secret=allow_secret,
+    tidy, redacted = clean(
+        Draft(
+            content=values.get("content", ""),
+            tags=values.get("tags", ()),
+            entities=values.get("entities", ()),
+            metadata=values.get("metadata") or {},
+            cues=values.get("cues", ()),
+            allow_secret=allow_secret,
+        )
     )
     if "content" in values:
         values["content"] = tidy.content
@@ -119,12 +122,12 @@ def new_values(fields: dict[str, object], *, allow_secret: bool) -> tuple[NewVal
     if "entities" in values:
         values["entities"] = tidy.entities
     if "cues" in values:
-        values["cues"] = tidy.cues
+        values["cues"] = tuple(tidy.cues)
     if "metadata" in values:
-        values["metadata"] = msgspec.json.decode(tidy.metadata, type=dict[str, object])
+        values["metadata"] = dict(tidy.metadata)
     if "created_at" in values:
         values["created_at"] = format_us(parse_rfc3339(values["created_at"]))
-    return values, tidy.redacted
+    return values, redacted
 
 
 def text_after(it: Insight, values: NewValues) -> TextWithCues:

@@ -46,6 +46,9 @@ MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
 """Tags and entities of one memory, and the characters of each."""
 
+MAX_NAMES: Final = 500
+"""Entries of a list of tags, entities or cues as it is sent; how many different ones a memory may have is less."""
+
 MAX_CUES, MAX_CUE = 8, 200
 """Cues of one memory, and the characters of each. Three to six were measured (docs/decisions/0042); a longer one says
 what the text should say."""

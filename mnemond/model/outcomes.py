@@ -5,12 +5,12 @@ Expected outcomes are values; exceptions mean that something is broken.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.model.memory import Scope, Trigger
+from mnemond.model.memory import MAX_ENTITY, MAX_NAMES, Scope, Trigger
 from mnemond.model.relations import RelationshipView
 from mnemond.model.reviews import Action, Resolution
 
@@ -644,3 +644,46 @@ class Fate(msgspec.Struct, frozen=True):
     reason: str
     united: United | None = None
     no_longer: str | None = None
+
+
+# Facts of a conversation.
+
+
+Intent = Literal["preference", "fact", "event", "relationship"]
+Speaker = Literal["user", "assistant"]
+
+MAX_SAID: Final = 500_000
+"""Characters of one message; a message of the wire has more bytes only where its limit was raised."""
+
+MAX_MESSAGES: Final = 1_000
+"""Messages of one request."""
+
+
+class FactEntity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A name in a fact, and the kind of thing it refers to."""
+
+    text: str
+    type: str = "concept"
+
+
+class HostFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A fact that the caller found: one sentence that can be understood alone. Absent fields are filled in by the
+    rules. `event_time` is when it was said or happened, RFC 3339."""
+
+    content: Annotated[str, Meta(max_length=MAX_SAID)]
+    importance: Annotated[int, Meta(ge=1, le=10)] | None = None
+    intent: Intent | None = None
+    category: str | None = None
+    entities: Annotated[tuple[str | FactEntity, ...], Meta(max_length=50)] = ()
+    cues: Annotated[tuple[str, ...], Meta(max_length=MAX_NAMES)] = ()
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    attributed_to: Speaker = "user"
+    event_time: str | None = None
+    message_ids: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=MAX_ENTITY)], ...], Meta(max_length=MAX_MESSAGES)
+    ] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in it."""
+        return tuple(each if isinstance(each, str) else each.text for each in self.entities)

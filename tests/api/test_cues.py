@@ -18,13 +18,13 @@ from mnemond.api.types_changes import (
     UndoParams,
     UpdateParams,
 )
-from mnemond.api.types_extract import EmbedRunParams, ExtractParams, ExtractResult, FactParam
+from mnemond.api.types_extract import EmbedRunParams, ExtractParams, ExtractResult
 from mnemond.api.types_memories import ForgetParams, GetParams, RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.memory.cues import embed_memories, lacks_vector
 from mnemond.model.answers import GetResult, RecallHit, RecallResult
 from mnemond.model.memory import Cue, TextWithCues
-from mnemond.model.outcomes import CuesApplied, RememberResult
+from mnemond.model.outcomes import CuesApplied, HostFact, RememberResult
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench
 from tests.api.test_backfill import is_idle, snapshot
@@ -165,11 +165,11 @@ async def test_facts_of_a_host_bring_their_cues(tmp_path: Path) -> None:
         from mnemond.api.extract import ExtractHandlers
 
         extracting = ExtractHandlers(over.open_stores, over.identities, over.clock, over.projects)
-        fact = FactParam(content="Ana works at Acme in Berlin", importance=7, cues=("who knows Acme",))
+        fact = HostFact(content="Ana works at Acme in Berlin", importance=7, cues=("who knows Acme",))
         done = await extracting.extract(CALL, ExtractParams(facts=(fact,)))
         assert isinstance(done, ExtractResult)
         assert await shown(over, cast("str", done.facts[0].memory_id)) == ["who knows Acme"]
-        bad = FactParam(content="Ana works at Acme", cues=("",))
+        bad = HostFact(content="Ana works at Acme", cues=("",))
         with pytest.raises(MnemonError) as caught:
             await extracting.extract(CALL, ExtractParams(facts=(bad,)))
         assert [each.field for each in caught.value.problems] == ["facts[0].cues[0]"]

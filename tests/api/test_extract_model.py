@@ -17,13 +17,14 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.facts import Context, Engine
-from mnemond.extract.host_facts import HostFact, completed
+from mnemond.extract.host_facts import completed
 from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.exchanges import propose_queueing, write_of
 from mnemond.memory.model_reading import Model, engine_of
 from mnemond.model.changes import MAX_TRIES, QueuedExchange
 from mnemond.model.memory import Scope
+from mnemond.model.outcomes import HostFact
 from mnemond.store import exchanges
 from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session

@@ -9,20 +9,13 @@ import msgspec
 import pytest
 
 from mnemond.api.extract import ExtractHandlers
-from mnemond.api.types_extract import (
-    ExtractContext,
-    ExtractCounts,
-    ExtractParams,
-    ExtractResult,
-    FactParam,
-    MessageParam,
-)
+from mnemond.api.types_extract import ExtractContext, ExtractCounts, ExtractParams, ExtractResult, MessageParam
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
-from mnemond.model.outcomes import United
+from mnemond.model.outcomes import HostFact, United
 from mnemond.store.operations import Write
 from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -320,7 +313,7 @@ def test_unknown_fields_are_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"facts": [{"content": "x", "importance": 11}]}, ExtractParams)
     assert msgspec.convert({"content": "x"}, MessageParam).role == "user"
-    assert msgspec.convert({"content": "x"}, FactParam).confidence == 1.0
+    assert msgspec.convert({"content": "x"}, HostFact).confidence == 1.0
 
 
 async def test_a_full_store_says_which_memories_left_for_the_facts(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from mnemonctl.browse.reviews import answers, describe_review
 from mnemonctl.browse.widgets import Editor
 from mnemonctl.client import Client
 from mnemond.api.types_changes import ReviewedMemory, ReviewView
-from mnemond.api.types_extract import FactParam
 from mnemond.cli.output import Style
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.outcomes import HostFact
 from mnemond.model.reviews import ACCEPTED, RESOLUTIONS, ProposedLink, Resolution
 from tests.browse.screens import Session, browse
 
@@ -123,7 +123,7 @@ def test_the_daemon_accepts_the_answers_that_are_offered_and_no_other(
 
 @pytest.mark.check_all
 def test_a_text_of_orders_is_dropped_or_kept_by_a_person_alone(client: Client, daemon: Daemon) -> None:
-    client.extract(facts=(FactParam(content=ORDER),), conversation_id="c-1")
+    client.extract(facts=(HostFact(content=ORDER),), conversation_id="c-1")
 
     async def play(user: Session) -> None:
         await user.until("1 text of orders", "no memory, unconfirmed, not recalled", "Zorblax")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_extract import ExtractCounts, ExtractResult, FactEntity, FactView, SourceContext
+from mnemond.api.types_extract import ExtractCounts, ExtractResult, FactView, SourceContext
 from mnemond.model.answers import Dropped
+from mnemond.model.outcomes import FactEntity
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"

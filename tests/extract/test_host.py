@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mnemond.extract.facts import Context
-from mnemond.extract.host_facts import MAX_HOST_FACT, HostFact, completed, parts
+from mnemond.extract.host_facts import MAX_HOST_FACT, completed, parts
+from mnemond.model.outcomes import HostFact
 from tests.extract.exchanges import DAY_US
 from tests.tables import each_row
 
@@ -18,7 +19,8 @@ def test_what_is_left_out_is_filled_in() -> None:
 
 def test_what_is_given_stays() -> None:
     given = HostFact(
-        content="We use Go", intent="event", importance=9, confidence=0.5, entities=("Golang team",), said_us=1,
+        content="We use Go", intent="event", importance=9, confidence=0.5, entities=("Golang team",),
+        event_time="1970-01-01T00:00:00.000001Z",
         message_ids=("m1",), attributed_to="assistant", category="decision",
     )  # fmt: skip
     (fact,) = completed([given], CONTEXT).facts

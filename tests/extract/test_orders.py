@@ -6,9 +6,10 @@ import tomllib
 from pathlib import Path
 
 from mnemond.extract.facts import Context, Message
-from mnemond.extract.host_facts import HostFact, completed
+from mnemond.extract.host_facts import completed
 from mnemond.extract.orders import ORDER, is_attack, is_instruction, order_at
 from mnemond.extract.quotes import RuleEngine
+from mnemond.model.outcomes import HostFact
 from tests.tables import each_row
 
 TEXTS = [each["text"] for each in tomllib.loads((Path(__file__).parent / "injections.toml").read_text())["injections"]]

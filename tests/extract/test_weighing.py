@@ -7,20 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.writing import CLASSES
-from mnemond.extract.facts import (
-    MAX_SENTENCE,
-    USUAL,
-    Context,
-    Intent,
-    Message,
-    band,
-    importance,
-    latest_exchange,
-    of_five,
-)
+from mnemond.extract.facts import MAX_SENTENCE, USUAL, Context, Message, band, importance, latest_exchange, of_five
 from mnemond.extract.quotes import with_dates
 from mnemond.memory.extraction import extract_exchange
 from mnemond.model.answers import Dropped
+from mnemond.model.outcomes import Intent
 from tests.extract.exchanges import DAY_US
 from tests.tables import each_row
 

@@ -13,12 +13,11 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
-from mnemond.extract.host_facts import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.draft import write_rules
 from mnemond.memory.extraction import Provenance
-from mnemond.model.memory import Insight, Scope
-from mnemond.model.outcomes import Fate, RememberResult
+from mnemond.model.memory import Insight, Scope, format_us
+from mnemond.model.outcomes import Fate, HostFact, RememberResult
 from tests.memory.audit_world import AuditWorld, vector_for
 
 CONFIG = Config(lifecycle=LifecycleSettings(max_insights=0))
@@ -104,7 +103,7 @@ def test_what_changed_takes_the_place_of_what_it_was(desk: Desk) -> None:
 
 def test_an_older_statement_does_not_take_the_place_of_a_newer_one(desk: Desk) -> None:
     def works_at(where: str, said_us: int) -> Fate:
-        given = HostFact(content=f"Ana works at {where}", intent="relationship", said_us=said_us)
+        given = HostFact(content=f"Ana works at {where}", intent="relationship", event_time=format_us(said_us))
         (fact,) = extraction.host_facts([given], desk.context()).facts
         return desk.write(fact)
 

@@ -12,12 +12,11 @@ import pytest
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
-from mnemond.extract.host_facts import HostFact
 from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
 from mnemond.memory.draft import write_rules
 from mnemond.memory.resolver import Allowance, acted_on, resolution_of
-from mnemond.model.outcomes import Fate
+from mnemond.model.outcomes import Fate, HostFact
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews
 from tests.memory.test_extraction import Desk
