@@ -112,7 +112,7 @@ def test_a_document_is_recognised_and_read(kind: str) -> None:
 def test_a_draft_of_mnemons_has_its_fields() -> None:
     first, second = memories_of("/x/a.json", msgspec.json.encode(DOCUMENTS["mnemon-draft"][0]), None)[1]
     assert (first.category, first.importance, first.tags, first.entities, first.origin) == (
-        "decision", 5, ["db"], ["Qdrant", "Milvus"], "agent",
+        "decision", 5, ("db",), ("Qdrant", "Milvus"), "agent",
     )  # fmt: skip
     assert (second.category, second.importance, second.origin) == ("preference", 3, "chat-export")
     assert second.links == [ItemLink(first.key("mnemon-draft"), "causal", 0.7, "r")]
@@ -203,10 +203,10 @@ def test_a_note_by_its_observations_or_as_a_whole() -> None:
     )
     [item] = notes.note("/v/coffee.md", text)
     assert (item.content, item.tags, item.created_at) == (
-        "Pour over #brew", ["drink", "brew"], "2025-03-01T00:00:00.000000Z",
+        "Pour over #brew", ("drink", "brew"), "2025-03-01T00:00:00.000000Z",
     )  # fmt: skip
     [whole] = notes.note("/v/b.md", "---\ntags:\n- a\n- b\n---\nJust text about #tea\n")
-    assert (whole.content, whole.tags) == ("Just text about #tea", ["a", "b", "tea"])
+    assert (whole.content, whole.tags) == ("Just text about #tea", ("a", "b", "tea"))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=200)
@@ -301,7 +301,7 @@ def test_databases_of_memman_and_of_the_memory_service(tmp_path: Path) -> None:
         )
     kind, [item] = items_of_database(tmp_path / "service.db", "mcp-memory-service")
     assert (item.content, item.tags, item.category, item.metadata) == (
-        "Backups run at noon", ["ops", "db"], "fact", {"a": 1},
+        "Backups run at noon", ("ops", "db"), "fact", {"a": 1},
     )  # fmt: skip
     with pytest.raises(NotReadableError, match="it is a database, but none of mnemon"):
         items_of_database(tmp_path / "service.db", "mnemon")
