@@ -119,7 +119,10 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     `passages`: exchanges of sessions that came, went or came back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
-    `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
+    `held_purges_found` memories that other devices purged, and that stay here until a person allows it,
+    and `held_passages` the number of such exchanges. `withheld`: exchanges here that are never written for others, of
+    sessions of which some was not to be kept; `too_old`: those of others that were said before all that is kept here.
+    `refused`: the
     first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes changes of memories and
     links back by, but for the purges; `knowledge_op_id`: that of relations and names. None if there is nothing to take
     back. Uses are not taken back. `ahead`: records here with stamps more than a day ahead of the clock, which other
@@ -147,6 +150,9 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     held: list[str]
     held_purges: list[str]
     held_purges_found: int
+    held_passages: int = 0
+    withheld: int = 0
+    too_old: int = 0
     refused: list[str]
     refused_found: int
     op_id: str | None

@@ -8,27 +8,16 @@ a week has passed, so that a day of recalls does not write every memory anew. A 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_records import (
-    USE,
-    KnownUse,
-    UseRecord,
-    UseValue,
-    is_ahead,
-    not_ahead,
-    stamp_of,
-    time_of,
-    use_of,
-)
-from mnemond.memory.syncing import METHOD, Report, Scanned, known_of, use_row
-from mnemond.model.changes import Change, ChangeSet, CountUse, PutInsight, SyncedRow
+from mnemond.memory.sync.union import METHOD, Report, Union, is_purged
+from mnemond.model.changes import Change, ChangeSet, CountUse, PutInsight
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Maintained
-from mnemond.store import history, insights, sync_state
+from mnemond.model.sync import Known, Record, SyncedRow, UseValue, later_stamp, not_ahead, time_of
+from mnemond.store import insights, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.operations import Proposal, View
 
@@ -51,96 +40,86 @@ NONE: Final = UseValue(0, None, 0, 0)
 _json = msgspec.json.Encoder()
 
 
-def scan(connection: Connection, now_us: int, device: str) -> Scanned:
+def scan(connection: Connection, now_us: int, device: str) -> None:
     """Note what other devices have to know of uses and judgements here. A use by a clock that was more than a day
     ahead counts as one of now. For one transaction. Raises SqliteError."""
-    known: dict[str, dict[str, KnownUse]] = {}
-    for key, state in sync_state.states(connection, USE).items():
-        memory, _, of = key.partition(" ")
-        known.setdefault(memory, {})[of] = use_of(state)
+    known: dict[str, dict[str, Known[UseValue]]] = {}
+    for each in sync_state.all_of(connection, "use").values():
+        known.setdefault(_memory(each), {})[each.owner] = each
     rows = connection.rows(
         "SELECT id, access_count, last_accessed_at, useful, misled FROM insights"
         " WHERE access_count > 0 OR useful > 0 OR misled > 0 OR id IN (SELECT value FROM json_each(?)) ORDER BY id",
         (_json.encode([memory for memory, of_all in known.items() if device in of_all]).decode(),),
     )
-    changed, ahead = [], 0
+    changed = []
     for memory, uses, last, useful, misled in rows:
         of_all = known.get(memory, {})
         before = of_all.get(device)
-        others = [it.counted for of, it in of_all.items() if of != device]
+        others = [each.counted or NONE for of, each in of_all.items() if of != device]
         own = UseValue(
             max(0, uses - sum(it.uses for it in others)), not_ahead(last, now_us),
             max(0, useful - sum(it.useful for it in others)), max(0, misled - sum(it.misled for it in others)),
         )  # fmt: skip
         if _is_news(own, before, now_us):
-            last_us = 0 if before is None else time_of(before.record.stamp) + 1
-            record = UseRecord(
-                key=f"{memory} {device}", stamp=stamp_of(max(now_us, last_us), device), value=own,
-                restamped=[] if before is None else before.record.restamped,
+            now: Known[UseValue] = Known(
+                kind="use", key=f"{memory} {device}", stamp=later_stamp(before, now_us, device), value=own,
+                restamped=[] if before is None else before.restamped, here=True, counted=own,
             )  # fmt: skip
-            before = KnownUse(record, own)
-            changed.append(use_row(before, publish=True))
-        ahead += before is not None and is_ahead(before.record.stamp, now_us)
+            changed.append(SyncedRow("use", now.key, now, publish=True))
     sync_state.put(connection, changed)
-    return Scanned(None, ahead)
 
 
-def _is_news(own: UseValue, before: KnownUse | None, now_us: int) -> bool:
-    published = NONE if before is None else before.record.value
+def _memory(it: Record[UseValue]) -> str:
+    return it.key.partition(" ")[0]
+
+
+def _is_news(own: UseValue, before: Known[UseValue] | None, now_us: int) -> bool:
+    published = NONE if before is None or before.value is None else before.value
     if (own.useful, own.misled) != (published.useful, published.misled):
         return True
     if own.uses <= published.uses:
         return False
     if before is None or published.uses < FIRST:
         return own.uses >= FIRST
-    return own.uses >= TIMES_MORE * published.uses or now_us - time_of(before.record.stamp) >= WEEK_US
+    return own.uses >= TIMES_MORE * published.uses or now_us - time_of(before.stamp) >= WEEK_US
 
 
-def propose_unite(records: Sequence[UseRecord], identity: WriteContext, device: str, reports: list[Report]) -> Proposal:
+def propose_unite(
+    records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report]
+) -> Proposal:
     """Propose to count what other devices used and judged, and what waited for its memory, which may be there by now.
     What this device itself wrote is not counted again."""
 
     def decide(view: View) -> ChangeSet:
         connection = view.connection
-        known = {key: use_of(state) for key, state in sync_state.waiting_uses(connection).items()}
-        renewed = set[str]()
-        """Keys of records that take the place of those of a clock that was ahead, which others may have from here."""
+        union = Union(connection, identity, device)
+        union.load(sync_state.known(connection, "kind = 'use' AND NOT here"))
         for each in records:
-            text = sync_state.state(connection, USE, each.key)
-            before = known.get(each.key) or (None if text is None else use_of(text))
-            if each.of != device and (before is None or each.is_later(before.record)):
-                known[each.key] = KnownUse(each, NONE if before is None else before.counted, waits=True)
-                if before is not None and before.record.stamp in each.restamped:
-                    renewed.add(each.key)
-        changes, rows = list[Change](), list[SyncedRow]()
-        by_memory: dict[str, list[KnownUse]] = {}
-        for it in known.values():
-            by_memory.setdefault(it.record.memory, []).append(it)
+            if each.owner != device:
+                union.take(each)
+        changes = list[Change]()
+        by_memory: dict[str, list[Known[UseValue]]] = {}
+        for known in union.all_of("use"):
+            if not known.here:
+                by_memory.setdefault(_memory(known), []).append(known)
         for memory, found in sorted(by_memory.items()):
             there = insights.read(connection, memory)
             if there is not None and there.status == "active":
                 changes += _counted(there, found)
-                found = [KnownUse(each.record, each.record.value) for each in found]
-            elif there is None and _is_purged(connection, memory):
-                rows += [SyncedRow("use", each.record.key, "", publish=False) for each in found]
-                continue
-            rows += [use_row(each, publish=each.record.key in renewed) for each in found]
-        reports.append(Report(conflicts=[], held=[]))
-        made = identity.change_set(
-            METHOD, tuple(changes), Maintained(changed=len(changes), op_id=identity.op_id), operation=""
-        )
-        return msgspec.structs.replace(made, synced=tuple(rows))
+                for known in found:
+                    union.note(msgspec.structs.replace(known, here=True, counted=known.value))
+            elif there is None and is_purged(connection, memory):
+                for known in found:
+                    union.forget("use", known.key)
+        reports.append(union.report)
+        return union.change_set(changes)
 
     return identity.proposal(METHOD, decide)
 
 
-def _is_purged(connection: Connection, memory: str) -> bool:
-    return known_of(connection, memory).purged is not None or history.is_purged(connection, memory)
-
-
-def _counted(it: Insight, found: Sequence[KnownUse]) -> list[Change]:
+def _counted(it: Insight, found: Sequence[Known[UseValue]]) -> list[Change]:
     """Return the changes that count what is new of some devices."""
-    new = [(each.record.value, each.counted) for each in found]
+    new = [(each.value or NONE, each.counted or NONE) for each in found]
     uses = sum(value.uses - counted.uses for value, counted in new)
     useful = max(0, it.useful + sum(value.useful - counted.useful for value, counted in new))
     misled = max(0, it.misled + sum(value.misled - counted.misled for value, counted in new))
