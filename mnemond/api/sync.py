@@ -42,14 +42,13 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProb
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import guard, kinds, knowledge, memories, passages, uses
 from mnemond.memory.sync.code import code_of, secret_from, secret_of, signed, verified
-from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, PASSAGES, PURGES, STEPS, USES
+from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PASSAGES, REPAIRS, STEPS
 from mnemond.memory.sync.records import decode, encode
 from mnemond.memory.sync.union import MAX_NAMED, Report
 from mnemond.model.memory import DAY_US, format_us
 from mnemond.model.sync import FOR_GOOD, Kind, Record
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.sync_notes import TargetNote
 from mnemond.store.sync_state import Device, Target
@@ -63,9 +62,6 @@ MAX_OWN_FILES: Final = 50
 
 ROWS_AT_ONCE: Final = 50
 """Memories of a portion: with texts of the greatest length about 1 MB."""
-
-
-_Propose = Callable[[WriteContext, str, list[Report]], Proposal]
 
 
 class _Syncing(SyncSpool):
@@ -245,11 +241,9 @@ class SyncHandlers:
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(
-            added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
-            links=report.links, relations=report.relations, names=report.names, passages=report.passages,
-            conflicts=report.conflicts, conflicts_found=report.conflicts_found, held=report.held,
+            **msgspec.structs.asdict(report),
             held_purges=held["memory"][:MAX_NAMED], held_purges_found=len(held["memory"]),
-            held_passages=len(held["passage"]), withheld=withheld, too_old=report.too_old, refused=_sentences(it),
+            held_passages=len(held["passage"]), withheld=withheld, refused=_sentences(it),
             refused_found=it.refused_found,
             op_id=it.context.op_id if report.undoable else None,
             knowledge_op_id=it.knowledge_op_id if report.relations or report.names else None, ahead=it.ahead,
@@ -280,44 +274,35 @@ class SyncHandlers:
 
         part = await next_part()
         is_any = part is not None
-        while part is not None and part.step <= LINKS:
-            unite = partial(STEPS[part.step].propose, part.records)
-            report = await self._write(warm, it, total, unite, None if part.step == PURGES else it.context.op_id)
-            it.wait_for(part, report.held)
-            part = await next_part()
-        if is_any:
-            await self._write(warm, it, total, memories.propose_open_circles, it.context.op_id)
-            await self._write(warm, it, total, memories.propose_missing_links, it.context.op_id)
         it.knowledge_op_id = self._identities.own(it.store, sync_state.BY).op_id
-        for step, op_id in ((KNOWLEDGE, it.knowledge_op_id), (USES, None)):
-            # Also without a record: what waited for a memory, or for a person, may count by now.
-            is_waiting = True
-            while is_waiting or (part is not None and part.step == step):
+        op_ids = dict.fromkeys((MEMORIES, LINKS, REPAIRS), it.context.op_id) | {KNOWLEDGE: it.knowledge_op_id}
+        for number, step in STEPS.items():
+            if number == PASSAGES:
+                held["passage"] = await self._held(warm, it, "passage", now_us)
+            is_due = step.is_due and (is_any or number != REPAIRS)
+            while is_due or (part is not None and part.step == number):
                 records: list[Record[Any]] = []
-                if part is not None and part.step == step:
-                    records, part = part.records, await next_part()
-                await self._write(warm, it, total, partial(STEPS[step].propose, records), op_id)
-                is_waiting = False
-        held["passage"] = await self._held(warm, it, "passage", now_us)
-        waiting = frozenset(held["passage"])
-        sessions = warm.config.sessions
-        since = format_us(int(now_us - sessions.keep_days * DAY_US)) if sessions.keep_days else ""
-        while part is not None and part.step == PASSAGES:
-            said = it.without_purges(part, waiting)
-            if not warm.config.sync.passages:
-                said = [each for each in said if each.state in FOR_GOOD]
-            await self._write(warm, it, total, partial(STEPS[PASSAGES].propose, said, since=since), None)
-            part = await next_part()
+                files: list[int] = []
+                if part is not None and part.step == number:
+                    (_, records, files), part = part, await next_part()
+                if number == PASSAGES:
+                    records = it.without_purges(records, files, held["passage"], exchanged=warm.config.sync.passages)
+                report = await self._write(warm, it, total, number, records, op_ids.get(number))
+                if report.held:
+                    it.wait_for(records, files, report.held)
+                is_due = False
         return total, held
 
     async def _write(
-        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, op_id: str | None
+        self, warm: OpenStore, it: _Syncing, total: Report, step: int, records: list[Record[Any]], op_id: str | None
     ) -> Report:
         """Write one part of a sync, as part of an operation or (None) as one of its own."""
         own = self._identities.own(warm.store.name, sync_state.BY)
         identity = msgspec.structs.replace(own, by_person=it.context.by_person, op_id=op_id or own.op_id)
+        days = warm.config.sessions.keep_days
+        since = format_us(int(self._identities.now_us() - days * DAY_US)) if days else ""
         reports: list[Report] = []
-        await submit(warm, propose(identity, it.device, reports))
+        await submit(warm, kinds.propose(step, records, identity, it.device, reports, since))
         report = reports[-1]
         total.add(report)
         if (report.purged or report.passages) and warm.on_purged is not None:

@@ -4,7 +4,7 @@ order in which they were sent, but for those of one memory, which are together."
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -150,16 +150,18 @@ class SyncSpool(Transfer):
         if part.records:
             yield part
 
-    def wait_for(self, part: Part, keys: Collection[str]) -> None:
+    def wait_for(self, records: Sequence[Record[Any]], files: Sequence[int], keys: Collection[str]) -> None:
         """Let the files of records of some things be read again at the next sync."""
-        self.good.difference_update(
-            file for file, each in zip(part.files, part.records, strict=True) if each.key in keys
-        )
+        self.good.difference_update(file for file, each in zip(files, records, strict=True) if each.key in keys)
 
-    def without_purges(self, part: Part, held: Collection[str]) -> list[Record[Any]]:
-        """Return the records of a part but for purges that are `held`, which are read again at the next sync."""
-        self.wait_for(part, {each.key for each in part.records if is_purge(each)}.intersection(held))
-        return [each for each in part.records if not (is_purge(each) and each.key in held)]
+    def without_purges(
+        self, records: Sequence[Record[Any]], files: Sequence[int], held: Collection[str], *, exchanged: bool
+    ) -> list[Record[Any]]:
+        """Return records of exchanges without purges that are `held`, which are read again at the next sync; where they
+        are not `exchanged` only purges."""
+        waiting = {each.key for each in records if is_purge(each)}.intersection(held)
+        self.wait_for(records, files, waiting)
+        return [each for each in records if (each.key not in waiting if is_purge(each) else exchanged)]
 
     def _read(self, start: int, length: int) -> bytes:
         assert self.spool is not None, "it has lines"  # noqa: S101

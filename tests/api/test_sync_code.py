@@ -101,7 +101,8 @@ async def test_a_text_that_was_replaced_is_in_the_history(tmp_path: Path, monkey
         await other.sync(shared, monkeypatch)
         line = next(each for each in files_of(shared) if "Postgres" in each.read_text()).read_bytes().splitlines()[-1]
         known = decode(verified(line, SECRET), NOW_US)
-        assert isinstance(it := known.value, MemoryValue)
+        it = known.value
+        assert isinstance(it, MemoryValue)
         (stamp, value), later = it.groups["text"], stamp_of(NOW_US + 5_000_000, "e" * 16)
         text = (later, value | {"content": "The ledger is gone"})
         it = msgspec.structs.replace(it, groups=it.groups | {"text": text}, past=[*it.past, stamp])

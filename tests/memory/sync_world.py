@@ -86,17 +86,15 @@ class Device(AuditWorld):
     def scan(self) -> int:
         """Note what changed; return how many records have stamps ahead of the clock."""
         after: str | None = ""
-        now = {"now_us": self.clock_us, "device": self.name}
+        now_us, device = self.clock_us, self.name
         while after is not None:
-            after = self.engine.rewrite(partial(memories.scan, after=after, **now))
+            after = self.engine.rewrite(partial(memories.scan, after=after, now_us=now_us, device=device))
         for scan in (memories.scan_gone, knowledge.scan, uses.scan):
-            self.engine.rewrite(partial(scan, **now))
-        scan_passages = partial(
-            passages.scan, now_us=self.clock_us, device=self.name, is_partial=self.partial.__contains__
-        )
-        while self.engine.rewrite(scan_passages):
+            self.engine.rewrite(partial(scan, now_us=now_us, device=device))
+        said = partial(passages.scan, now_us=now_us, device=device, is_partial=self.partial.__contains__)
+        while self.engine.rewrite(said):
             pass
-        return int(self.read(partial(kinds.count_ahead, **now)))
+        return int(self.read(partial(kinds.count_ahead, now_us=now_us, device=device)))
 
     def restamp(self) -> None:
         """Set right what a clock that was ahead stamped."""
@@ -127,17 +125,10 @@ class Device(AuditWorld):
         total = Report()
         records.sort(key=lambda it: (kinds.step_of(it), it.key))
         reports: list[Report] = []
-        by, name = self._by, self.name
-        parts: dict[int, list[Any]] = {kind: list(part) for kind, part in groupby(records, kinds.step_of)}
-        for kind in (kinds.PURGES, kinds.MEMORIES, kinds.LINKS):
-            if kind in parts:
-                self._write(memories.propose_unite(parts[kind], by(), name, reports))
-        self._write(memories.propose_open_circles(by(), name, reports))
-        self._write(memories.propose_missing_links(by(), name, reports))
-        self._write(knowledge.propose_unite(parts.get(kinds.KNOWLEDGE, []), by(), name, reports))
-        self._write(uses.propose_unite(parts.get(kinds.USES, []), by(), name, reports))
-        said = parts.get(kinds.PASSAGES, [])
-        self._write(passages.propose_unite(said, by(), name, reports, self.since))
+        parts: dict[int, list[Any]] = {step: list(part) for step, part in groupby(records, kinds.step_of)}
+        for step, (_, _, is_due) in kinds.STEPS.items():
+            if is_due or step in parts:
+                self._write(kinds.propose(step, parts.get(step, []), self._by(), self.name, reports, self.since))
         for each in reports:
             total.add(each)
         return total

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.model.memory import MAX_CONTENT, STATUSES, Cue, Insight, Scope, Trigger, parse_rfc3339
+from mnemond.model.memory import MAX_CONTENT, Insight, parse_rfc3339
 from mnemond.model.sync import (
     MAX_RESTAMPED,
     Known,
@@ -91,60 +91,26 @@ def _group_digest(group: str, value: Value) -> str:
     return digest_of(value["content"] if group == TEXT else value)
 
 
-class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The shared fields as a record has them, checked."""
-
-    content: str
-    status: str
-    created_at: str
-    entities: tuple[str, ...] = ()
-    keywords: str = ""
-    trigger: str | None = None
-    trigger_type: str | None = None
-    event_start: str | None = None
-    event_end: str | None = None
-    intent: str | None = None
-    superseded_by: str | None = None
-    valid_from: str | None = None
-    invalid_at: str | None = None
-    source: str = "user"
-    channel: str = "manual"
-    conversation_id: str | None = None
-    scope: Scope = Scope()
-    category: str = "general"
-    importance: int = 3
-    tags: tuple[str, ...] = ()
-    pinned: bool = False
-    metadata: str = "{}"
-    expires_at: str | None = None
-    quarantined: bool = False
-    cues: tuple[Cue, ...] = ()
-    when: tuple[Trigger, ...] = ()
-
-
-_TIMES: Final = ("created_at", "event_start", "event_end", "valid_from", "invalid_at", "expires_at")
+_TIMES: Final = ("created_at", "updated_at", "event_start", "event_end", "valid_from", "invalid_at", "expires_at")
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
 def memory_of(key: str, values: dict[str, Value], updated_at: str) -> Insight:
     """Return a memory with these fields. Raises RecordError for a value that cannot be used."""
+    fields = {name: value for each in values.values() for name, value in each.items()}
     try:
-        fields = msgspec.convert({name: value for each in values.values() for name, value in each.items()}, _Fields)
+        it = msgspec.convert({**fields, "id": key, "updated_at": updated_at}, Insight)
         for name in _TIMES:
-            if (text := getattr(fields, name)) is not None:
+            if (text := getattr(it, name)) is not None:
                 parse_rfc3339(text)
-        parse_rfc3339(updated_at)
-        _object.decode(fields.metadata)
+        _object.decode(it.metadata)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise RecordError(f"a value cannot be used: {str(error)[:200]}") from None
-    if not 1 <= len(fields.content) <= MAX_CONTENT:
-        raise RecordError(f"its text has {len(fields.content):,} characters")
-    if not 1 <= fields.importance <= 5 or fields.status not in STATUSES:
-        raise RecordError("its importance or its status cannot be used")
-    return msgspec.convert(
-        {**{name: getattr(fields, name) for name in fields.__struct_fields__}, "id": key, "updated_at": updated_at},
-        Insight, from_attributes=True,
-    )  # fmt: skip
+    if not 1 <= len(it.content) <= MAX_CONTENT:
+        raise RecordError(f"its text has {len(it.content):,} characters")
+    if not 1 <= it.importance <= 5:
+        raise RecordError("its importance is not from 1 to 5")
+    return it
 
 
 def unknown(key: str) -> KnownMemory:

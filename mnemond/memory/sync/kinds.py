@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import knowledge, memories, passages, uses
 from mnemond.memory.sync.groups import without_ahead
+from mnemond.memory.sync.union import METHOD, Report, Union
+from mnemond.model.changes import ChangeSet
 from mnemond.model.sync import (
     AHEAD_US,
     FOR_GOOD,
@@ -25,9 +28,9 @@ from mnemond.model.sync import (
 )
 from mnemond.store import sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal
+from mnemond.store.operations import Proposal, View
 
-PURGES, MEMORIES, LINKS, KNOWLEDGE, USES, PASSAGES = range(6)
+PURGES, MEMORIES, LINKS, REPAIRS, KNOWLEDGE, USES, PASSAGES = range(7)
 """Steps in which records are united, each in operations of its own: what is purged is not written before, and an
 operation with a purge cannot be undone. What relations and names (KNOWLEDGE) and uses are about is there then."""
 
@@ -38,24 +41,43 @@ RESTAMPED_AT_ONCE: Final = 500
 
 
 class Step(NamedTuple):
-    """A step of a union: what proposes it, and how many records one operation has."""
+    """A step of a union: what does it, and how many records one operation has. `is_due`: also without a record, as what
+    waited for a memory, or for a person, may count by now."""
 
-    propose: Callable[..., Proposal]
+    union: type[Union]
     at_once: int = RECORDS_AT_ONCE
+    is_due: bool = False
 
 
 STEPS: Final[Mapping[int, Step]] = {
-    PURGES: Step(memories.propose_unite),
-    MEMORIES: Step(memories.propose_unite),
-    LINKS: Step(memories.propose_unite),
-    KNOWLEDGE: Step(knowledge.propose_unite, knowledge.FACTS_AT_ONCE),
-    USES: Step(uses.propose_unite, uses.USES_AT_ONCE),
-    PASSAGES: Step(passages.propose_unite),
+    PURGES: Step(memories.Memories),
+    MEMORIES: Step(memories.Memories),
+    LINKS: Step(memories.Memories),
+    REPAIRS: Step(memories.Repairs, is_due=True),
+    KNOWLEDGE: Step(knowledge.Knowledge, knowledge.FACTS_AT_ONCE, is_due=True),
+    USES: Step(uses.Uses, uses.USES_AT_ONCE, is_due=True),
+    PASSAGES: Step(passages.Passages),
 }
 
 _STEP_OF: Final[Mapping[Kind, int]] = {
     "memory": MEMORIES, "edge": LINKS, "relation": KNOWLEDGE, "name": KNOWLEDGE, "use": USES, "passage": PASSAGES,
 }  # fmt: skip
+
+
+def propose(
+    step: int, records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report],
+    since: str = "",
+) -> Proposal:  # fmt: skip
+    """Propose what records change here. The last of `reports` says what it was. `since`: as of `Union`."""
+
+    def decide(view: View) -> ChangeSet:
+        union = STEPS[step].union(view, identity, device, since)
+        for each in records:
+            union.record(each)
+        reports.append(union.report)
+        return union.finish()
+
+    return identity.proposal(METHOD, decide)
 
 
 def step_of(record: Record[Any]) -> int:

@@ -15,7 +15,7 @@ import msgspec
 
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync.records import name_key, relation_key
-from mnemond.memory.sync.union import METHOD, Report, Union, as_here, files_anew, is_purged
+from mnemond.memory.sync.union import METHOD, Union, as_here, files_anew, is_purged
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Entity, parse_rfc3339
 from mnemond.model.relations import (
@@ -32,7 +32,7 @@ from mnemond.model.sync import Kind, Known, Name, NameValue, Record, RelationVal
 from mnemond.store import meta, relations, sync_state
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
-from mnemond.store.operations import Proposal, View
+from mnemond.store.operations import View
 
 FACTS_AT_ONCE: Final = 500
 """Records that are united in one operation, which compares all that is known as well."""
@@ -175,28 +175,6 @@ def _changed_here(
 # Records of other devices.
 
 
-def propose_unite(
-    records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report]
-) -> Proposal:
-    """Propose what records change here, and what follows from all that is known. The last of `reports` says what it
-    was. Names that only a person may join wait, and a review asks."""
-
-    def decide(view: View) -> ChangeSet:
-        connection = view.connection
-        uniting = _Uniting(connection, identity, device)
-        is_united = _noted(connection, UNITED) == _mark(connection)
-        if records or not is_united or sync_state.known(connection, f"{_WAITING} LIMIT 1"):
-            uniting.compare()
-            for each in records:
-                uniting.record(each)
-            uniting.statements()
-            uniting.decisions()
-        reports.append(uniting.report)
-        return uniting.united()
-
-    return identity.proposal(METHOD, decide)
-
-
 _WAITING: Final = "kind IN ('relation', 'name') AND NOT here AND value IS NOT NULL"
 
 
@@ -280,11 +258,12 @@ class _Things:
         return True
 
 
-class _Uniting(Union):
-    """The union of some records with all that is known and with the store."""
+class Knowledge(Union):
+    """The union of some records with all that is known and with the store. Names that only a person may join wait, and
+    a review asks."""
 
-    def __init__(self, connection: Connection, identity: WriteContext, device: str) -> None:
-        super().__init__(connection, identity, device)
+    def __init__(self, view: View, identity: WriteContext, device: str, since: str = "") -> None:
+        super().__init__(view, identity, device, since)
         self._here: dict[Kind, dict[str, _Local]] = {"relation": {}, "name": {}}
         self._taken: set[str] = set()
         self._expired: list[KnowledgeChange] = []
@@ -293,9 +272,11 @@ class _Uniting(Union):
         self._asked: list[OpenReview] = []
         self._forgets = False
         """A name, or what a purged memory stated, is gone, and may be in the files of this device."""
+        self._is_compared = False
 
-    def compare(self) -> None:
+    def _compare(self) -> None:
         """Look at all that is known, and at what the store has."""
+        self._is_compared = True
         for kind, local in _FACTS.items():
             known, here = sync_state.all_of(self.connection, kind), local(self.connection)
             self.load(known.values())
@@ -305,7 +286,8 @@ class _Uniting(Union):
                     self.note(row.known, publish=row.publish)
 
     def record(self, record: Record[Any]) -> None:
-        """Take a record in if it is later than what is known."""
+        if not self._is_compared:
+            self._compare()
         known, before = self.look(record.kind, record.key), self.before(record.kind, record.key)
         if not self.take(record):
             return
@@ -324,7 +306,7 @@ class _Uniting(Union):
 
     # ------------------------------------------------------------ relations
 
-    def statements(self) -> None:
+    def _apply_statements(self) -> None:
         """Let each statement count that is known, and no other one."""
         for known in self.all_of("relation"):
             self.note(self._statement(known))
@@ -383,7 +365,7 @@ class _Uniting(Union):
 
     # ------------------------------------------------------------ names
 
-    def decisions(self) -> None:
+    def _apply_decisions(self) -> None:
         """Let each decision count that is known and not contradicted, and no other one."""
         known = self.all_of("name")
         found = counting(known)
@@ -425,7 +407,13 @@ class _Uniting(Union):
 
     # ------------------------------------------------------------ the result
 
-    def united(self) -> ChangeSet:
+    def finish(self) -> ChangeSet:
+        is_united = _noted(self.connection, UNITED) == _mark(self.connection)
+        if not self._is_compared and (not is_united or sync_state.known(self.connection, f"{_WAITING} LIMIT 1")):
+            self._compare()
+        if self._is_compared:
+            self._apply_statements()
+            self._apply_decisions()
         knowledge = (*self._expired, *self._added.values(), *self._changes)
         facts: tuple[tuple[str, str], ...] = ()
         if self._forgets:

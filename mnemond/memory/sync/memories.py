@@ -3,7 +3,7 @@ changes of this store (docs/sync.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Final, cast
 
 import msgspec
@@ -26,7 +26,7 @@ from mnemond.memory.sync.groups import (
     unknown,
     values_of,
 )
-from mnemond.memory.sync.union import METHOD, Report, Union, as_here
+from mnemond.memory.sync.union import Union, as_here
 from mnemond.memory.update import REBUILT
 from mnemond.model.changes import (
     AddEdge,
@@ -44,7 +44,7 @@ from mnemond.model.reviews import OpenReview
 from mnemond.model.sync import EdgeValue, Known, Record, SyncedRow, later_stamp
 from mnemond.store import edges, history, insights, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal, View
+from mnemond.store.operations import View
 
 ROWS_AT_ONCE: Final = 500
 """Memories that are compared in one transaction: some tens of milliseconds."""
@@ -154,41 +154,6 @@ def _value_of(connection: Connection, known: KnownMemory, it: Insight, op_id: st
 # Records of other devices.
 
 
-def propose_unite(
-    records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report]
-) -> Proposal:
-    """Propose what records of memories and links change here. The last of `reports` says what it was."""
-
-    def decide(view: View) -> ChangeSet:
-        uniting = _Uniting(view, identity, device)
-        for each in records:
-            if each.kind == "edge":
-                uniting.edge(each)
-            else:
-                uniting.memory(each)
-        reports.append(uniting.report)
-        return uniting.united()
-
-    return identity.proposal(METHOD, decide)
-
-
-def propose_open_circles(identity: WriteContext, device: str, reports: list[Report]) -> Proposal:
-    """Propose that one memory returns of each circle of memories that superseded each other, on devices that did not
-    know: the one that was superseded first, so that what was decided last holds. And that no successor is named that
-    was purged elsewhere. The stamps follow from those before, so that every device decides the same."""
-
-    def decide(view: View) -> ChangeSet:
-        uniting = _Uniting(view, identity, device)
-        for circle in _circles(view.connection):
-            uniting.open_circle(circle)
-        for key in view.connection.column(_SUPERSEDED_BY_PURGED):
-            uniting.forget_successor(key)
-        reports.append(uniting.report)
-        return uniting.united()
-
-    return identity.proposal(METHOD, decide)
-
-
 _SUPERSEDED_BY_PURGED: Final = (
     "SELECT i.id FROM insights AS i JOIN sync_rows AS s ON s.kind = 'memory' AND s.key = i.superseded_by"
     " WHERE s.state = 'purged' AND i.superseded_by NOT IN (SELECT id FROM insights) ORDER BY i.id"
@@ -214,27 +179,11 @@ def _circles(connection: Connection) -> list[list[str]]:
     return found
 
 
-def propose_missing_links(identity: WriteContext, device: str, reports: list[Report]) -> Proposal:
-    """Propose the known links that are not there, though both memories are in recall by now."""
-
-    def decide(view: View) -> ChangeSet:
-        uniting = _Uniting(view, identity, device)
-        here = _edges_by_hand(view.connection)
-        for known in sync_state.known(view.connection, "kind = 'edge' AND value IS NOT NULL ORDER BY key"):
-            if known.key not in here:
-                uniting.note(known)
-        reports.append(uniting.report)
-        return uniting.united()
-
-    return identity.proposal(METHOD, decide)
-
-
-class _Uniting(Union):
+class Memories(Union):
     """The union of some records of memories and links with what is here."""
 
-    def __init__(self, view: View, identity: WriteContext, device: str) -> None:
-        super().__init__(view.connection, identity, device)
-        self._view = view
+    def __init__(self, view: View, identity: WriteContext, device: str, since: str = "") -> None:
+        super().__init__(view, identity, device, since)
         self._rows: dict[str, Insight | None] = {}
         """Memories as they are in the store."""
         self._after: dict[str, Insight | None] = {}
@@ -244,11 +193,17 @@ class _Uniting(Union):
         """Memories whose links have to be made, with the types of these."""
         self._asked: list[OpenReview] = []
 
+    def record(self, record: Record[Any]) -> None:
+        if record.kind == "edge":
+            self._edge(record)
+        else:
+            self._memory(record)
+
     # ------------------------------------------------------------ memories
 
-    def memory(self, record: Record[MemoryValue]) -> None:
+    def _memory(self, record: Record[MemoryValue]) -> None:
         key = record.key
-        known, here = self._memory(key)
+        known, here = self._look(key)
         if self._is_held(here, record):
             self.report.held.append(key)
             return
@@ -276,30 +231,21 @@ class _Uniting(Union):
         if TEXT in found.taken:
             self._texts[key] = value
 
-    def open_circle(self, circle: Sequence[str]) -> None:
-        """Return the memory of a circle that was superseded first."""
-        stamps = {key: self._stamp_of_state(key) for key in circle}
-        first, last = min(circle, key=lambda key: stamps[key]), max(stamps.values())
-        self._put_state(first, last, {"status": "active", "superseded_by": None})
-
-    def forget_successor(self, key: str) -> None:
-        """Take the successor of a memory away, which was purged."""
-        if (here := self._memory(key)[1]) is not None:
-            self._put_state(key, self._stamp_of_state(key), {"status": here.status, "superseded_by": None})
-
     def _stamp_of_state(self, key: str) -> str:
-        value = self._memory(key)[0].value
+        value = self._look(key)[0].value
         assert value is not None, "it is there"  # noqa: S101
         return value.groups[STATE][0]
 
-    def _put_state(self, key: str, after: str, state: dict[str, str | None]) -> None:
-        """Give a memory a state with a stamp that follows from another one: the same on every device."""
-        value = self._as_value(self._memory(key)[0])
+    def _put_state(self, key: str, after: str, status: str) -> None:
+        """Give a memory a status without successor, with a stamp that follows from another one: the same on every
+        device."""
+        state = {"status": status, "superseded_by": None}
+        value = self._as_value(self._look(key)[0])
         groups = value.groups | {STATE: (next_stamp(after, state), state)}
-        self.memory(_record(key, msgspec.structs.replace(value, groups=groups)))
+        self._memory(_record(key, msgspec.structs.replace(value, groups=groups)))
         self.publish("memory", key)
 
-    def _memory(self, key: str) -> tuple[KnownMemory, Insight | None]:
+    def _look(self, key: str) -> tuple[KnownMemory, Insight | None]:
         """Return what is known of a memory, and its row, with what earlier records changed."""
         if key not in self._after:
             before = self.look("memory", key) or unknown(key)
@@ -328,7 +274,7 @@ class _Uniting(Union):
         """Keep the text of a record that another one takes the place of, as a memory of its own."""
         assert value is not None, "it has a text"  # noqa: S101
         copy = copy_key(key, value.groups[TEXT][0])
-        self.memory(_record(copy, msgspec.structs.replace(value, of=value.of or key, past=[], op_id="")))
+        self._memory(_record(copy, msgspec.structs.replace(value, of=value.of or key, past=[], op_id="")))
         self.publish("memory", copy)
 
     def _overruled(
@@ -357,7 +303,7 @@ class _Uniting(Union):
 
     # ------------------------------------------------------------ links
 
-    def edge(self, record: Record[EdgeValue]) -> None:
+    def _edge(self, record: Record[EdgeValue]) -> None:
         if self.is_new("edge", record.key):
             source, target, kind = record.key.split(" ")
             row = edges.read(self.connection, source, target, kind)
@@ -371,7 +317,7 @@ class _Uniting(Union):
 
     # ------------------------------------------------------------ the result
 
-    def united(self) -> ChangeSet:
+    def finish(self) -> ChangeSet:
         changes: list[Change] = []
         for key, after in self._after.items():
             changes += self._changes(key, self._rows[key], after)
@@ -417,7 +363,7 @@ class _Uniting(Union):
             yield RestoreInsight(active, None)
             self._unlinked[active.id] = ALL
         elif self._after[before.id] is not None and self._after[before.id].status != "active":  # type: ignore[union-attr]
-            yield from parted(self._view.snapshot, before)
+            yield from parted(self.view.snapshot, before)
             active = msgspec.structs.replace(active, paired_with=None)
         embedded = text is not None and (active.content, active.cues) != (before.content, before.cues)
         if embedded:
@@ -449,6 +395,27 @@ class _Uniting(Union):
             it = self._after[key]
             return it is not None and it.status == "active"
         return insights.is_active(self.connection, key)
+
+
+class Repairs(Memories):
+    """What follows from the union of all memories and links. One memory returns of each circle of memories that
+    superseded each other, on devices that did not know: the one that was superseded first, so that what was decided
+    last holds. No successor is named that was purged elsewhere. The stamps follow from those before, so that every
+    device decides the same. And links that are known are made where both memories are in recall by now."""
+
+    def finish(self) -> ChangeSet:
+        for circle in _circles(self.connection):
+            stamps = {key: self._stamp_of_state(key) for key in circle}
+            first, last = min(circle, key=lambda key: stamps[key]), max(stamps.values())
+            self._put_state(first, last, "active")
+        for key in self.connection.column(_SUPERSEDED_BY_PURGED):
+            if (here := self._look(key)[1]) is not None:
+                self._put_state(key, self._stamp_of_state(key), here.status)
+        here_by_hand = _edges_by_hand(self.connection)
+        for known in sync_state.known(self.connection, "kind = 'edge' AND value IS NOT NULL ORDER BY key"):
+            if known.key not in here_by_hand:
+                self.note(known)
+        return super().finish()
 
 
 def _record(key: str, value: MemoryValue) -> Record[MemoryValue]:

@@ -7,18 +7,18 @@ there, so that it does not come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import guard
-from mnemond.memory.sync.union import METHOD, Report, Union, files_anew
+from mnemond.memory.sync.union import Union, files_anew
 from mnemond.model.changes import ChangeSet
 from mnemond.model.passages import DropPassage, KeepPassage, Passage, PassageChange, RestorePassage
 from mnemond.model.sync import RANKS, Known, Record, SyncedRow, later_stamp
 from mnemond.store import passages, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal, View
+from mnemond.store.operations import View
 from mnemond.text.secrets import find_secrets
 
 SCANNED_AT_ONCE: Final = 500
@@ -58,39 +58,35 @@ def value_of(connection: Connection, known: Known[None]) -> Passage | None:
     return None if value is None or find_secrets(value.text) else value
 
 
-def propose_unite(
-    records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report], since: str
-) -> Proposal:
-    """Propose to take in what other devices kept, forgot and purged; nothing that was said before `since` (RFC 3339),
-    which would be too old here."""
+class Passages(Union):
+    """The union of what other devices kept, forgot and purged with what is here."""
 
-    def decide(view: View) -> ChangeSet:
-        connection = view.connection
-        union = Union(connection, identity, device)
-        texts: dict[str, Passage] = {}
-        for each in records:
-            if union.take(each, is_kept=False) and each.value is not None:
-                texts[each.key] = each.value
+    def __init__(self, view: View, identity: WriteContext, device: str, since: str = "") -> None:
+        super().__init__(view, identity, device, since)
+        self._texts: dict[str, Passage] = {}
+
+    def record(self, record: Record[Any]) -> None:
+        if self.take(record, is_kept=False) and record.value is not None:
+            self._texts[record.key] = record.value
+
+    def finish(self) -> ChangeSet:
         found: list[PassageChange] = []
         facts: tuple[tuple[str, str], ...] = ()
-        for now in union.all_of("passage"):
-            before, text = union.before("passage", now.key), texts.get(now.key)
+        for now in self.all_of("passage"):
+            before, text = self.before("passage", now.key), self._texts.get(now.key)
             if now == before:
                 continue
-            if text is not None and now.state == "kept" and text.said_at < since:
-                union.report.too_old += before is None
+            if text is not None and now.state == "kept" and text.said_at < self.since:
+                self.report.too_old += before is None
                 text = None
-            found += _changes(connection, before, now, text)
+            found += _changes(self.connection, before, now, text)
             if before is not None and _rank(now) > _rank(before):
                 # Files of this device may have the text, also where the row is gone already.
-                facts = files_anew(connection)
-        union.report.passages = len(found)
+                facts = files_anew(self.connection)
+        self.report.passages = len(found)
         purges = sum(isinstance(each, DropPassage) and each.how == "purged" for each in found)
-        facts += guard.note_purges(connection, purges, identity.now_us)
-        reports.append(union.report)
-        return union.change_set(passages=found, facts=facts)
-
-    return identity.proposal(METHOD, decide)
+        facts += guard.note_purges(self.connection, purges, self.identity.now_us)
+        return self.change_set(passages=found, facts=facts)
 
 
 def _rank(it: Known[None]) -> int:

@@ -13,9 +13,10 @@ from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import PassageChange
 from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import OpenReview
-from mnemond.model.sync import OWNED, Kind, Known, Record, SyncedRow, is_later, later_stamp, stamp_of
+from mnemond.model.sync import OWNED, Kind, Known, Record, SyncedRow, is_later, later_stamp
 from mnemond.store import history, sync_state
 from mnemond.store.connection import Connection
+from mnemond.store.operations import View
 
 METHOD: Final = "sync"
 
@@ -55,21 +56,27 @@ class Report(msgspec.Struct):
 
 
 class Union:
-    """What is known of the things of some records, with what the records change of it. For one operation."""
+    """What is known of the things of some records, with what the records change of it. For one operation: `record` for
+    each, then `finish`. Exchanges that were said before `since` (RFC 3339) would be too old here."""
 
-    def __init__(self, connection: Connection, identity: WriteContext, device: str) -> None:
-        self.connection = connection
+    def __init__(self, view: View, identity: WriteContext, device: str, since: str = "") -> None:
+        self.view = view
+        self.connection = view.connection
         self.identity = identity
         self.device = device
+        self.since = since
         self.report = Report()
         self._known: dict[tuple[Kind, str], Known[Any] | None] = {}
         self._before: dict[tuple[Kind, str], Known[Any] | None] = {}
         self._publish: set[tuple[Kind, str]] = set()
 
-    @property
-    def stamp(self) -> str:
-        """The stamp of now."""
-        return stamp_of(self.identity.now_us, self.device)
+    def record(self, record: Record[Any]) -> None:
+        """Take a record in."""
+        self.take(record)
+
+    def finish(self) -> ChangeSet:
+        """Return what the records change here, and say so in the report."""
+        raise NotImplementedError
 
     def load(self, known: Iterable[Known[Any]]) -> None:
         """Note what is known in the store."""

@@ -12,14 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync.union import METHOD, Report, Union, is_purged
+from mnemond.memory.sync.union import Union, is_purged
 from mnemond.model.changes import Change, ChangeSet, CountUse, PutInsight
 from mnemond.model.memory import Insight
 from mnemond.model.sync import Known, Record, SyncedRow, UseValue, later_stamp, not_ahead, time_of
 from mnemond.store import insights, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal, View
 
 FIRST: Final = 3
 """Uses from which on a memory is not pruned (`lifecycle`), so that other devices have to know of them."""
@@ -84,37 +82,32 @@ def _is_news(own: UseValue, before: Known[UseValue] | None, now_us: int) -> bool
     return own.uses >= TIMES_MORE * published.uses or now_us - time_of(before.stamp) >= WEEK_US
 
 
-def propose_unite(
-    records: Sequence[Record[Any]], identity: WriteContext, device: str, reports: list[Report]
-) -> Proposal:
-    """Propose to count what other devices used and judged, and what waited for its memory, which may be there by now.
+class Uses(Union):
+    """The union of what other devices used and judged, and of what waited for its memory, which may be there by now.
     What this device itself wrote is not counted again."""
 
-    def decide(view: View) -> ChangeSet:
-        connection = view.connection
-        union = Union(connection, identity, device)
-        union.load(sync_state.known(connection, "kind = 'use' AND NOT here"))
-        for each in records:
-            if each.owner != device:
-                union.take(each)
+    def record(self, record: Record[Any]) -> None:
+        if record.owner != self.device:
+            self.take(record)
+
+    def finish(self) -> ChangeSet:
+        waiting = sync_state.known(self.connection, "kind = 'use' AND NOT here")
+        self.load(each for each in waiting if self.is_new("use", each.key))
         changes = list[Change]()
         by_memory: dict[str, list[Known[UseValue]]] = {}
-        for known in union.all_of("use"):
+        for known in self.all_of("use"):
             if not known.here:
                 by_memory.setdefault(_memory(known), []).append(known)
         for memory, found in sorted(by_memory.items()):
-            there = insights.read(connection, memory)
+            there = insights.read(self.connection, memory)
             if there is not None and there.status == "active":
                 changes += _counted(there, found)
                 for known in found:
-                    union.note(msgspec.structs.replace(known, here=True, counted=known.value))
-            elif there is None and is_purged(connection, memory):
+                    self.note(msgspec.structs.replace(known, here=True, counted=known.value))
+            elif there is None and is_purged(self.connection, memory):
                 for known in found:
-                    union.forget("use", known.key)
-        reports.append(union.report)
-        return union.change_set(changes)
-
-    return identity.proposal(METHOD, decide)
+                    self.forget("use", known.key)
+        return self.change_set(changes)
 
 
 def _counted(it: Insight, found: Sequence[Known[UseValue]]) -> list[Change]:
