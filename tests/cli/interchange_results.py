@@ -67,8 +67,8 @@ To other devices: 4 records
   1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
   1a2b3c4d
   left as it is: 9f8e7d6c: a rule that is enforced; sync at a terminal
-  not purged: 30 memories and 7 exchanges that other devices purged for good, which is more than a sync removes unasked. \
-If that is meant, run it at a terminal with --allow-purges
+  not purged: 30 memories and 7 exchanges that other devices purged for good, which is more than a sync removes \
+unasked. If that is meant, run it at a terminal with --allow-purges
   7d6c5b4a
   and 29 more
   not written for others: 2 exchanges of sessions that were paused or have a private part

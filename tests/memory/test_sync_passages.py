@@ -141,6 +141,10 @@ def test_devices_agree_whatever_order_their_files_come_in(first: int) -> None:
         run_schedule(seed)
 
 
+def test_an_exchange_that_comes_with_its_purge_is_not_kept() -> None:
+    run_schedule(113, 29)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("first", range(100, 1_100, 100))
 def test_devices_agree_in_a_thousand_schedules(first: int) -> None:

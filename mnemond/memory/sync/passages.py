@@ -73,10 +73,11 @@ class Passages(Union):
         found: list[PassageChange] = []
         facts: tuple[tuple[str, str], ...] = ()
         for now in self.all_of("passage"):
-            before, text = self.before("passage", now.key), self._texts.get(now.key)
+            before = self.before("passage", now.key)
             if now == before:
                 continue
-            if text is not None and now.state == "kept" and text.said_at < self.since:
+            text = self._texts.get(now.key) if now.state == "kept" else None
+            if text is not None and text.said_at < self.since:
                 self.report.too_old += before is None
                 text = None
             found += _changes(self.connection, before, now, text)
