@@ -11,6 +11,7 @@ from msgspec import Meta
 from mnemond.api.types_admin import Recipient
 from mnemond.api.types_interchange import MAX_PORTION, Digest
 from mnemond.model.outcomes import Result
+from mnemond.model.sync import Failure
 from mnemond.wire.params import Access, Name, Params, StoreParams, Tty, about, method
 
 MAX_FILES: Final = 5_000
@@ -250,15 +251,6 @@ class SyncDeviceView(msgspec.Struct, frozen=True):
     encrypted: bool
 
 
-class SyncFailed(msgspec.Struct, frozen=True):
-    """Syncs that failed in a row since the last that did not: how many, since when, when last, and why."""
-
-    why: str
-    count: int
-    since: str
-    at: str
-
-
 class SyncTarget(msgspec.Struct, frozen=True):
     """A directory or remote. `waiting`: records of what changed here since. `recipients`: the number of public
     keys for which this store's files are encrypted. `looked_at`: the devices are as they are now, not as at the last
@@ -270,7 +262,7 @@ class SyncTarget(msgspec.Struct, frozen=True):
     recipients: int
     looked_at: bool
     devices: list[SyncDeviceView]
-    failed: SyncFailed | None = None
+    failed: Failure | None = None
 
 
 class SyncStatusResult(Result, frozen=True, kw_only=True):

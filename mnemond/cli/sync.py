@@ -11,7 +11,6 @@ from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
     SyncDeviceView,
-    SyncFailed,
     SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
@@ -21,6 +20,7 @@ from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import Style, and_more, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.config.sections import seconds
+from mnemond.model.sync import Failure
 from mnemond.wire.params import StoreParams, about, plural
 
 
@@ -176,7 +176,7 @@ def _target(it: SyncTarget) -> list[str]:
     return [f"  {one_line(it.label)}: {'; '.join(facts)}", *failed, *map(_device, it.devices)]
 
 
-def _failed(it: SyncFailed) -> str:
+def _failed(it: Failure) -> str:
     often = f" ({plural(it.count, 'time')}, last {_minute(it.at)})" if it.count > 1 else ""
     return f"    fails since {_minute(it.since)}{often}: {one_line(it.why)}"
 

@@ -192,3 +192,14 @@ def is_later(one: Record[Any], than: Record[Any]) -> bool:
 def later_stamp(before: Known[Any] | None, us: int, device: str) -> str:
     """Return the stamp of a change on a device at a time in microseconds, later than what was known."""
     return stamp_of(us if before is None else max(us, time_of(before.stamp) + 1), device)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Syncs that failed in a row: the label of the target, why the last one did, how many, and when (RFC 3339) the
+    first and the last."""
+
+    label: str
+    why: str
+    count: int
+    since: str
+    at: str
