@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import trio
@@ -39,15 +39,16 @@ from mnemond.api.types_sync import (
 )
 from mnemond.encryption import SUFFIX
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
-from mnemond.memory import sync_guard, sync_knowledge, sync_passages, sync_uses, syncing
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.sync_code import code_of, secret_from, secret_of, signed, verified
-from mnemond.memory.sync_records import AnyRecord, PassageRecord, decode, encode
-from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PASSAGES, PURGES, USES, Report
+from mnemond.memory.sync import guard, kinds, knowledge, memories, passages, uses
+from mnemond.memory.sync.code import code_of, secret_from, secret_of, signed, verified
+from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PASSAGES, REPAIRS, STEPS
+from mnemond.memory.sync.records import decode, encode
+from mnemond.memory.sync.union import MAX_NAMED, Report
 from mnemond.model.memory import DAY_US, format_us
+from mnemond.model.sync import FOR_GOOD, Kind, Record
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.sync_notes import TargetNote
 from mnemond.store.sync_state import Device, Target
@@ -61,15 +62,6 @@ MAX_OWN_FILES: Final = 50
 
 ROWS_AT_ONCE: Final = 50
 """Memories of a portion: with texts of the greatest length about 1 MB."""
-
-
-_Propose = Callable[[WriteContext, str, list[Report]], Proposal]
-
-_PROPOSE: Final[dict[int, Callable[..., Proposal]]] = {
-    PURGES: syncing.propose_unite, MEMORIES: syncing.propose_unite, LINKS: syncing.propose_unite,
-    KNOWLEDGE: sync_knowledge.propose_unite, USES: sync_uses.propose_unite,
-}  # fmt: skip
-"""By kind of records what proposes to unite them."""
 
 
 class _Syncing(SyncSpool):
@@ -96,7 +88,7 @@ class _Syncing(SyncSpool):
         self.shows_code = self.is_united = False
         self.recipients: tuple[str, ...] = ()
         self.called = ""
-        self.rows: list[tuple[str, str]] = []
+        self.rows: list[tuple[Kind, str]] = []
         self.seq = 0
         self.name: str | None = None
         self.rewrites = False
@@ -183,26 +175,22 @@ class SyncHandlers:
 
     async def _scan(self, warm: OpenStore, device: str) -> int:
         """Note what changed here; return how many records have stamps ahead of the clock."""
-        now_us, ahead = self._identities.now_us(), 0
+        now_us = self._identities.now_us()
         after: str | None = ""
         while after is not None:
-            scan = partial(syncing.scan_memories, after=after, now_us=now_us, device=device)
-            after, found = await warm.store.rewrite(scan)
-            ahead += found
-        for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
-            ahead += (await warm.store.rewrite(partial(scan_all, now_us=now_us, device=device))).ahead
-        scan_passages = partial(sync_passages.scan, now_us=now_us, device=device, is_partial=self._is_partial)
+            after = await warm.store.rewrite(partial(memories.scan, after=after, now_us=now_us, device=device))
+        for scan in (memories.scan_gone, knowledge.scan, uses.scan):
+            await warm.store.rewrite(partial(scan, now_us=now_us, device=device))
+        scan_passages = partial(passages.scan, now_us=now_us, device=device, is_partial=self._is_partial)
         while warm.config.sync.passages and await warm.store.rewrite(scan_passages):
             pass
-        return ahead + await warm.store.read(partial(sync_passages.count_ahead, now_us=now_us))
+        count: int = await warm.store.read(partial(kinds.count_ahead, now_us=now_us, device=device))
+        return count
 
     async def _restamp(self, warm: OpenStore, device: str) -> int:
         """Take stamps ahead of the clock back to now; return how many records had such."""
-        now_us, count = self._identities.now_us(), 0
-        after: tuple[str, str] | None = ("", "")
-        while after is not None:
-            work = partial(syncing.restamp, after=after, now_us=now_us, device=device)
-            after, found = await warm.store.rewrite(work)
+        count, restamp = 0, partial(kinds.restamp, now_us=self._identities.now_us(), device=device)
+        while found := await warm.store.rewrite(restamp):
             count += found
         return count
 
@@ -234,8 +222,7 @@ class SyncHandlers:
             now_us = self._identities.now_us()
             it.is_united = True
             await trio.to_thread.run_sync(it.look, partial(_decoded, it.secret, now_us))
-            held = await self._held(warm, it, now_us)
-            report = await self._unite(warm, it, held, now_us)
+            report, held = await self._unite(warm, it, now_us)
             read = [_key_of(it.params.files[at]) for at in sorted(it.good)]
             there = {(each.device, each.name) for each in it.params.files}
 
@@ -246,6 +233,7 @@ class SyncHandlers:
                 sync_state.put_files(connection, it.params.target, read)
 
             await warm.store.rewrite(note)
+            withheld = await warm.store.read(sync_state.count_withheld) if warm.config.sync.passages else 0
             if report.added or report.changed:
                 self._received(it.store)
             if (report.added or report.changed or report.passages) and warm.on_missing_vector is not None:
@@ -253,11 +241,10 @@ class SyncHandlers:
             remove = await self._plan(warm, it)
             it.heard_at = trio.current_time()
         return SyncUniteResult(
-            added=report.added, changed=report.changed, retired=report.retired, purged=report.purged,
-            links=report.links, relations=report.relations, names=report.names, passages=report.passages,
-            conflicts=report.conflicts,
-            conflicts_found=report.conflicts_found, held=report.held, held_purges=held[:MAX_NAMED],
-            held_purges_found=len(held), refused=_sentences(it), refused_found=it.refused_found,
+            **msgspec.structs.asdict(report),
+            held_purges=held["memory"][:MAX_NAMED], held_purges_found=len(held["memory"]),
+            held_passages=len(held["passage"]), withheld=withheld, refused=_sentences(it),
+            refused_found=it.refused_found,
             op_id=it.context.op_id if report.undoable else None,
             knowledge_op_id=it.knowledge_op_id if report.relations or report.names else None, ahead=it.ahead,
             restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
@@ -265,63 +252,57 @@ class SyncHandlers:
         )  # fmt: skip
 
     @staticmethod
-    async def _held(warm: OpenStore, it: _Syncing, now_us: int) -> list[str]:
-        """Return the memories that are not purged now, though other devices purged them: a person has to allow it."""
-        if not it.purges:
+    async def _held(warm: OpenStore, it: _Syncing, kind: Kind, now_us: int) -> list[str]:
+        """Return the memories or exchanges that are not purged now, though other devices purged them: a person has to
+        allow it."""
+        keys = {state: it.purges[kind, state] for state in FOR_GOOD if (kind, state) in it.purges}
+        if not keys:
             return []
         if it.params.allow_purges:
-            await warm.store.rewrite(partial(sync_guard.allow_purges, now_us=now_us))
+            await warm.store.rewrite(partial(guard.allow_purges, now_us=now_us))
             return []
-        return await warm.store.read(partial(sync_guard.held_purges, keys=it.purges, now_us=now_us))
+        return await warm.store.read(partial(guard.held_purges, kind=kind, keys=keys, now_us=now_us))
 
-    async def _unite(self, warm: OpenStore, it: _Syncing, held: list[str], now_us: int) -> Report:
-        total = Report(conflicts=[], held=[])
-        parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held))
+    async def _unite(self, warm: OpenStore, it: _Syncing, now_us: int) -> tuple[Report, dict[Kind, list[str]]]:
+        """Take in what was sent; return what changed, and which purges of memories and exchanges wait."""
+        total = Report()
+        held: dict[Kind, list[str]] = {"memory": await self._held(warm, it, "memory", now_us)}
+        parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held["memory"]))
 
         async def next_part() -> Part | None:
             return await trio.to_thread.run_sync(next, parts, None)
 
         part = await next_part()
         is_any = part is not None
-        while part is not None and part.kind <= LINKS:
-            unite = partial(_PROPOSE[part.kind], part.records)
-            report = await self._write(warm, it, total, unite, None if part.kind == PURGES else it.context.op_id)
-            waiting = frozenset(report.held)
-            it.good.difference_update(
-                file for file, each in zip(part.files, part.records, strict=True) if each.key in waiting
-            )
-            part = await next_part()
-        if is_any:
-            await self._write(warm, it, total, syncing.propose_open_circles, it.context.op_id)
-            await self._write(warm, it, total, syncing.propose_missing_links, it.context.op_id)
         it.knowledge_op_id = self._identities.own(it.store, sync_state.BY).op_id
-        for kind, op_id in ((KNOWLEDGE, it.knowledge_op_id), (USES, None)):
-            # Also without a record: what waited for a memory, or for a person, may count by now.
-            is_waiting = True
-            while is_waiting or (part is not None and part.kind == kind):
-                records: list[AnyRecord] = []
-                if part is not None and part.kind == kind:
-                    records, part = part.records, await next_part()
-                await self._write(warm, it, total, partial(_PROPOSE[kind], records), op_id)
-                is_waiting = False
-        sessions = warm.config.sessions
-        since = format_us(int(now_us - sessions.keep_days * DAY_US)) if sessions.keep_days else ""
-        while part is not None and part.kind == PASSAGES:
-            said = [each for each in part.records if isinstance(each, PassageRecord)]
-            if not warm.config.sync.passages:
-                said = [each for each in said if each.state in ("cut", "purged")]
-            await self._write(warm, it, total, partial(sync_passages.propose_unite, said, since=since), None)
-            part = await next_part()
-        return total
+        op_ids = dict.fromkeys((MEMORIES, LINKS, REPAIRS), it.context.op_id) | {KNOWLEDGE: it.knowledge_op_id}
+        for number, step in STEPS.items():
+            if number == PASSAGES:
+                held["passage"] = await self._held(warm, it, "passage", now_us)
+            is_due = step.is_due and (is_any or number != REPAIRS)
+            while is_due or (part is not None and part.step == number):
+                records: list[Record[Any]] = []
+                files: list[int] = []
+                if part is not None and part.step == number:
+                    (_, records, files), part = part, await next_part()
+                if number == PASSAGES:
+                    records = it.without_purges(records, files, held["passage"], exchanged=warm.config.sync.passages)
+                report = await self._write(warm, it, total, number, records, op_ids.get(number))
+                if report.held:
+                    it.wait_for(records, files, report.held)
+                is_due = False
+        return total, held
 
     async def _write(
-        self, warm: OpenStore, it: _Syncing, total: Report, propose: _Propose, op_id: str | None
+        self, warm: OpenStore, it: _Syncing, total: Report, step: int, records: list[Record[Any]], op_id: str | None
     ) -> Report:
         """Write one part of a sync, as part of an operation or (None) as one of its own."""
         own = self._identities.own(warm.store.name, sync_state.BY)
         identity = msgspec.structs.replace(own, by_person=it.context.by_person, op_id=op_id or own.op_id)
+        days = warm.config.sessions.keep_days
+        since = format_us(int(self._identities.now_us() - days * DAY_US)) if days else ""
         reports: list[Report] = []
-        await submit(warm, propose(identity, it.device, reports))
+        await submit(warm, kinds.propose(step, records, identity, it.device, reports, since))
         report = reports[-1]
         total.add(report)
         if (report.purged or report.passages) and warm.on_purged is not None:
@@ -333,7 +314,7 @@ class SyncHandlers:
         """Decide what the next file of this device has; return the names of the files whose place it takes."""
         target = it.target
 
-        def plan(connection: Connection) -> tuple[list[tuple[str, str]], int, bool, list[str], int]:
+        def plan(connection: Connection) -> tuple[list[tuple[Kind, str]], int, bool, list[str], int]:
             device = sync_state.device(connection)
             purges = 0 if device is None else device.purges
             noted = sync_state.files(connection, target.target)
@@ -341,7 +322,7 @@ class SyncHandlers:
             there = {each.name: each.digest for each in it.params.files if each.device == it.device}
             rewrites = purges != target.purges or len(own) >= MAX_OWN_FILES or own != there
             behind = target.nothing_published if rewrites else target.published
-            rows = sync_state.after(connection, behind)
+            rows = sync_state.keys_after(connection, behind)
             return rows, sync_state.last_seq(connection), rewrites, sorted(there), purges
 
         it.rows, it.seq, it.rewrites, there, purges = await warm.store.read(plan)
@@ -361,7 +342,7 @@ class SyncHandlers:
                 warm = await self._open_stores.open(it.store)
                 part = it.rows[params.portion * ROWS_AT_ONCE : (params.portion + 1) * ROWS_AT_ONCE]
                 found = await warm.store.rewrite(
-                    partial(syncing.records_of, rows=part, now_us=self._identities.now_us(), device=it.device)
+                    partial(kinds.records_of, things=part, now_us=self._identities.now_us(), device=it.device)
                 )
                 it.text = "".join(f"{signed(encode(each), it.secret).decode()}\n" for each in found)
                 it.number = params.portion
@@ -436,7 +417,7 @@ def _secret_from(code: str) -> str:
         raise invalid([FieldProblem("join", f"this is no code: {error}")], hint=hint) from None
 
 
-def _decoded(secret: bytes, now_us: int, line: bytes) -> AnyRecord:
+def _decoded(secret: bytes, now_us: int, line: bytes) -> Record[Any]:
     return decode(verified(line, secret), now_us)
 
 

@@ -4,19 +4,20 @@ order in which they were sent, but for those of one memory, which are together."
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from mnemond.api.transfers import Transfer
-from mnemond.memory.sync_code import StrangerError
-from mnemond.memory.sync_knowledge import FACTS_AT_ONCE
-from mnemond.memory.sync_records import MAX_LINE, AnyRecord, NameRecord, RecordError, UnknownKindError
-from mnemond.memory.sync_uses import USES_AT_ONCE
-from mnemond.memory.syncing import KNOWLEDGE, MAX_NAMED, PURGES, RECORDS_AT_ONCE, USES, kind_of
+from mnemond.memory.sync.code import StrangerError
+from mnemond.memory.sync.groups import RecordError
+from mnemond.memory.sync.kinds import PURGES, STEPS, is_purge, step_of
+from mnemond.memory.sync.records import MAX_LINE, UnknownKindError
+from mnemond.memory.sync.union import MAX_NAMED
+from mnemond.model.sync import Kind, Record, State
 
 MAX_REFUSED: Final = 1_000
 """Lines of one file that are refused, after which the rest of it is not looked at: it is no file of mnemond's."""
@@ -24,17 +25,14 @@ MAX_REFUSED: Final = 1_000
 BYTES_AT_ONCE: Final = 4 << 20
 """Bytes of the lines of one part, after which it ends: its records take some five times as much memory."""
 
-AT_ONCE: Final = {KNOWLEDGE: FACTS_AT_ONCE, USES: USES_AT_ONCE}
-"""By kind the records of one part; of the other kinds RECORDS_AT_ONCE."""
-
-Decode = Callable[[bytes], AnyRecord]
+Decode = Callable[[bytes], Record[Any]]
 
 
 class Part(NamedTuple):
-    """Records to be united in one operation, all of one kind; `files`: of each the position of its file."""
+    """Records to be united in one operation, all of one step; `files`: of each the position of its file."""
 
-    kind: int
-    records: list[AnyRecord]
+    step: int
+    records: list[Record[Any]]
     files: list[int]
 
 
@@ -54,9 +52,9 @@ class SyncSpool(Transfer):
         self.refused_found = 0
         self.strangers: set[int] = set()
         """Positions of files with lines that are signed with another code."""
-        self.purges: set[str] = set()
-        """Memories that are purged by a line."""
-        self._kinds, self._files, self._lengths = array("B"), array("H"), array("I")
+        self.purges: dict[tuple[Kind, State], set[str]] = {}
+        """Memories and exchanges that are purged by a line, by kind and the state that it gives them."""
+        self._steps, self._files, self._lengths = array("B"), array("H"), array("I")
         self._keys, self._starts = array("Q"), array("Q")
 
     def take(self, file: int, text: str) -> None:
@@ -92,10 +90,9 @@ class SyncSpool(Transfer):
                 if len(self.refused) < MAX_NAMED:
                     self.refused.append((file, numbers[file], str(error)))
                 continue
-            kind = kind_of(record)
-            if kind == PURGES:
-                self.purges.add(record.key)
-            self._kinds.append(kind)
+            if is_purge(record):
+                self.purges.setdefault((record.kind, record.state), set()).add(record.key)
+            self._steps.append(step_of(record))
             self._files.append(file)
             self._lengths.append(len(line))
             self._keys.append(int.from_bytes(blake2b(record.key.encode(), digest_size=8).digest(), "big"))
@@ -134,26 +131,37 @@ class SyncSpool(Transfer):
         part = Part(PURGES, [], [])
         size = last = 0
         _, first, keys = np.unique(self._keys, return_index=True, return_inverse=True)
-        for at in map(int, np.lexsort((np.asarray(self._starts), first[keys], np.asarray(self._kinds)))):
-            kind, key, length = self._kinds[at], self._keys[at], self._lengths[at]
-            is_many = len(part.records) >= AT_ONCE.get(kind, RECORDS_AT_ONCE)
+        for at in map(int, np.lexsort((np.asarray(self._starts), first[keys], np.asarray(self._steps)))):
+            step, key, length = self._steps[at], self._keys[at], self._lengths[at]
+            is_many = len(part.records) >= STEPS[step].at_once
             full = size >= BYTES_AT_ONCE or (is_many and key != last)
-            if part.records and (full or kind != part.kind):
+            if part.records and (full or step != part.step):
                 yield part
-                part, size = Part(kind, [], []), 0
+                part, size = Part(step, [], []), 0
             record = decode(self._read(self._starts[at], length))
-            if kind == PURGES and record.key in held:
+            is_name = bool(held) and record.kind == "name" and record.state == "purged"
+            if is_name or (step == PURGES and record.key in held):
                 self.good.discard(self._files[at])
                 continue
-            if held and isinstance(record, NameRecord) and record.purged:
-                self.good.discard(self._files[at])
-                continue
-            part = part._replace(kind=kind)
+            part = part._replace(step=step)
             part.records.append(record)
             part.files.append(self._files[at])
             size, last = size + length, key
         if part.records:
             yield part
+
+    def wait_for(self, records: Sequence[Record[Any]], files: Sequence[int], keys: Collection[str]) -> None:
+        """Let the files of records of some things be read again at the next sync."""
+        self.good.difference_update(file for file, each in zip(files, records, strict=True) if each.key in keys)
+
+    def without_purges(
+        self, records: Sequence[Record[Any]], files: Sequence[int], held: Collection[str], *, exchanged: bool
+    ) -> list[Record[Any]]:
+        """Return records of exchanges without purges that are `held`, which are read again at the next sync; where they
+        are not `exchanged` only purges."""
+        waiting = {each.key for each in records if is_purge(each)}.intersection(held)
+        self.wait_for(records, files, waiting)
+        return [each for each in records if (each.key not in waiting if is_purge(each) else exchanged)]
 
     def _read(self, start: int, length: int) -> bytes:
         assert self.spool is not None, "it has lines"  # noqa: S101

@@ -11,7 +11,6 @@ import msgspec
 from mnemond.api.types_sync import (
     SyncDevice,
     SyncDeviceView,
-    SyncFailed,
     SyncFailedParams,
     SyncFile,
     SyncStatusParams,
@@ -19,9 +18,10 @@ from mnemond.api.types_sync import (
 )
 from mnemond.encryption import SUFFIX
 from mnemond.model.memory import format_us
+from mnemond.model.sync import Failure
 from mnemond.store import sync_notes, sync_state
 from mnemond.store.connection import Connection
-from mnemond.store.sync_notes import DeviceNote, Failure
+from mnemond.store.sync_notes import DeviceNote
 from mnemond.store.sync_state import Target
 from mnemond.wire.params import plural
 
@@ -75,13 +75,9 @@ def _view(
     count = Counter(device for device, _ in read)
     return SyncTarget(
         label=it.label, synced_at=it.synced_at, waiting=sync_state.count_after(connection, it.published),
-        recipients=len(note.recipients), looked_at=looked is not None, failed=_failed(failure),
+        recipients=len(note.recipients), looked_at=looked is not None, failed=failure,
         devices=[_device(each, own, count[each], devices.get(each)) for each in sorted(devices.keys() | count.keys())],
     )  # fmt: skip
-
-
-def _failed(it: Failure | None) -> SyncFailed | None:
-    return None if it is None else SyncFailed(it.why, it.count, it.since, it.at)
 
 
 def failures(connection: Connection, now_us: int) -> list[str]:

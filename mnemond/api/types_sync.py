@@ -11,6 +11,7 @@ from msgspec import Meta
 from mnemond.api.types_admin import Recipient
 from mnemond.api.types_interchange import MAX_PORTION, Digest
 from mnemond.model.outcomes import Result
+from mnemond.model.sync import Failure
 from mnemond.wire.params import Access, Name, Params, StoreParams, Tty, about, method
 
 MAX_FILES: Final = 5_000
@@ -119,7 +120,10 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     `passages`: exchanges of sessions that came, went or came back.
     `conflicts`: the first of `conflicts_found` memories whose other text was kept as a memory of its own, about which a
     review asks. `held`: memories with rules that only a person at a terminal takes in. `held_purges`: the first of
-    `held_purges_found` memories that other devices purged, and that stay here until a person allows it. `refused`: the
+    `held_purges_found` memories that other devices purged, and that stay here until a person allows it,
+    and `held_passages` the number of such exchanges. `withheld`: exchanges here that are never written for others, of
+    sessions of which some was not to be kept; `too_old`: those of others that were said before all that is kept here.
+    `refused`: the
     first of `refused_found` lines that cannot be used, and why. `op_id`: what an undo takes changes of memories and
     links back by, but for the purges; `knowledge_op_id`: that of relations and names. None if there is nothing to take
     back. Uses are not taken back. `ahead`: records here with stamps more than a day ahead of the clock, which other
@@ -147,6 +151,9 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     held: list[str]
     held_purges: list[str]
     held_purges_found: int
+    held_passages: int = 0
+    withheld: int = 0
+    too_old: int = 0
     refused: list[str]
     refused_found: int
     op_id: str | None
@@ -244,15 +251,6 @@ class SyncDeviceView(msgspec.Struct, frozen=True):
     encrypted: bool
 
 
-class SyncFailed(msgspec.Struct, frozen=True):
-    """Syncs that failed in a row since the last that did not: how many, since when, when last, and why."""
-
-    why: str
-    count: int
-    since: str
-    at: str
-
-
 class SyncTarget(msgspec.Struct, frozen=True):
     """A directory or remote. `waiting`: records of what changed here since. `recipients`: the number of public
     keys for which this store's files are encrypted. `looked_at`: the devices are as they are now, not as at the last
@@ -264,7 +262,7 @@ class SyncTarget(msgspec.Struct, frozen=True):
     recipients: int
     looked_at: bool
     devices: list[SyncDeviceView]
-    failed: SyncFailed | None = None
+    failed: Failure | None = None
 
 
 class SyncStatusResult(Result, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
     SyncDeviceView,
-    SyncFailed,
     SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
@@ -21,6 +20,7 @@ from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import Style, and_more, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.config.sections import seconds
+from mnemond.model.sync import Failure
 from mnemond.wire.params import StoreParams, about, plural
 
 
@@ -111,6 +111,14 @@ def united(result: SyncUniteResult, style: Style) -> str:
         *(f"  {short_id(each)}" for each in result.conflicts),
         *(f"  left as it is: {short_id(each)}: a rule that is enforced; sync at a terminal" for each in result.held),
         *_held_purges(result),
+        f"  not written for others: {plural(result.withheld, 'exchange')} of sessions that were paused or have a"
+        " private part"
+        if result.withheld
+        else None,
+        f"  not taken in: {plural(result.too_old, 'exchange')} said longer ago than this device keeps exchanges"
+        " (sessions.keep_days)"
+        if result.too_old
+        else None,
         *(f"  passed over: {one_line(each)}" for each in result.refused),
         and_more(result.refused_found, result.refused),
         *(f"  not read: {one_line(each)}" for each in result.unread),
@@ -132,11 +140,13 @@ def united(result: SyncUniteResult, style: Style) -> str:
 
 def _held_purges(result: SyncUniteResult) -> Iterator[str]:
     """Yield what is not purged, and how it would be."""
-    if not result.held_purges_found:
+    found = {"memory": result.held_purges_found, "exchange": result.held_passages}
+    if not any(found.values()):
         return
     yield (
-        f"  not purged: {plural(result.held_purges_found, 'memory')} that other devices purged for good, which is more"
-        " than a sync removes unasked. If that is meant, run it at a terminal with --allow-purges"
+        f"  not purged: {' and '.join(plural(count, what) for what, count in found.items() if count)} that other"
+        " devices purged for good, which is more than a sync removes unasked. If that is meant, run it at a terminal"
+        " with --allow-purges"
     )
     yield from (f"  {short_id(each)}" for each in result.held_purges)
     if more := and_more(result.held_purges_found, result.held_purges):
@@ -166,7 +176,7 @@ def _target(it: SyncTarget) -> list[str]:
     return [f"  {one_line(it.label)}: {'; '.join(facts)}", *failed, *map(_device, it.devices)]
 
 
-def _failed(it: SyncFailed) -> str:
+def _failed(it: Failure) -> str:
     often = f" ({plural(it.count, 'time')}, last {_minute(it.at)})" if it.count > 1 else ""
     return f"    fails since {_minute(it.since)}{often}: {one_line(it.why)}"
 

@@ -141,10 +141,10 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
 # Rows as lines.
 
 
-def line_of(table: Exported, row: Sequence[Value]) -> Line:
+def _line_of(connection: Connection, table: Exported, row: Sequence[Value]) -> Line:
     """Return a row as a line: without what is NULL, and with JSON as such where that loses nothing."""
     line: Line = {"mnemond": FORMAT, "kind": table.kind}
-    for name, value in zip(table.columns, row, strict=True):
+    for name, value in zip(table.columns(connection), row, strict=True):
         if value is not None:
             field = field_of(table, name)
             line[field] = embedded(value) if name in table.json else value
@@ -213,7 +213,7 @@ def _entities_of(connection: Connection, chosen: frozenset[str]) -> frozenset[st
 
 def _rows(connection: Connection, table: Exported, wanted: Wanted | None = None) -> Iterator[Line]:
     for row in _pages(connection, table):
-        line = line_of(table, row)
+        line = _line_of(connection, table, row)
         if wanted is None or wanted(line):
             yield line
 
@@ -223,7 +223,7 @@ _OWN_RECORDS: Final = {"memory_operations": f" AND operation_type <> '{IMPORTED}
 
 
 def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]:
-    names = ", ".join(table.columns)
+    names = ", ".join(table.columns(connection))
     if table.order in ("id", "number"):
         last, own = 0, _OWN_RECORDS.get(table.table, "")
         where = f"{table.order} > ?{own} ORDER BY {table.order} LIMIT ?"
@@ -240,7 +240,7 @@ def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]
         rows = connection.rows(f"SELECT {names} FROM {table.table} {ordered}", (ROWS_AT_ONCE,))  # noqa: S608
         while rows:
             yield from rows
-            last_key = [rows[-1][table.columns.index(each)] for each in key]
+            last_key = [rows[-1][table.columns(connection).index(each)] for each in key]
             rows = connection.rows(sql, (*last_key, ROWS_AT_ONCE))
     else:
         numbers = connection.column(f"SELECT rowid FROM {table.table} ORDER BY {table.order}")  # noqa: S608
@@ -249,7 +249,7 @@ def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]
 
 
 def _numbered(connection: Connection, table: Exported, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
-    places, names = ", ".join("?" * len(numbers)), ", ".join(table.columns)
+    places, names = ", ".join("?" * len(numbers)), ", ".join(table.columns(connection))
     sql = f"SELECT {names} FROM {table.table} WHERE rowid IN ({places}) ORDER BY {table.order}"  # noqa: S608
     return connection.rows(sql, numbers)
 
@@ -261,7 +261,7 @@ def _memories(connection: Connection, chosen: frozenset[str] | None) -> Iterator
     for numbers in _chosen_numbers(connection, chosen):
         parts = [(part, _part(connection, part, numbers)) for part in PARTS]
         for number, row in zip(numbers, _numbered(connection, MEMORIES, numbers), strict=True):
-            line = line_of(MEMORIES, row)
+            line = _line_of(connection, MEMORIES, row)
             for part, found in parts:
                 if (rows := found.get(number)) is not None:
                     line[part.field] = rows
@@ -278,7 +278,8 @@ def _chosen_numbers(connection: Connection, chosen: frozenset[str] | None) -> It
 
 def _part(connection: Connection, part: Part, numbers: Sequence[int]) -> dict[int, list[Line]]:
     """Return the rows of a table that belong to some memories, by the number of the memory."""
-    places, names = ", ".join("?" * len(numbers)), ", ".join(f"p.{each}" for each in part.columns)
+    columns = part.columns(connection)
+    places, names = ", ".join("?" * len(numbers)), ", ".join(f"p.{each}" for each in columns)
     memory = "i.number" if part.by_number else "i.id"
     sql = (
         f"SELECT i.number, {names} FROM insights AS i JOIN {part.table} AS p ON p.{part.memory} = {memory}"  # noqa: S608
@@ -286,14 +287,14 @@ def _part(connection: Connection, part: Part, numbers: Sequence[int]) -> dict[in
     )
     found: dict[int, list[Line]] = {}
     for number, *values in connection.rows(sql, numbers):
-        row = {name: value for name, value in zip(part.columns, values, strict=True) if value is not None}
+        row = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
         found.setdefault(number, []).append(row)
     return found
 
 
 def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Line]:
     """Yield the edges of each memory in the order of the memories; those of one by the id of the other."""
-    names = ", ".join(f"e.{name}" for name in EDGES.columns)
+    names = ", ".join(f"e.{name}" for name in EDGES.columns(connection))
     for numbers in _chosen_numbers(connection, chosen):
         for number in numbers:
             sql = (
@@ -301,8 +302,9 @@ def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Li
                 " ORDER BY e.target_id, e.edge_type"
             )
             for row in connection.rows(sql, (number,)):
-                if chosen is None or row[1] in chosen:
-                    yield line_of(EDGES, row)
+                line = _line_of(connection, EDGES, row)
+                if chosen is None or line["target_id"] in chosen:
+                    yield line
 
 
 # Lines that count others, and tombstones.

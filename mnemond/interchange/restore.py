@@ -267,7 +267,7 @@ class _Restoring:
     def _row(self, number: int, table: Exported, fields: dict[str, msgspec.Raw]) -> Row:
         """Return the columns that a line has, each checked as a reader of the store would read it."""
         row: Row = {}
-        for column in table.columns:
+        for column in table.columns(self._connection):
             raw = fields.get(field_of(table, column))
             if raw is not None:
                 row[column] = self._value(number, table, column, bytes(raw))
@@ -362,18 +362,17 @@ class _Restoring:
             self.report.note_conflict(insight_id, f"it is {here[1]} here")
         return False
 
-    @staticmethod
-    def _part(number: int, part: Part, fields: dict[str, msgspec.Raw]) -> list[dict[str, Any]]:
+    def _part(self, number: int, part: Part, fields: dict[str, msgspec.Raw]) -> list[dict[str, Any]]:
         raw = fields.get(part.field)
         try:
             rows = [] if raw is None else _parts[part.field].decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise _bad(number, f"has a value that cannot be used: {part.field}") from None
+        columns = part.columns(self._connection)
         for row in rows:
-            required = set(part.columns) - {"mention_text"}
-            if not required <= set(row):
+            if not set(columns) - {"mention_text"} <= set(row):
                 raise _bad(number, f"has a value that cannot be used: {part.field}")
-        return [{name: value for name, value in row.items() if name in part.columns} for row in rows]
+        return [{name: value for name, value in row.items() if name in columns} for row in rows]
 
     def _tombstone(self, insight_id: str) -> None:
         if self._connection.row("SELECT 1 FROM insights WHERE id = ?", (insight_id,)) is not None:

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from mnemond.store.connection import Connection
+
 FORMAT: Final = 1
 """Version of the format: the value of `mnemond` in every line. It rises when a reader of the former one would restore
 something else; a new column or kind of line does not raise it."""
@@ -19,15 +21,19 @@ class Exported(msgspec.Struct, frozen=True):
     """A table whose rows are lines of one kind.
 
     `order`: SQL of the order of its lines. `json`: columns that hold JSON, which is part of the line as such.
-    `left_out`: columns that are not exported, and why.
+    `left_out`: columns that are not exported, and why. `view`: from which the rows are read, if not from the table.
     """
 
     table: str
     kind: str
-    columns: tuple[str, ...]
     order: str
     json: frozenset[str] = frozenset()
     left_out: dict[str, str] = {}
+    view: str = ""
+
+    def columns(self, connection: Connection) -> tuple[str, ...]:
+        """Return the columns that are exported."""
+        return tuple(each for each in connection.columns(self.view or self.table) if each not in self.left_out)
 
 
 ROW_NUMBER: Final = "a number that the store gives; the order of the lines says the same"
@@ -36,15 +42,6 @@ VECTOR: Final = "made again by the store's embedder"
 MEMORIES: Final = Exported(
     "insights",
     "memory",
-    (
-        "id", "content", "category", "importance", "tags", "entities", "source", "access_count",
-        "last_accessed_at", "created_at", "updated_at", "deleted_at", "channel", "conversation_id",
-        "source_context", "metadata", "origin_model", "prompt_version", "confidence", "user_id", "session_id",
-        "agent_id", "intent", "importance10", "memory_type", "trigger", "trigger_type", "domain_state",
-        "keywords", "event_start", "event_end", "valid_from", "invalid_at", "expires_at",
-        "boost_days", "last_boosted_at", "paired_with", "corroboration_count", "last_corroborated_at", "pinned",
-        "status", "superseded_by", "consolidated_at", "trust", "quarantined", "project", "useful", "misled",
-    ),
     "created_at, id",
     frozenset({"tags", "entities", "metadata", "keywords", "source_context"}),
     {
@@ -63,150 +60,60 @@ class Part(msgspec.Struct, frozen=True):
     field: str
     memory: str
     by_number: bool
-    columns: tuple[str, ...]
     order: str
     numbered: bool = False
     """True if `order` is a column with the position in the list, which is not exported."""
     left_out: dict[str, str] = {}
 
+    def columns(self, connection: Connection) -> tuple[str, ...]:
+        """Return the columns that are exported."""
+        gone = {*self.left_out, self.memory, *((self.order,) if self.numbered else ())}
+        return tuple(each for each in connection.columns(self.table) if each not in gone)
+
 
 PARTS: Final = (
+    Part("memory_entities", "mentions", "memory_id", by_number=False, order="entity_id"),
     Part(
-        "memory_entities", "mentions", "memory_id", by_number=False, columns=("entity_id", "mention_text"),
-        order="entity_id",
+        "hypothetical_queries", "queries", "insight_id", by_number=False, order="ord", numbered=True,
+        left_out={"id": ROW_NUMBER, "embedding": VECTOR},
     ),
-    Part(
-        "hypothetical_queries", "queries", "insight_id", by_number=False, columns=("query",), order="ord",
-        numbered=True, left_out={"id": ROW_NUMBER, "embedding": VECTOR},
-    ),
-    Part("cues", "cues", "memory", by_number=True, columns=("text", "source"), order="ord", numbered=True),
-    Part(
-        "triggers", "when", "memory", by_number=True, columns=("pattern", "enforce", "state"), order="ord",
-        numbered=True,
-    ),
-    Part(
-        "trigger_counts", "when_counts", "memory", by_number=True,
-        columns=("pattern", "matched", "shown", "followed"), order="pattern",
-    ),
+    Part("cues", "cues", "memory", by_number=True, order="ord", numbered=True),
+    Part("triggers", "when", "memory", by_number=True, order="ord", numbered=True),
+    Part("trigger_counts", "when_counts", "memory", by_number=True, order="pattern"),
 )  # fmt: skip
 """Tables that are part of the lines of memories."""
 
+_NUMBERED: Final = {"id": ROW_NUMBER}
+
 ENTITIES: Final = Exported(
-    "entities",
-    "entity",
-    (
-        "id", "name", "canonical_name", "sense", "entity_type", "attributes", "created_at", "core_summary",
-        "core_summary_updated",
-    ),
-    "created_at, id",
-    frozenset({"attributes"}),
-    {"embedding": VECTOR},
+    "entities", "entity", "created_at, id", frozenset({"attributes"}), {"embedding": VECTOR}
 )  # fmt: skip
-ALIASES: Final = Exported("entity_aliases", "alias", ("alias", "entity_id"), "alias")
-EDGES: Final = Exported(
-    "edge_rows",
-    "edge",
-    (
-        "source_id", "target_id", "edge_type", "weight", "metadata", "created_at", "boost_days", "last_boosted_at",
-        "created_by",
-    ),
-    "source, target, kind",
-    frozenset({"metadata"}),
-    {"source": "source_id of the view", "target": "target_id of the view", "kind": "edge_type of the view"},
-)  # fmt: skip
+ALIASES: Final = Exported("entity_aliases", "alias", "alias")
+EDGES: Final = Exported("edge_rows", "edge", "source, target, kind", frozenset({"metadata"}), view="edges")
 """Read through the view `edges`, which names memories by their ids."""
 
-RELATIONSHIPS: Final = Exported(
-    "relationships",
-    "relationship",
-    (
-        "id", "first_id", "source_id", "type", "slot", "target_id", "value", "strength", "valid_from", "granularity",
-        "invalid_at", "end_granularity", "invalidated_by", "created_at", "expired_at",
-    ),
-    "created_at, id",
-)  # fmt: skip
-EVIDENCE: Final = Exported(
-    "relationship_evidence",
-    "evidence",
-    (
-        "source_id", "type", "slot", "target_id", "value", "kind", "at", "granularity", "strength", "memory_id",
-        "quote", "origin", "op_id", "created_at", "expired_op", "expired_at",
-    ),
-    "id",
-    left_out={"id": ROW_NUMBER},
-)  # fmt: skip
-NAMES: Final = Exported(
-    "entity_links",
-    "name",
-    ("kind", "entity_id", "other", "name", "op_id", "created_at", "expired_op", "expired_at"),
-    "id",
-    left_out={"id": ROW_NUMBER},
-)
+RELATIONSHIPS: Final = Exported("relationships", "relationship", "created_at, id")
+EVIDENCE: Final = Exported("relationship_evidence", "evidence", "id", left_out=_NUMBERED)
+NAMES: Final = Exported("entity_links", "name", "id", left_out=_NUMBERED)
 OPERATIONS: Final = Exported(
-    "memory_operations",
-    "operation",
-    ("operation_type", "memory_id", "before_state", "after_state", "triggered_by", "op_id", "created_at", "undoes"),
-    "id",
-    frozenset({"before_state", "after_state"}),
-    {"id": ROW_NUMBER},
-)
-KNOWLEDGE: Final = Exported(
-    "knowledge_operations",
-    "knowledge",
-    ("op_id", "method", "detail", "triggered_by", "created_at", "undoes", "behind"),
-    "id",
-    left_out={"id": ROW_NUMBER},
-)
+    "memory_operations", "operation", "id", frozenset({"before_state", "after_state"}), _NUMBERED
+)  # fmt: skip
+KNOWLEDGE: Final = Exported("knowledge_operations", "knowledge", "id", left_out=_NUMBERED)
 """`behind` is the number of `operation` lines that came before it."""
 
 SUMMARIES: Final = Exported(
     "core_summaries",
     "summary",
-    (
-        "entity_id", "version", "text", "node_ids", "scores", "generator", "created_at", "lines", "reason", "op_id",
-        "expired_op", "expired_at",
-    ),
     "entity_id, version",
     frozenset({"node_ids", "scores", "lines"}),
-    {"id": ROW_NUMBER, "upto": "the number of a memory; a store that reads the lines has considered all of them"},
-)  # fmt: skip
-EXCHANGES: Final = Exported(
-    "exchanges",
-    "exchange",
-    (
-        "id", "dedupe_key", "kind", "state", "tries", "not_before", "written", "queued_at", "said_at", "host",
-        "conversation_id", "project", "error", "facts", "prompt", "reply", "purged", "user_id", "session_id",
-        "agent_id", "resolves",
-    ),
-    "number",
-    frozenset({"facts"}),
-    {"number": ROW_NUMBER},
-)  # fmt: skip
+    {**_NUMBERED, "upto": "the number of a memory; a store that reads the lines has considered all of them"},
+)
+EXCHANGES: Final = Exported("exchanges", "exchange", "number", frozenset({"facts"}), {"number": ROW_NUMBER})
 PASSAGES: Final = Exported(
-    "passages",
-    "passage",
-    (
-        "id", "dedupe_key", "kind", "said_at", "host", "conversation_id", "project", "user_id", "session_id",
-        "agent_id", "prompt", "answer", "op_id", "gone_op", "back_op",
-    ),
-    "said_at, id",
-    left_out={"embedding": VECTOR, "embedded_by": VECTOR},
+    "passages", "passage", "said_at, id", left_out={"embedding": VECTOR, "embedded_by": VECTOR}
 )  # fmt: skip
-REVIEWS: Final = Exported(
-    "pending_reviews",
-    "review",
-    ("kind", "payload", "content", "created_at", "resolved_at", "resolution"),
-    "id",
-    frozenset({"payload", "resolution"}),
-    {"id": ROW_NUMBER},
-)
-REPLIES: Final = Exported(
-    "operations",
-    "reply",
-    ("op_id", "method", "request_digest", "outcome", "created_at"),
-    "created_at, op_id",
-    frozenset({"outcome"}),
-)
+REVIEWS: Final = Exported("pending_reviews", "review", "id", frozenset({"payload", "resolution"}), _NUMBERED)
+REPLIES: Final = Exported("operations", "reply", "created_at, op_id", frozenset({"outcome"}))
 
 TABLES: Final = (
     ENTITIES, ALIASES, MEMORIES, EDGES, RELATIONSHIPS, EVIDENCE, NAMES, OPERATIONS, KNOWLEDGE, SUMMARIES,

@@ -73,7 +73,7 @@ _Waiting = list[tuple[str, frozenset[EdgeType]]]
 def _waiting(connection: Connection) -> _Waiting:
     """Return the memories that wait, each with the types of links to make, in the order in which they were written."""
     rows = connection.rows(
-        "SELECT s.key, s.state FROM sync_rows AS s LEFT JOIN insights AS i ON i.id = s.key WHERE s.kind = 'links'"
+        "SELECT s.key, s.value FROM sync_rows AS s LEFT JOIN insights AS i ON i.id = s.key WHERE s.kind = 'links'"
         " ORDER BY i.created_at, s.key"
     )
     return [(key, frozenset(_kinds.decode(state))) for key, state in rows]

@@ -5,7 +5,7 @@ Memory code builds a `ChangeSet`; the store's writer applies it in a savepoint a
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from mnemond.model.outcomes import Outcome
 from mnemond.model.passages import PassageChange
 from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, OpenReview
+from mnemond.model.sync import SyncedRow
 
 RunOutcome = Literal["done", "nothing", "stopped"]
 """It changed something; there was nothing to change; or it stopped, as so many changes need confirmation."""
@@ -288,17 +289,6 @@ class TriggerCount(msgspec.Struct, frozen=True):
     matched: int = 0
     shown: int = 0
     followed: int = 0
-
-
-class SyncedRow(NamedTuple):
-    """State of a memory, a link, a statement or a decision about names, as devices know it (JSON). `publish`: the
-    others do not know it yet. `links`: types of links that a memory which came from another device is to get. An empty
-    state is removed."""
-
-    kind: Literal["memory", "edge", "relation", "name", "use", "passage", "links"]
-    key: str
-    state: str
-    publish: bool
 
 
 class OperationLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -385,13 +385,19 @@ CREATE TABLE imported(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imported_by_op ON imported(op_id);
 
--- Sync with other devices (docs/sync.md): what is known of each memory, link, statement and decision about names, and the
--- files that were read and written. `state` holds stamps and hashes of memories, and values of the others, with names,
--- which a purge removes. `seq` counts what has to be published.
+-- Sync with other devices (docs/sync.md): what is known of each thing that devices share, and the files that were read and
+-- written. `value` holds stamps and hashes of memories, and of others what devices said, with names, which a purge removes.
+-- `here`: the store has it; `counted`: the part of uses that the counts of the memory have. `seq` counts what has to be
+-- published.
 CREATE TABLE "sync_rows"(
   kind TEXT NOT NULL,
   key TEXT NOT NULL,
+  stamp TEXT NOT NULL,
   state TEXT NOT NULL,
+  value TEXT,
+  restamped TEXT NOT NULL,
+  here INTEGER NOT NULL CHECK(here IN (0, 1)),
+  counted TEXT,
   seq INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(kind, key)
 ) STRICT, WITHOUT ROWID;

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from mnemond.model.memory import format_us
+from mnemond.model.sync import Failure
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 
@@ -23,17 +24,6 @@ class DeviceNote(msgspec.Struct, frozen=True, omit_defaults=True):
     wrote_at: str = ""
     unread: int = 0
     encrypted: bool = False
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """Syncs that failed in a row: the label of the target, why the last one did, how many, and when (RFC 3339) the
-    first and the last."""
-
-    label: str
-    why: str
-    count: int
-    since: str
-    at: str
 
 
 class TargetNote(msgspec.Struct, frozen=True, omit_defaults=True):

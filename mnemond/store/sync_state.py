@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.model.changes import SyncedRow
 from mnemond.model.memory import EdgeType
+from mnemond.model.sync import FOR_GOOD, KNOWN, OWNED, Kind, Known, NameValue, State, SyncedRow, later_stamp
 from mnemond.store import meta
 from mnemond.store.connection import Connection
 from mnemond.store.rows import Mapper
@@ -65,91 +65,115 @@ def note_device(connection: Connection, it: Device) -> None:
     meta.note(connection, [(KEY, msgspec.json.encode(it).decode())])
 
 
+# What is known of things (`model.sync`).
+
+_COLUMNS: Final = "kind, key, stamp, state, value, restamped, here, counted"
+_restamped: Final = msgspec.json.Decoder(list[str])
+_STATES: Final[dict[str, State]] = {each: each for each in get_args(State)}
+"""States as one object each: msgspec leaves out a field that is its default, not one that is equal to it."""
+
+
 def put(connection: Connection, rows: Iterable[SyncedRow]) -> None:
     """Write what is known."""
     last = last_seq(connection)
-    for each in rows:
-        if not each.state:
-            connection.run("DELETE FROM sync_rows WHERE kind = ? AND key = ?", (each.kind, each.key))
+    for kind, key, known, publish in rows:
+        if known is None:
+            connection.run("DELETE FROM sync_rows WHERE kind = ? AND key = ?", (kind, key))
             continue
-        last += each.publish
+        last += publish
         connection.run(
-            "INSERT INTO sync_rows(kind, key, state, seq) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(kind, key) DO UPDATE SET"
-            " state = excluded.state, seq = CASE WHEN ?4 THEN ?4 ELSE seq END",
-            (each.kind, each.key, each.state, last if each.publish else 0),
+            f"INSERT INTO sync_rows({_COLUMNS}, seq) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            " ON CONFLICT(kind, key) DO UPDATE SET stamp = ?3, state = ?4, value = ?5, restamped = ?6, here = ?7,"
+            " counted = ?8, seq = iif(?10, ?9, seq)",
+            (
+                kind, key, known.stamp, known.state, _text(known.value), _text(known.restamped), int(known.here),
+                _text(known.counted), last if publish else 0, int(publish),
+            ),
+        )  # fmt: skip
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def known(connection: Connection, where: str, parameters: Sequence[str | int] = ()) -> list[Known[Any]]:
+    """Return what is known of the things of `sync_rows` for which a condition holds, in the order of their keys."""
+    sql = f"SELECT {_COLUMNS} FROM sync_rows WHERE {where}"  # noqa: S608 - conditions are constants
+    return [
+        Known(
+            kind=kind, key=key, stamp=stamp, state=_STATES[state],
+            value=None if value is None else KNOWN[kind].decode(value), restamped=_restamped.decode(restamped),
+            here=bool(here), counted=None if counted is None else KNOWN["use"].decode(counted),
         )
+        for kind, key, stamp, state, value, restamped, here, counted in connection.rows(sql, parameters)
+    ]  # fmt: skip
 
 
-def waiting_uses(connection: Connection) -> dict[str, str]:
-    """Return what is known of uses that the counts of their memory do not have yet, by key."""
-    sql = "SELECT key, state FROM sync_rows WHERE kind = 'use' AND json_extract(state, '$.waits')"
-    return dict(connection.rows(sql))
+def known_of(connection: Connection, kind: Kind, key: str) -> Known[Any] | None:
+    found = known(connection, "kind = ? AND key = ?", (kind, key))
+    return found[0] if found else None
 
 
-def links_row(insight_id: str, kinds: Collection[EdgeType]) -> SyncedRow:
-    """Return the row that says which types of links a received memory is still to get; none: it has all."""
-    return SyncedRow("links", insight_id, msgspec.json.encode(sorted(kinds)).decode() if kinds else "", publish=False)
+def all_of(connection: Connection, *kinds: Kind) -> dict[str, Known[Any]]:
+    """Return all that is known of things of some kinds, by key."""
+    places = ", ".join("?" * len(kinds))
+    return {each.key: each for each in known(connection, f"kind IN ({places}) ORDER BY kind, key", kinds)}
 
 
 def last_seq(connection: Connection) -> int:
     return connection.count("SELECT max(seq) FROM sync_rows")
 
 
-def states(connection: Connection, kind: str) -> dict[str, str]:
-    """Return what is known of all of a kind, by key."""
-    return dict(connection.rows("SELECT key, state FROM sync_rows WHERE kind = ?", (kind,)))
+_AHEAD: Final = f"stamp >= ? AND (kind <> '{OWNED}' OR substr(key, -16) = ?)"
 
 
-def states_after(connection: Connection, after: tuple[str, str], limit: int) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, key, state) behind one (kind, key), in order."""
-    sql = "SELECT kind, key, state FROM sync_rows WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?"
-    yield from connection.rows(sql, (*after, limit))
+def count_ahead(connection: Connection, stamp: str, device: str) -> int:
+    """Return of how many things a stamp that is not before another one can be renewed by this device."""
+    return connection.count(f"SELECT count(*) FROM sync_rows WHERE {_AHEAD}", (stamp, device))  # noqa: S608
 
 
-def state(connection: Connection, kind: str, key: str) -> str | None:
-    found: str | None = connection.value("SELECT state FROM sync_rows WHERE kind = ? AND key = ?", (kind, key))
-    return found
+def ahead(connection: Connection, stamp: str, device: str, limit: int) -> list[Known[Any]]:
+    """Return some of these things."""
+    return known(connection, f"{_AHEAD} LIMIT ?", (stamp, device, limit))
 
 
-def has_waiting_facts(connection: Connection) -> bool:
-    """Return True if a statement or a decision about names is known that does not count in the store yet."""
-    sql = (
-        "SELECT 1 FROM sync_rows WHERE kind IN ('relation', 'name') AND NOT json_extract(state, '$.here')"
-        " AND json_extract(state, '$.record.value') IS NOT NULL LIMIT 1"
-    )
-    return connection.row(sql) is not None
+_PUBLISHED: Final = "state <> 'withheld' AND (kind <> 'passage' OR ?2 OR state IN ({}))".format(
+    ", ".join(f"'{each}'" for each in FOR_GOOD)
+)
+"""What is written for others behind a `seq`: of exchanges that are not exchanged (?2) only that they went for good."""
 
 
-def count_facts_from(connection: Connection, stamp: str) -> int:
-    """Return how many statements and decisions about names have a stamp that is not before another one."""
-    sql = (
-        "SELECT count(*) FROM sync_rows WHERE kind IN ('relation', 'name')"
-        " AND json_extract(state, '$.record.stamp') >= ?"
-    )
-    return connection.count(sql, (stamp,))
+def count_withheld(connection: Connection) -> int:
+    """Return how many exchanges stay here, as some of their session was not to be kept."""
+    return connection.count("SELECT count(*) FROM sync_rows WHERE kind = 'passage' AND state = 'withheld'")
 
 
 def count_after(connection: Connection, seq: int) -> int:
-    return connection.count(f"SELECT count(*) FROM sync_rows WHERE seq > ? AND {_published(connection)}", (seq,))  # noqa: S608
+    return connection.count(f"SELECT count(*) FROM sync_rows WHERE seq > ?1 AND {_PUBLISHED}", _which(connection, seq))  # noqa: S608
 
 
-def _published(connection: Connection) -> str:
-    """Return the condition of what is written for others: of exchanges that are not exchanged only that they went for
-    good."""
+def _which(connection: Connection, seq: int) -> tuple[int, int]:
     it = device(connection)
-    if it is not None and it.passages:
-        return "kind <> 'links'"
-    return "kind <> 'links' AND (kind <> 'passage' OR json_extract(state, '$.state') IN ('cut', 'purged'))"
+    return seq, int(it is not None and it.passages)
 
 
-def after(connection: Connection, seq: int) -> list[tuple[str, str]]:
+def keys_after(connection: Connection, seq: int) -> list[tuple[Kind, str]]:
     """Return (kind, key) of what is to be published behind a `seq`, in order; -1: of everything."""
     # Kinds of later versions last: an earlier one does not read a file behind many lines that it cannot use.
     sql = (
-        f"SELECT kind, key FROM sync_rows WHERE seq > ? AND {_published(connection)}"  # noqa: S608 - constants
+        f"SELECT kind, key FROM sync_rows WHERE seq > ?1 AND {_PUBLISHED}"  # noqa: S608 - constants
         " ORDER BY kind NOT IN ('memory', 'edge'), seq, kind DESC, key"
     )
-    return [(row[0], row[1]) for row in connection.rows(sql, (seq,))]
+    return [(row[0], row[1]) for row in connection.rows(sql, _which(connection, seq))]
+
+
+def links_row(insight_id: str, kinds: frozenset[EdgeType]) -> SyncedRow:
+    """Return the row that says which types of links a received memory is still to get; none: it has all."""
+    it: Known[Any] = Known(kind="links", key=insight_id, stamp="", state="withheld", value=sorted(kinds))
+    return SyncedRow("links", insight_id, it if kinds else None, publish=False)
+
+
+# Purges.
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
@@ -158,7 +182,7 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
         return
     for each in insight_ids:
         connection.run("DELETE FROM sync_rows WHERE kind IN ('edge', 'use') AND instr(key, ?)", (each,))
-        connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(state, ?)", (each,))
+        connection.run("DELETE FROM sync_rows WHERE kind = 'relation' AND instr(value, ?)", (each,))
     write_files_anew(connection)
 
 
@@ -167,10 +191,9 @@ def purge_passage(connection: Connection, key: str | None, *, cut: bool = False)
     it = device(connection)
     if it is None or key is None:
         return
-    before = state(connection, "passage", key)
-    last = 0 if before is None else int(msgspec.json.decode(before)["stamp"][:16], 16)
-    known = {"stamp": f"{last + 1:016x}-{it.id}", "state": "cut" if cut else "purged"}
-    put(connection, [SyncedRow("passage", key, msgspec.json.encode(known).decode(), publish=True)])
+    stamp = later_stamp(known_of(connection, "passage", key), 0, it.id)
+    now: Known[Any] = Known(kind="passage", key=key, stamp=stamp, state="cut" if cut else "purged")
+    put(connection, [SyncedRow("passage", key, now, publish=True)])
     write_files_anew(connection)
 
 
@@ -196,17 +219,19 @@ def purge_names(connection: Connection, named: Collection[str], contents: Sequen
     it = device(connection)
     if it is None:
         return
-    rows = connection.rows("SELECT key, state FROM sync_rows WHERE kind = 'name'")
-    said = " ".join(map(fold, contents)) if rows else ""
+    decisions = known(connection, "kind = 'name' AND value IS NOT NULL")
+    said = " ".join(map(fold, contents)) if decisions else ""
     canonicals = [connection.value("SELECT canonical_name FROM entities WHERE id = ?", (each,)) for each in named]
     gone = []
-    for key, state in rows:
-        stamp, restamped, names = _names.decode(state).about()
-        lost = [each for each in names if each[0] in said or each[0] in canonicals]
-        if not all(has_name(connection, *each) for each in lost):
-            later = f"{int(stamp[:16], 16) + 1:016x}-{it.id}"
-            record = {"kind": "name", "key": key, "stamp": later, "purged": True, "restamped": restamped}
-            gone.append(SyncedRow("name", key, msgspec.json.encode({"record": record}).decode(), publish=True))
+    for each in decisions:
+        value: NameValue = each.value  # type: ignore[assignment]
+        nodes = (value.one.node, value.other.node)
+        lost = [node for node in nodes if node[0] in said or node[0] in canonicals]
+        if not all(has_name(connection, *node) for node in lost):
+            now = msgspec.structs.replace(
+                each, stamp=later_stamp(each, 0, it.id), state="purged", value=None, here=False
+            )
+            gone.append(SyncedRow("name", each.key, now, publish=True))
     put(connection, gone)
 
 
@@ -214,32 +239,6 @@ def has_name(connection: Connection, canonical: str, sense: str) -> bool:
     """Return True if a memory or a statement names this, or it is an alias."""
     return connection.row(_SUPPORTED, (canonical, sense)) is not None
 
-
-class _Named(msgspec.Struct):
-    """The part of what is known of a decision that its names are in: each is name, canonical name, kind and sense."""
-
-    record: _NamedRecord
-
-    def about(self) -> tuple[str, list[str], list[tuple[str, str]]]:
-        """Return the stamp, those in the place of which it came, and canonical name and sense of each name; none once
-        it was taken back."""
-        value = self.record.value
-        names = () if value is None else (value.one, value.other)
-        return self.record.stamp, self.record.restamped, [(canonical, sense) for _, canonical, _, sense in names]
-
-
-class _NamedRecord(msgspec.Struct):
-    stamp: str
-    value: _NamedValue | None = None
-    restamped: list[str] = []
-
-
-class _NamedValue(msgspec.Struct):
-    one: tuple[str, str, str, str]
-    other: tuple[str, str, str, str]
-
-
-_names = msgspec.json.Decoder(_Named)
 
 _SUPPORTED: Final = (
     "SELECT 1 FROM entities AS e WHERE canonical_name = ?1 AND sense = ?2"

@@ -40,7 +40,7 @@ from mnemond.api.types_sync import (
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError
 from mnemond.memory.entities import NameDecision, propose_names
 from mnemond.memory.relations import RelationToAdd, propose_addition
-from mnemond.memory.sync_code import secret_of, signed
+from mnemond.memory.sync.code import secret_of, signed
 from mnemond.store import relations, reviews, sync_state
 from mnemond.store.sync_state import Device
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -252,15 +252,17 @@ async def test_a_rule_that_is_enforced_waits_for_a_person(tmp_path: Path, monkey
         assert (await other.sync(shared, monkeypatch)).added == 1
 
 
+STAMP = b"0000000000000001-0011223344556677"
 FAR = b"7fffffffffffffff-0011223344556677"
 HOSTILE = {
     "it is no record": b'{"mnemond_sync":1,"kind":"memory"}',
     "it is of version 2": b'{"mnemond_sync":2,"kind":"memory","key":"a"}',
-    "its key is no id": b'{"mnemond_sync":1,"kind":"memory","key":"../x","groups":{},"purged":null}',
-    "it has not all groups": b'{"mnemond_sync":1,"kind":"memory","key":"a"}',
-    "a stamp of it is none": b'{"mnemond_sync":1,"kind":"memory","key":"a","purged":"x"}',
-    "more than a day ahead": b'{"mnemond_sync":1,"kind":"memory","key":"a","purged":"%s"}' % FAR,
-    "its key is no link": b'{"mnemond_sync":1,"kind":"edge","key":"a b","stamp":"0000000000000001-0011223344556677"}',
+    "its key is no id": b'{"mnemond_sync":1,"kind":"memory","key":"../x","stamp":"%s","state":"purged"}' % STAMP,
+    "it has not all groups": b'{"mnemond_sync":1,"kind":"memory","key":"a","stamp":"%s","value":{"groups":{}}}' % STAMP,
+    "its state is none of its kind": b'{"mnemond_sync":1,"kind":"memory","key":"a","stamp":"%s"}' % STAMP,
+    "a stamp of it is none": b'{"mnemond_sync":1,"kind":"memory","key":"a","stamp":"x","state":"purged"}',
+    "more than a day ahead": b'{"mnemond_sync":1,"kind":"memory","key":"a","stamp":"%s","state":"purged"}' % FAR,
+    "its key is no link": b'{"mnemond_sync":1,"kind":"edge","key":"a b","stamp":"%s","state":"gone"}' % STAMP,
 }  # fmt: skip
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from mnemond.api.types_changes import UndoParams, UpdateParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.memory.sync_code import code_of, secret_of, signed, verified
-from mnemond.memory.sync_records import Record, decode, encode, stamp_of
+from mnemond.memory.sync.code import code_of, secret_of, signed, verified
+from mnemond.memory.sync.groups import MemoryValue
+from mnemond.memory.sync.records import decode, encode
+from mnemond.model.sync import Record, stamp_of
 from mnemond.store import history
 from tests.api.factories import CALL, NOW_US
 from tests.api.test_sync import SECRET, Machine, files_of, two
@@ -81,7 +83,7 @@ async def test_a_file_in_the_directory_of_a_device_is_not_that_of_the_device(
         await one.sync(shared, monkeypatch)
         await other.sync(shared, monkeypatch)
         (first,) = files_of(shared)
-        purge = encode(Record(key=key, purged=stamp_of(NOW_US, first.parent.name)))
+        purge = encode(Record(kind="memory", key=key, stamp=stamp_of(NOW_US, first.parent.name), state="purged"))
         (first.parent / "00000009.jsonl").write_bytes(purge + b"\n" + signed(purge, OTHER) + b"\n")
         met = await other.sync(shared, monkeypatch)
         assert (met.purged, met.strangers) == (0, [first.parent.name])
@@ -99,10 +101,12 @@ async def test_a_text_that_was_replaced_is_in_the_history(tmp_path: Path, monkey
         await other.sync(shared, monkeypatch)
         line = next(each for each in files_of(shared) if "Postgres" in each.read_text()).read_bytes().splitlines()[-1]
         known = decode(verified(line, SECRET), NOW_US)
-        assert isinstance(known, Record)
-        stamp, value = known.groups["text"]
-        text = (stamp_of(NOW_US + 5_000_000, "e" * 16), value | {"content": "The ledger is gone"})
-        forged = msgspec.structs.replace(known, groups=known.groups | {"text": text}, past=[*known.past, stamp])
+        it = known.value
+        assert isinstance(it, MemoryValue)
+        (stamp, value), later = it.groups["text"], stamp_of(NOW_US + 5_000_000, "e" * 16)
+        text = (later, value | {"content": "The ledger is gone"})
+        it = msgspec.structs.replace(it, groups=it.groups | {"text": text}, past=[*it.past, stamp])
+        forged = msgspec.structs.replace(known, stamp=later, value=it)
         stranger = files_of(shared)[0].parent.parent / ("e" * 16)
         stranger.mkdir()
         (stranger / "00000001.jsonl").write_bytes(signed(encode(forged), SECRET) + b"\n")

@@ -20,7 +20,7 @@ from mnemond.api.types_sync import SyncFinishParams, SyncOpenParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.entities import NameDecision, propose_names
 from mnemond.memory.relations import RelationToAdd, propose_addition
-from mnemond.memory.sync_guard import DAY_US, LEAST_PURGES, MOST_PURGES
+from mnemond.memory.sync.guard import DAY_US, LEAST_PURGES, MOST_PURGES
 from mnemond.store import relations
 from tests.api.factories import CALL, bench
 from tests.api.test_sync import TARGET, Machine, files_of, two
@@ -182,7 +182,7 @@ async def test_names_are_not_taken_back_for_purges_that_are_held(
         await purge(one, keys)
         await one.sync(shared, monkeypatch)
         lines = [line for file in files_of(shared) for line in file.read_bytes().splitlines() if b'"name"' in line]
-        assert any(b'"purged":true' in line for line in lines)
+        assert any(b'"state":"purged"' in line for line in lines)
         held = await other.sync(shared, monkeypatch, tty=True)
         assert (held.purged, held.held_purges_found, held.names) == (0, MANY + 1, 0)
         assert await names_of(other) == ["same"]

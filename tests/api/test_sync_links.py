@@ -60,7 +60,7 @@ async def links(over: Bench) -> set[tuple[str, str, str]]:
 
 async def waiting(over: Bench) -> dict[str, str]:
     warm = await over.warm()
-    sql = "SELECT key, state FROM sync_rows WHERE kind = 'links'"
+    sql = "SELECT key, value FROM sync_rows WHERE kind = 'links'"
     found: dict[str, str] = dict(await warm.store.read(lambda it: it.rows(sql)))
     return found
 

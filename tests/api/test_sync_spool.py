@@ -14,27 +14,19 @@ from hypothesis import strategies as st
 
 from mnemond.api import sync_spool
 from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
-from mnemond.memory.sync_code import StrangerError
-from mnemond.memory.sync_knowledge import FACTS_AT_ONCE
-from mnemond.memory.sync_records import (
-    MAX_LINE,
-    AnyRecord,
-    EdgeRecord,
-    NameRecord,
-    Record,
-    RecordError,
-    RelationRecord,
-    UnknownKindError,
-    UseRecord,
-    UseValue,
-)
-from mnemond.memory.syncing import KNOWLEDGE, LINKS, MAX_NAMED, MEMORIES, PURGES, RECORDS_AT_ONCE, USES
+from mnemond.memory.sync.code import StrangerError
+from mnemond.memory.sync.groups import MemoryValue, RecordError
+from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PURGES, RECORDS_AT_ONCE, USES
+from mnemond.memory.sync.knowledge import FACTS_AT_ONCE
+from mnemond.memory.sync.records import MAX_LINE, UnknownKindError
+from mnemond.memory.sync.union import MAX_NAMED
+from mnemond.model.sync import Record
 
 STAMP = f"{1:016x}-{1:016x}"
 _line = msgspec.json.Decoder(dict[str, str])
 
 
-def decode(line: bytes) -> AnyRecord:
+def decode(line: bytes) -> Record[MemoryValue]:
     """Read a line of the tests: the kind of a record, its key and how it is filled up."""
     try:
         fields = _line.decode(line)
@@ -42,21 +34,17 @@ def decode(line: bytes) -> AnyRecord:
         raise RecordError("it is no record") from error
     match fields["kind"]:
         case "purge":
-            return Record(key=fields["key"], purged=STAMP)
-        case "edge":
-            return EdgeRecord(key=fields["key"], stamp=STAMP)
-        case "relation":
-            return RelationRecord(key=fields["key"], stamp=STAMP)
-        case "name":
-            return NameRecord(key=fields["key"], stamp=STAMP, purged=bool(fields["fill"]))
-        case "use":
-            return UseRecord(key=fields["key"], stamp=STAMP, value=UseValue(1, None, 0, 0))
+            return Record(kind="memory", key=fields["key"], stamp=STAMP, state="purged")
+        case "edge" | "relation" | "name" | "use":
+            state = "purged" if fields["fill"] else "gone"
+            return Record(kind=fields["kind"], key=fields["key"], stamp=STAMP, state=state)  # type: ignore[arg-type]
         case "newer":
             raise UnknownKindError("this mnemond does not know records of that kind")
         case "stranger":
             raise StrangerError("it is signed with another code")
         case _:
-            return Record(key=fields["key"], op_id=fields.get("fill", ""))
+            value = MemoryValue({}, op_id=fields.get("fill", ""))
+            return Record(kind="memory", key=fields["key"], stamp=STAMP, value=value)
 
 
 def line(kind: str, key: str, fill: str = "") -> str:
@@ -71,14 +59,14 @@ async def spool(tmp_path: Path) -> AsyncIterator[SyncSpool]:
 
 
 def read(it: SyncSpool, held: frozenset[str] = frozenset()) -> list[tuple[int, list[str]]]:
-    return [(part.kind, [each.key for each in part.records]) for part in it.parts(decode, held)]
+    return [(part.step, [each.key for each in part.records]) for part in it.parts(decode, held)]
 
 
 async def test_purges_come_first_and_links_last(spool: SyncSpool) -> None:
     spool.take(0, line("edge", "a b causal") + line("memory", "a"))
     spool.take(1, line("purge", "c") + line("memory", "a", "again"))
     spool.look(decode)
-    assert spool.purges == {"c"}
+    assert spool.purges == {("memory", "purged"): {"c"}}
     assert read(spool) == [(PURGES, ["c"]), (MEMORIES, ["a", "a"]), (LINKS, ["a b causal"])]
     assert [part.files for part in spool.parts(decode, ())] == [[1], [0, 1], [0]], "in the order of the files"
     assert spool.good == {0, 1}

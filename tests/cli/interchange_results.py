@@ -35,6 +35,7 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         conflicts=["1a2b3c4d-0000-4000-8000-000000000001"], conflicts_found=1,
         held=["9f8e7d6c-0000-4000-8000-000000000002"],
         held_purges=["7d6c5b4a-0000-4000-8000-000000000003"], held_purges_found=30,
+        held_passages=7, withheld=2, too_old=1,
         refused=["00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut"], refused_found=3,
         op_id="operation-1", knowledge_op_id="operation-2", ahead=2, restamped=1, strangers=["00112233445566bb"],
         code="AAAA-BBBB", publish="00000002.jsonl", lines=4, remove=["00000001.jsonl"],
@@ -66,10 +67,12 @@ To other devices: 4 records
   1 memory changed on two devices: both texts are kept, see: mnemonctl reviews
   1a2b3c4d
   left as it is: 9f8e7d6c: a rule that is enforced; sync at a terminal
-  not purged: 30 memories that other devices purged for good, which is more than a sync removes unasked. If that is \
-meant, run it at a terminal with --allow-purges
+  not purged: 30 memories and 7 exchanges that other devices purged for good, which is more than a sync removes \
+unasked. If that is meant, run it at a terminal with --allow-purges
   7d6c5b4a
   and 29 more
+  not written for others: 2 exchanges of sessions that were paused or have a private part
+  not taken in: 1 exchange said longer ago than this device keeps exchanges (sessions.keep_days)
   passed over: 00112233445566aa/00000001.jsonl, line 7: it is no record: it was cut
   and 2 more
   passed over: device 00112233445566bb, whose files have another code. There: --show-code, then here: --join

@@ -15,7 +15,7 @@ from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.memory import retention, sync_knowledge, sync_passages, sync_uses, syncing
+from mnemond.memory import retention
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.feedback import Judgement, propose_judgement
 from mnemond.memory.relation_claims import Claim
@@ -26,8 +26,10 @@ from mnemond.memory.relations import (
     propose_addition,
     propose_closing,
 )
-from mnemond.memory.sync_records import GROUPS, RecordError, decode, encode
-from mnemond.memory.syncing import Report
+from mnemond.memory.sync import kinds, knowledge, memories, passages, uses
+from mnemond.memory.sync.groups import GROUPS, RecordError
+from mnemond.memory.sync.records import decode, encode
+from mnemond.memory.sync.union import Report
 from mnemond.model.outcomes import Maintained, Outcome
 from mnemond.store import relations, reviews, sync_state
 from mnemond.store.connection import Connection
@@ -84,26 +86,20 @@ class Device(AuditWorld):
     def scan(self) -> int:
         """Note what changed; return how many records have stamps ahead of the clock."""
         after: str | None = ""
-        ahead = 0
+        now_us, device = self.clock_us, self.name
         while after is not None:
-            scan = partial(syncing.scan_memories, after=after, now_us=self.clock_us, device=self.name)
-            after, found = self.engine.rewrite(scan)
-            ahead += found
-        for scan_all in (syncing.scan_gone, sync_knowledge.scan, sync_uses.scan):
-            ahead += self.engine.rewrite(partial(scan_all, now_us=self.clock_us, device=self.name)).ahead
-        scan_passages = partial(
-            sync_passages.scan, now_us=self.clock_us, device=self.name, is_partial=self.partial.__contains__
-        )
-        while self.engine.rewrite(scan_passages):
+            after = self.engine.rewrite(partial(memories.scan, after=after, now_us=now_us, device=device))
+        for scan in (memories.scan_gone, knowledge.scan, uses.scan):
+            self.engine.rewrite(partial(scan, now_us=now_us, device=device))
+        said = partial(passages.scan, now_us=now_us, device=device, is_partial=self.partial.__contains__)
+        while self.engine.rewrite(said):
             pass
-        return ahead + int(self.read(partial(sync_passages.count_ahead, now_us=self.clock_us)))
+        return int(self.read(partial(kinds.count_ahead, now_us=now_us, device=device)))
 
     def restamp(self) -> None:
         """Set right what a clock that was ahead stamped."""
-        after: tuple[str, str] | None = ("", "")
-        while after is not None:
-            work = partial(syncing.restamp, after=after, now_us=self.clock_us, device=self.name)
-            after, _ = self.engine.rewrite(work)
+        while self.engine.rewrite(partial(kinds.restamp, now_us=self.clock_us, device=self.name)):
+            pass
 
     def publish(self) -> None:
         """Write what changed into a file of its own; after a purge write all files anew."""
@@ -111,8 +107,8 @@ class Device(AuditWorld):
         def look(connection: Connection) -> tuple[list[bytes], int, int]:
             device = sync_state.device(connection)
             purges = 0 if device is None else device.purges
-            rows = sync_state.after(connection, self.seq if purges == self.purges else -1)
-            found = [syncing.record_of(connection, kind, key) for kind, key in rows]
+            rows = sync_state.keys_after(connection, self.seq if purges == self.purges else -1)
+            found = [kinds.record_of(connection, kind, key) for kind, key in rows]
             return [encode(each) for each in found if each is not None], sync_state.last_seq(connection), purges
 
         lines, self.seq, purges = self.read(look)
@@ -126,20 +122,13 @@ class Device(AuditWorld):
         for line in lines:
             with suppress(RecordError):  # one that was cut
                 records.append(decode(line, self.clock_us))
-        total = Report(conflicts=[], held=[])
-        records.sort(key=lambda it: (syncing.kind_of(it), it.key))
+        total = Report()
+        records.sort(key=lambda it: (kinds.step_of(it), it.key))
         reports: list[Report] = []
-        by, name = self._by, self.name
-        parts: dict[int, list[Any]] = {kind: list(part) for kind, part in groupby(records, syncing.kind_of)}
-        for kind in (syncing.PURGES, syncing.MEMORIES, syncing.LINKS):
-            if kind in parts:
-                self._write(syncing.propose_unite(parts[kind], by(), name, reports))
-        self._write(syncing.propose_open_circles(by(), name, reports))
-        self._write(syncing.propose_missing_links(by(), name, reports))
-        self._write(sync_knowledge.propose_unite(parts.get(syncing.KNOWLEDGE, []), by(), name, reports))
-        self._write(sync_uses.propose_unite(parts.get(syncing.USES, []), by(), name, reports))
-        said = parts.get(syncing.PASSAGES, [])
-        self._write(sync_passages.propose_unite(said, by(), name, reports, self.since))
+        parts: dict[int, list[Any]] = {step: list(part) for step, part in groupby(records, kinds.step_of)}
+        for step, (_, _, is_due) in kinds.STEPS.items():
+            if is_due or step in parts:
+                self._write(kinds.propose(step, parts.get(step, []), self._by(), self.name, reports, self.since))
         for each in reports:
             total.add(each)
         return total
@@ -243,8 +232,8 @@ class Device(AuditWorld):
         """Pairs of a memory and the one that keeps its other text."""
 
         def look(connection: Connection) -> set[frozenset[str]]:
-            known = {key: syncing.known_of(connection, key) for key in sync_state.states(connection, "memory")}
-            return {frozenset((key, it.of)) for key, it in known.items() if it.of is not None}
+            known = {key: it.value for key, it in sync_state.all_of(connection, "memory").items()}
+            return {frozenset((key, it.of)) for key, it in known.items() if it is not None and it.of is not None}
 
         found: set[frozenset[str]] = self.read(look)
         return found

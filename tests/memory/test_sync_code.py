@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.sync_code import StrangerError, code_of, secret_from, secret_of, signed, verified
-from mnemond.memory.sync_records import RecordError
+from mnemond.memory.sync.code import StrangerError, code_of, secret_from, secret_of, signed, verified
+from mnemond.memory.sync.groups import RecordError
 from tests.tables import each_row
 
 SECRET = secret_of("one")

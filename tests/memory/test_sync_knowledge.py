@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from mnemond.errors import MnemonError
 from mnemond.memory.relations import Point
 from mnemond.memory.relations_seen import seen
-from mnemond.memory.sync_knowledge import counting
-from mnemond.memory.sync_records import Name, NameRecord, NameValue, RelationRecord, decode, name_key, stamp_of
+from mnemond.memory.sync.knowledge import counting
+from mnemond.memory.sync.records import decode, name_key
 from mnemond.model.memory import Scope
 from mnemond.model.relations import RelationshipView
+from mnemond.model.sync import Name, NameValue, Record, stamp_of
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from tests.memory.sync_world import Device, settle
@@ -134,7 +135,7 @@ def test_a_statement_waits_for_its_memory_and_goes_with_it(pair: tuple[Device, D
     for each in pair:
         assert known(each) == []
         assert b"Acme" not in b"".join(line for part in each.published for line in part)
-        assert each.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(state, 'Acme')")) == 0
+        assert each.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(value, 'Acme')")) == 0
     other.unite(lines)
     assert known(other) == [], "a purge holds against everything"
 
@@ -149,7 +150,7 @@ def test_a_statement_that_waits_is_dropped_with_the_purge_of_its_memory(pair: tu
     other.unite([line for part in one.published for line in part if b'"relation"' in line])
     done(one.forget(key, purge=True))
     settle(list(pair))
-    assert other.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(state, 'Acme')")) == 0
+    assert other.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(value, 'Acme')")) == 0
 
 
 def test_decisions_about_names_travel_and_are_taken_back(pair: tuple[Device, Device]) -> None:
@@ -242,8 +243,8 @@ def test_origins_travel_unchanged(pair: tuple[Device, Device]) -> None:
     other.scan()
     other.publish()
     found = [decode(line, START_US * 2) for part in other.published for line in part]
-    assert [it.value.by for it in found if isinstance(it, NameRecord) and it.value] == ["host:codex"]
-    assert [it.value.origin for it in found if isinstance(it, RelationRecord) and it.value] == ["host"]
+    assert [it.value.by for it in found if it.kind == "name" and it.value] == ["host:codex"]
+    assert [it.value.origin for it in found if it.kind == "relation" and it.value] == ["host"]
     last = other.read(lambda it: relations.newest_operations(it, 1))[0]
     assert (last.method, last.triggered_by) == ("sync", "system:sync")
 
@@ -259,12 +260,12 @@ def test_a_purge_takes_names_along_that_only_it_had(pair: tuple[Device, Device])
     done(other.forget(gone, purge=True))
     settle(list(pair))
     for each in pair:
-        assert each.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(state, 'Zanzibar')")) == 0
+        assert each.read(lambda it: it.count("SELECT count(*) FROM sync_rows WHERE instr(value, 'Zanzibar')")) == 0
         assert b"anzibar" not in b"".join(line for part in each.published for line in part)
         assert each.read(lambda it: relations.links(it)) == []
 
 
-def naively(known: list[NameRecord]) -> dict[str, NameValue]:
+def naively(known: list[Record[NameValue]]) -> dict[str, NameValue]:
     """What `counting` accepts, by looking at all names for each decision."""
     accepted = {it.key: it.value for it in known if it.value and it.value.decision == "not_same"}
     joined: list[tuple[Name, Name]] = []
@@ -307,7 +308,7 @@ def test_which_decisions_count_needs_no_order(decided: list[tuple[Any, Name, Nam
     for number, (decision, one, other) in enumerate(decided):
         if one != other:
             value = NameValue(decision, one, other, "user", Y2020.at)
-            known.append(NameRecord(key=name_key(value), stamp=stamp_of(number, "0" * 16), value=value))
+            known.append(Record(kind="name", key=name_key(value), stamp=stamp_of(number, "0" * 16), value=value))
     expected = naively(known)
     chance.shuffle(known)
     found = counting(known)

@@ -12,11 +12,13 @@ import pytest
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.memory.exchanges import propose_queueing
-from mnemond.memory.sync_records import KnownPassage, RecordError, decode, encode, passage_of
+from mnemond.memory.sync.groups import RecordError
+from mnemond.memory.sync.records import decode, encode
 from mnemond.model.changes import LONGEST_NAME, LONGEST_PROMPT, QueuedExchange
 from mnemond.model.memory import DAY_US, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import DropPassage
+from mnemond.model.sync import Known
 from mnemond.store import sync_state
 from tests.memory.sync_world import Device, exchange, settle
 from tests.store.factories import START_US
@@ -52,9 +54,9 @@ def rows(device: Device) -> dict[str, tuple[str, bool, str]]:
     return {key: (name, bool(live), text) for key, name, live, text in device.read(lambda it: it.rows(sql))}
 
 
-def known(device: Device) -> dict[str, KnownPassage]:
-    found = device.read(lambda it: sync_state.states(it, "passage"))
-    return {key: passage_of(state) for key, state in found.items()}
+def known(device: Device) -> dict[str, Known[None]]:
+    found: dict[str, Known[None]] = device.read(lambda it: sync_state.all_of(it, "passage"))
+    return found
 
 
 def published(device: Device) -> str:
@@ -129,7 +131,7 @@ def assert_agree(devices: list[Device], gone: set[str]) -> None:
             assert words not in published(device) or (words in state and state[words].state == "purged"), words
         assert "paused" not in published(device)
     for key in set.intersection(*(set(rows(each)) for each in devices)):
-        if states[0].get(key, KnownPassage("", "gone")).state == "kept":
+        if key in states[0] and states[0][key].state == "kept":
             assert len({rows(each)[key][2] for each in devices}) == 1
 
 
@@ -137,6 +139,10 @@ def assert_agree(devices: list[Device], gone: set[str]) -> None:
 def test_devices_agree_whatever_order_their_files_come_in(first: int) -> None:
     for seed in range(first, first + 10):
         run_schedule(seed)
+
+
+def test_an_exchange_that_comes_with_its_purge_is_not_kept() -> None:
+    run_schedule(113, 29)
 
 
 @pytest.mark.deep

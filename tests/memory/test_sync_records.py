@@ -9,35 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.sync_records import (
-    AHEAD_US,
+from mnemond.memory.sync.groups import (
     GROUPS,
     LOCAL,
-    MAX_LINE,
-    EdgeRecord,
-    EdgeValue,
-    Known,
-    Name,
-    NameRecord,
-    NameValue,
-    Record,
+    KnownMemory,
+    MemoryValue,
     RecordError,
-    RelationRecord,
-    RelationValue,
-    UnknownKindError,
     changed,
     copy_key,
-    decode,
-    encode,
     memory_of,
-    name_key,
     next_stamp,
-    relation_key,
-    stamp_of,
     united,
+    unknown,
     values_of,
 )
+from mnemond.memory.sync.records import MAX_LINE, UnknownKindError, decode, encode, name_key, relation_key
 from mnemond.model.memory import Insight
+from mnemond.model.sync import AHEAD_US, EdgeValue, Name, NameValue, Record, RelationValue, stamp_of
 from tests.store.factories import START_US, remember
 from tests.tables import each_row
 
@@ -46,10 +34,12 @@ IT: Insight = remember(1).changes[0].insight  # type: ignore[union-attr]
 DEVICES = ("0" * 16, "1" * 16, "f" * 16)
 
 
-def record(**fields: Any) -> Record:
-    stamp = stamp_of(START_US, DEVICES[0])
-    groups = {group: (stamp, value) for group, value in values_of(IT).items()}
-    return msgspec.structs.replace(Record(key=IT.id, groups=groups, updated_at=IT.updated_at), **fields)
+STAMP = stamp_of(START_US, DEVICES[0])
+VALUE = MemoryValue({group: (STAMP, value) for group, value in values_of(IT).items()}, updated_at=IT.updated_at)
+
+
+def record(key: str = IT.id, **fields: Any) -> Record[MemoryValue]:
+    return Record(kind="memory", key=key, stamp=STAMP, value=msgspec.structs.replace(VALUE, **fields))
 
 
 def test_every_field_of_a_memory_is_shared_or_local_for_a_reason() -> None:
@@ -60,32 +50,34 @@ def test_every_field_of_a_memory_is_shared_or_local_for_a_reason() -> None:
 def test_a_record_comes_back_as_it_was() -> None:
     it = record(mentions=[("Ana", "ana", "person")], queries=["who?"], past=[stamp_of(1, DEVICES[1])])
     assert encode(decode(encode(it), NOW_US)) == encode(it)
-    edge = EdgeRecord(key="a b causal", stamp=stamp_of(1, DEVICES[0]), value=EdgeValue(0.5, "{}", "user"))
-    assert decode(encode(edge), NOW_US) == edge
-    values = {group: value for group, (_, value) in it.groups.items()}
+    assert decode(encode(EDGE), NOW_US) == EDGE
+    values = {group: value for group, (_, value) in VALUE.groups.items()}
     assert memory_of(IT.id, values, IT.updated_at) == msgspec.structs.replace(
         IT, access_count=0, last_accessed_at=None, effective_importance=0.5
     )
 
 
-def with_value(group: str, name: str, value: object) -> Record:
-    it = record()
-    stamp, values = it.groups[group]
-    return msgspec.structs.replace(it, groups=it.groups | {group: (stamp, values | {name: value})})
+def with_value(group: str, name: str, value: object) -> Record[MemoryValue]:
+    stamp, values = VALUE.groups[group]
+    return record(groups=VALUE.groups | {group: (stamp, values | {name: value})})
 
 
-EDGE = EdgeRecord(key="a b causal", stamp=stamp_of(1, DEVICES[0]), value=EdgeValue(0.5, "{}", "user"))
-BAD: dict[str, Record | EdgeRecord] = {
+EDGE = Record(kind="edge", key="a b causal", stamp=stamp_of(1, DEVICES[0]), value=EdgeValue(0.5, "{}", "user"))
+BAD: dict[str, Record[Any]] = {
+    "its state is none of its kind": msgspec.structs.replace(EDGE, value=None),
+    "its state is none of": msgspec.structs.replace(record(), state="withheld"),
+    "its state": msgspec.structs.replace(EDGE, state="purged", value=None),
+    "its stamp is not that": msgspec.structs.replace(record(), stamp=stamp_of(START_US, DEVICES[1])),
     "a value cannot be used: Expected `str`": with_value("text", "content", 7),
     "its text has 0 characters": with_value("text", "content", ""),
     "its text has 90,000 characters": with_value("text", "content", "x" * 90_000),
-    "its importance or": with_value("importance", "importance", 9),
-    "its importance or its status": with_value("state", "status", "lost"),
+    "its importance is not": with_value("importance", "importance", 9),
+    "a value cannot be used: Invalid enum value 'lost'": with_value("state", "status", "lost"),
     "a value cannot be used": with_value("origin", "created_at", "yesterday"),
     "a value cannot be used:": with_value("metadata", "metadata", "[]"),
     "its group pinned has other fields": with_value("pinned", "more", 1),
-    "its key is no id": record(key="a b"),
-    "no command could name": record(key="...a."),
+    "its key is no id": record("a b"),
+    "no command could name": record("...a."),
     "its key is": record(of="a/b"),
     "too many parts": record(queries=["?"] * 1_001),
     "more than a day ahead": record(past=[stamp_of(NOW_US + AHEAD_US + 1, DEVICES[0])]),
@@ -109,18 +101,22 @@ def test_what_cannot_be_used_is_refused(why: str) -> None:
 AT = "2024-01-01T00:00:00.000000Z"
 ANA, ACME = Name("Ana", "ana", "person"), Name("Acme", "acme", "organization")
 USER = Name("User", "default", "user", "user")
-WORKS = RelationValue(ANA, "works_at", "", ACME, None, "start", AT, "year", "user", 0.9, "", AT)
+WORKS = RelationValue(ANA, "works_at", "", ACME, None, "start", AT, "year", "user", 0.9, "", AT, None)
 JOINED = NameValue("same", ANA, ACME, "user", AT)
 
 
-def stated(memory: str | None = None, **fields: Any) -> RelationRecord:
-    value = msgspec.structs.replace(WORKS, **fields)
-    return RelationRecord(key=relation_key(value, memory), stamp=stamp_of(1, DEVICES[0]), memory=memory, value=value)
+def stated(memory: str | None = None, **fields: Any) -> Record[RelationValue]:
+    value = msgspec.structs.replace(WORKS, memory=memory, **fields)
+    return Record(kind="relation", key=relation_key(value), stamp=stamp_of(1, DEVICES[0]), value=value)
 
 
-def decided(**fields: Any) -> NameRecord:
+def decided(**fields: Any) -> Record[NameValue]:
     value = msgspec.structs.replace(JOINED, **fields)
-    return NameRecord(key=name_key(value), stamp=stamp_of(1, DEVICES[0]), value=value)
+    return Record(kind="name", key=name_key(value), stamp=stamp_of(1, DEVICES[0]), value=value)
+
+
+def gone(it: Record[Any]) -> Record[Any]:
+    return msgspec.structs.replace(it, state="gone", value=None)
 
 
 @each_row(
@@ -128,15 +124,15 @@ def decided(**fields: Any) -> NameRecord:
     [
         stated(), stated(IT.id, quote="Ana joined Acme", origin="model"), stated(target=None, value="tea"),
         stated(source=USER), stated(target=ANA),
-        msgspec.structs.replace(stated(), value=None), decided(), decided(decision="not_same"),
-        decided(decision="alias", other=Name("Annie", "annie", "")), msgspec.structs.replace(decided(), value=None),
+        gone(stated()), decided(), decided(decision="not_same"),
+        decided(decision="alias", other=Name("Annie", "annie", "")), gone(decided()),
     ],
 )  # fmt: skip
-def test_relations_and_names_come_back_as_they_were(it: RelationRecord | NameRecord) -> None:
+def test_relations_and_names_come_back_as_they_were(it: Record[Any]) -> None:
     assert decode(encode(it), NOW_US) == it
 
 
-BAD_FACTS: dict[str, RelationRecord | NameRecord] = {
+BAD_FACTS: dict[str, Record[Any]] = {
     "its key is no hash": msgspec.structs.replace(stated(), key="x"),
     "its key is that of another statement": msgspec.structs.replace(stated(), key="0" * 24),
     "its key is that of another decision": msgspec.structs.replace(decided(), key="0" * 24),
@@ -186,15 +182,15 @@ def test_any_bytes_are_a_record_or_refused(line: bytes) -> None:
 STAMPS = st.builds(stamp_of, st.integers(0, 5), st.sampled_from(DEVICES))
 
 
-def written(stamps: dict[str, str], purged: str | None) -> Record:
+def written(stamps: dict[str, str], purged: str | None) -> Record[MemoryValue]:
     """A record whose fields follow from the stamps, as those of one write do."""
     if purged is not None:
-        return Record(key="a", purged=purged)
+        return Record(kind="memory", key="a", stamp=purged, state="purged")
     values = values_of(IT)
     values["text"] = values["text"] | {"content": stamps["text"]}
     values["tags"] = {"tags": [stamps["tags"]]}
     groups = {group: (stamps.get(group, stamp_of(0, DEVICES[0])), value) for group, value in values.items()}
-    return Record(key="a", groups=groups)
+    return Record(kind="memory", key="a", stamp=max(stamps.values()), value=MemoryValue(groups))
 
 
 RECORDS = st.lists(
@@ -204,32 +200,35 @@ RECORDS = st.lists(
 )
 
 
-def folded(records: list[Record]) -> Known:
-    known = Known()
+def folded(records: list[Record[MemoryValue]]) -> KnownMemory:
+    known = unknown("a")
     for each in records:
         known = united(known, each).known
     return known
 
 
 @given(RECORDS, st.randoms(use_true_random=False))
-def test_uniting_needs_no_order_and_no_repeat_changes_anything(records: list[Record], chance: Any) -> None:
+def test_uniting_needs_no_order_and_no_repeat_changes_anything(records: list[Record[MemoryValue]], chance: Any) -> None:
     once = folded(records)
     again = [*records, *records]
     chance.shuffle(again)
     other = folded(again)
-    assert (other.groups, other.purged) == (once.groups, once.purged)
+    assert (other.stamp, other.state) == (once.stamp, once.state)
+    assert (other.value and other.value.groups) == (once.value and once.value.groups)
     assert all(united(other, each).known == other for each in records)
 
 
 def test_a_change_is_later_than_all_that_was_known() -> None:
-    known = united(Known(), record()).known
+    known = united(unknown(IT.id), record()).known
     assert changed(known, values_of(IT), 0, DEVICES[1]) is known
     text = msgspec.structs.replace(IT, content="another text")
-    now = changed(known, values_of(text), 0, DEVICES[1])
+    now, before = changed(known, values_of(text), 0, DEVICES[1]).value, known.value
+    assert now is not None
+    assert before is not None
     assert now.groups["text"][0] == stamp_of(START_US + 1, DEVICES[1])
     assert now.groups["state"][0] == now.groups["text"][0]
-    assert now.groups["tags"] == known.groups["tags"]
-    assert now.past == [known.groups["text"][0]]
+    assert now.groups["tags"] == before.groups["tags"]
+    assert now.past == [before.groups["text"][0]]
 
 
 def test_what_follows_from_a_state_has_one_stamp_everywhere_that_no_device_gives() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.memory.sync_records import RecordError, UseRecord, UseValue, decode, encode, stamp_of
-from mnemond.memory.sync_uses import FIRST, WEEK_US
+from mnemond.memory.sync.groups import RecordError
+from mnemond.memory.sync.records import decode, encode
+from mnemond.memory.sync.uses import FIRST, WEEK_US
+from mnemond.model.sync import Record, UseValue, stamp_of
 from tests.memory.sync_world import Device, settle
 from tests.store.factories import START_US
 from tests.tables import each_row
@@ -121,9 +123,9 @@ def test_uses_wait_for_their_memory_and_go_with_it(pair: tuple[Device, Device]) 
         assert told(each) == []
 
 
-def record(**fields: Any) -> UseRecord:
+def record(**fields: Any) -> Record[UseValue]:
     value = UseValue(3, "2026-01-01T00:00:00.000000Z", 0, 0)
-    it = UseRecord(key=f"abcdef {'0' * 16}", stamp=stamp_of(START_US, "0" * 16), value=value)
+    it = Record(kind="use", key=f"abcdef {'0' * 16}", stamp=stamp_of(START_US, "0" * 16), value=value)
     return msgspec.structs.replace(it, **fields)
 
 

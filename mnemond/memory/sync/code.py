@@ -13,7 +13,8 @@ import hmac
 import re
 from typing import Final
 
-from mnemond.memory.sync_records import RecordError, check_version
+from mnemond.memory.sync.groups import RecordError
+from mnemond.memory.sync.records import check_version
 
 SECRET_BYTES: Final = 16
 """Bytes of the secret: 128 bits cannot be guessed."""
