@@ -163,6 +163,8 @@ class Browser(App[None]):
     @on(TabbedContent.TabActivated)
     def show(self) -> None:
         """Show another pane."""
+        if not self.screen_stack:  # the application was left while this was on its way
+            return
         if not self.is_away:
             self.say("")
         self.pane.activate()

@@ -97,7 +97,7 @@ async def test_a_model_that_was_given_up_is_left_alone_for_a_while(tmp_path: Pat
         for _ in range(3):
             result = await extract(over, engine, SAID)
             assert "did not answer within" in str(result.unread)
-        assert len(server.requests) == 1
+        assert len(server.requests) <= 1  # none if a busy machine sent the first one too late
 
 
 async def test_nothing_is_queued_for_a_dry_run(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_r_starts_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest
             user = Session(app, pilot)
             await user.until("no daemon is running")
             await run(user)
+        app.show()  # as a tab does that was activated while the user left
 
     try:
         asyncio.run(play())
