@@ -407,10 +407,6 @@ STORED_NAMES = NAMES[:-1]
 """Names that are stored in the row unchanged."""
 
 
-USUAL_IMPORTANCE: Final = 3
-"""Importance of a memory that was given none: the middle of 1 to 5."""
-
-
 class Draft(Described, frozen=True, gc=True, kw_only=True):
     """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values.
     `corrects`: its speaker says that it corrects an earlier statement, outside of the text. `weighed`: the

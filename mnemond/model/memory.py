@@ -150,10 +150,14 @@ class Said(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     category: str = "general"
 
 
+USUAL_IMPORTANCE: Final = 3
+"""Importance of a memory that was given none: the middle of 1 to 5."""
+
+
 class Described(Said, frozen=True, gc=False, kw_only=True):
     """A text and what is said about it; `importance` is 1…5."""
 
-    importance: int = 3
+    importance: int = USUAL_IMPORTANCE
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
 

@@ -515,6 +515,7 @@ class ResolveResult(EmbeddedResult, frozen=True, kw_only=True):
     content: str | None = None
     dropped: list[str] = []
     redacted: list[str] = []
+    embedded: bool = True
     names: list[str] = []
 
 

@@ -167,7 +167,7 @@ def purge(connection: Connection, insight_id: str, contents: Sequence[str]) -> N
     for row in connection.rows(f"SELECT {_ROWS.select} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
         it = _readable(row)
         if it is None:
-            connection.run("DELETE FROM core_summaries WHERE id = ?", (row[0],))
+            connection.run("DELETE FROM core_summaries WHERE id = ?", (row[_ROWS.columns.index("id")],))
             continue
         kept = tuple(line for line in it.lines if not _is_of(line, insight_id, texts))
         scores = tuple(score for score in it.scores if score.id != insight_id)

@@ -143,10 +143,10 @@ def test_a_page_of_a_name_has_what_rests_on_its_statements(world: NamesWorld) ->
         named = Entity(name, canonical_name(name), "person")
         world.ask(lambda c, memory=memory, named=named: edges.mention(c, memory, [named], world.now))  # type: ignore[misc]
     ana, vim = world.id_of("Ana"), world.id_of("Vim")
-    assert [each[0] for each in world.ask(lambda c: relations.memories_naming(c, {ana}))] == [first, second]
+    assert [each.id for each in world.ask(lambda c: relations.memories_naming(c, {ana}))] == [first, second]
     before = world.now
     world.us += 1_000_000
     world.forget(second)
-    assert [each[0] for each in world.ask(lambda c: relations.memories_naming(c, {ana, vim}))] == [first, other]
+    assert [each.id for each in world.ask(lambda c: relations.memories_naming(c, {ana, vim}))] == [first, other]
     known = world.ask(lambda c: relations.memories_naming(c, {ana}, before))
-    assert [each[0] for each in known] == [first, second]
+    assert [each.id for each in known] == [first, second]
