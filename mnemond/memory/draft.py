@@ -69,7 +69,7 @@ from mnemond.text.entities import extract
 from mnemond.text.features import keywords
 from mnemond.text.hypothetical import hypothetical_queries, trigger_text, trigger_type
 from mnemond.text.quality import quality_warnings, substance
-from mnemond.text.secrets import kind_in_name, redact
+from mnemond.text.secrets import is_mark, kind_in_name, redact, redact_together
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
 from mnemond.text.triggers import normal_trigger
@@ -596,17 +596,15 @@ def clean(
     *,
     allow_secret: bool,
 ) -> Clean:
-    """Normalise to NFC and, unless `allow_secret`, redact every text, before anything else reads it.
+    """Normalise to NFC and, unless `allow_secret`, redact every text, before anything else reads it. A tag or an
+    entity that is a secret, by itself or in another text, is left out.
 
     Raises MnemonError(INVALID_PARAMS) for metadata that redaction marks make too large.
     """
     texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities, *cues)]
-    kinds: dict[str, None] = {}
+    kinds: tuple[str, ...] = ()
     if not allow_secret:
-        for place, text in enumerate(texts):
-            found = redact(text)
-            texts[place] = found.text
-            kinds.update(dict.fromkeys(found.kinds))
+        texts, kinds = redact_together(texts)
     noted, more = without_secrets(metadata, allow_secret=allow_secret)
     if too_large := size_problems(noted):
         raise invalid(too_large, hint="nothing was written")
@@ -614,8 +612,8 @@ def clean(
     behind_entities = behind_tags + len(entities)
     return Clean(
         texts[0],
-        tuple(dict.fromkeys(texts[1:behind_tags])),
-        tuple(dict.fromkeys(texts[behind_tags:behind_entities])),
+        tuple(each for each in dict.fromkeys(texts[1:behind_tags]) if not is_mark(each)),
+        tuple(each for each in dict.fromkeys(texts[behind_tags:behind_entities]) if not is_mark(each)),
         tuple(sorted({*kinds, *more})),
         as_text(noted) if noted else NO_METADATA,
         tuple(texts[behind_entities:]),
