@@ -9,6 +9,11 @@ def main() -> None:
     """Run the command line of this process; never returns."""
     from mnemonctl import fast
 
+    for descriptor in range(3):
+        try:
+            posix.fstat(descriptor)
+        except OSError:  # closed, so that the socket would take its number: it is read only, and what is written fails
+            posix.open("/dev/null", posix.O_RDONLY)
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:

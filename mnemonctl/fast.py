@@ -73,8 +73,8 @@ VALUE_OPTIONS = frozenset(
 _MIN_COLUMNS, _DEFAULT_COLUMNS, _MAX_COLUMNS = 20, 80, 1000
 """Width of a terminal, as far as the daemon accepts it."""
 
-_CLOSED = (9, 32)
-"""EBADF and EPIPE; the module `errno` is not always built in."""
+_PIPE_CLOSED = 32
+"""EPIPE; the module `errno` is not always built in."""
 
 _HEAD = b'{"jsonrpc":"2.0","id":1,"result":{"exit_code":'
 _NOT_OUTDATED = b',"outdated":false,"stdout":"'
@@ -505,7 +505,7 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
 
 
 def write(descriptor: int, data: bytes) -> None:
-    """Write everything. A closed stream or pipe (`| head`) is no error, and no failure of standard error is.
+    """Write everything. A closed pipe (`| head`) is no error, and no failure of standard error is.
 
     Raises OutputError if standard output fails otherwise.
     """
@@ -516,6 +516,6 @@ def write(descriptor: int, data: bytes) -> None:
         except BlockingIOError:
             posix.set_blocking(descriptor, True)
         except OSError as error:
-            if descriptor == 1 and error.errno not in _CLOSED:
+            if descriptor == 1 and error.errno != _PIPE_CLOSED:
                 raise OutputError(error.strerror) from None
             return

@@ -48,8 +48,11 @@ WATCH_S = 0.5
 
 CHUNK = 1 << 16
 
-MAX_LINE = 1 << 21
-"""Bytes of a line of the host that are buffered: twice as many as the daemon takes."""
+MAX_LINE = 1 << 20
+"""Bytes of a line that the daemon takes. A longer one is answered here: the daemon would end the connection."""
+
+EDGE = 1 << 14
+"""Bytes of the beginning and of the end of a longer line that are kept, to find its id."""
 
 MAX_SENDS = 2
 """Times that a request is sent: one that ends two daemons may end every one."""
@@ -64,6 +67,16 @@ UNANSWERED = (
     b' not. See: mnemonctl daemon status"}}\n'
 )
 """End of the reply to a request that a daemon does not answer that answers no ping either."""
+
+SENTENCE = b"the message is longer than the 1,048,576 bytes that mnemond takes; nothing was stored. Send less at once"
+
+TOO_LONG = b',"error":{"code":1013,"message":"' + SENTENCE + b'"}}\n'
+"""End of the reply to a request that is longer than `MAX_LINE`."""
+
+TOO_LONG_CALL = (
+    b',"result":{"content":[{"type":"text","text":"' + SENTENCE + b'"}],"isError":true,"resultType":"complete"}}\n'
+)
+"""The same of a call of a tool: a host shows its model an error of a tool, and none of the protocol."""
 
 MAX_LATE = 1_000
 """Requests answered with that error whose late replies are recognised and dropped."""
@@ -81,15 +94,18 @@ def run(directory: bytes, start: tuple[bytes, ...]) -> None:
     relay = Relay(directory + b"/sock", start)
     relay.connect()
     _thread.start_new_thread(relay.watch, ())
-    rest = b""
+    rest, is_cut = b"", False
     while part := read_stdin():
         *lines, rest = (rest + part).split(b"\n")
         for line in lines:
-            relay.from_host(line + b"\n")
-        if len(rest) > MAX_LINE:
-            complain(b"a message of the host is longer than mnemond reads")
-            posix._exit(1)
-    relay.end_of_input(rest)
+            if is_cut or len(line) > MAX_LINE:
+                refuse(line)
+            else:
+                relay.from_host(line + b"\n")
+            is_cut = False
+        if is_cut or len(rest) > MAX_LINE:
+            rest, is_cut = rest[:EDGE] + rest[-EDGE:], True
+    relay.end_of_input(b"" if is_cut else rest)
     _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))
     _signal.alarm(DRAIN_S)
     while True:
@@ -244,6 +260,17 @@ class Relay:
             write(line)
 
 
+def refuse(line: bytes) -> None:
+    """Answer a request that is longer than the daemon takes; `line` may lack what is between its edges."""
+    number = member(line[:EDGE], b'"id"') or last_id(line[-EDGE:])
+    if not number:
+        complain(SENTENCE)  # a notification, which has no reply
+    elif member(line[:EDGE], b'"method"') in (b'"tools/call"', b""):
+        write(b'{"jsonrpc":"2.0","id":' + number + TOO_LONG_CALL)
+    else:
+        write(b'{"jsonrpc":"2.0","id":' + number + TOO_LONG)
+
+
 def directory_notice() -> bytes:
     """Return the notification that tells the daemon the directory of this process, in which the host works: the project
     of memories without one. b"" if it was removed or is not UTF-8."""
@@ -294,6 +321,16 @@ def member(line: bytes, name: bytes, level: int = 1) -> bytes:
         elif depth == level and key == name:
             return line[begin:at]
     return b""
+
+
+def last_id(end: bytes) -> bytes:
+    """Return the id of a request of which this is the end, if it stands behind everything that is an object or a list;
+    else b""."""
+    at = end.rfind(b'"id"')
+    left = end[at:].rstrip()
+    if at < 0 or left.count(b"}") != 1 or left[-1:] != b"}" or b"{" in left or b"]" in left:
+        return b""
+    return member(b"{" + left, b'"id"')
 
 
 def string_end(line: bytes, begin: int) -> int:

@@ -49,7 +49,7 @@ from mnemond.store import imports, operations, relations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
 from mnemond.store.registry import StoreRegistry
-from mnemond.text.secrets import find_secrets
+from mnemond.text.secrets import redact
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
 
@@ -300,9 +300,10 @@ class ImportHandlers:
             if item.links and receiving.params.dry_run:
                 report.added["edge"] += len(item.links)
             report.added["memory"] += 1
-            report.secrets += bool(find_secrets(item.content))
+            redacted = redact(item.content)
+            report.secrets += bool(redacted.kinds)
             if len(report.samples) < SAMPLES:
-                report.samples.append(item.content[:200])
+                report.samples.append(redacted.text[:200])
         if receiving.params.dry_run:
             drafts = [draft for draft, _ in new.values()]
             look = partial(_look_at, warm, drafts, self._identities.own(warm.store.name, "cli"), report)

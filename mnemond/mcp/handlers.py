@@ -18,6 +18,7 @@ from mnemond.errors import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, FieldPro
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.mcp import protocol, render, tools
+from mnemond.mcp.arguments import decode_arguments
 from mnemond.mcp.protocol import (
     MODERN,
     SERVER,
@@ -36,7 +37,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
-from mnemond.wire.params import Params, decode_params, nearest, short
+from mnemond.wire.params import Params, nearest, short
 
 CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
 """None of them changes while the daemon runs, so there are no notifications."""
@@ -123,7 +124,7 @@ class McpHandlers:
         """The result of a tool. An error is a result too, by the schema of the protocol (SEP-1303): hosts do not show a
         model errors of the protocol."""
         try:
-            params = tool.params(decode_params(tool.arguments, arguments))
+            params = tool.params(decode_arguments(tool.arguments, arguments))
             if tool.in_project and call.state.directory:
                 params.setdefault("directory", call.state.directory)
             result = await self._invoke(tool.method, msgspec.json.encode(params), call)

@@ -102,10 +102,12 @@ class McpRequest:
         return bytes(self._members.get(name, b""))
 
     def arguments_json(self) -> bytes:
-        """Return the member `arguments`, an object, without members that are null. Raises MnemonError(INVALID_PARAMS)
-        for anything else."""
+        """Return the member `arguments`, an object or the text of one, without members that are null. Raises
+        MnemonError(INVALID_PARAMS) for anything else."""
         raw = self.raw("arguments")
-        members = {} if raw in (b"", b"null") else _object("arguments", raw)
+        if raw[:1] == b'"':
+            raw = _string("arguments", raw).strip().encode()
+        members = {} if raw in (b"", b"null", b"[]") else _object("arguments", raw)
         pairs = (
             b"%b:%b" % (msgspec.json.encode(name), bytes(value))
             for name, value in members.items()

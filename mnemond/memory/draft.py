@@ -69,7 +69,7 @@ from mnemond.text.entities import extract
 from mnemond.text.features import keywords
 from mnemond.text.hypothetical import hypothetical_queries, trigger_text, trigger_type
 from mnemond.text.quality import quality_warnings, substance
-from mnemond.text.secrets import kind_in_name, redact
+from mnemond.text.secrets import is_mark, kind_in_name, redact, redact_together
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
 from mnemond.text.triggers import normal_trigger
@@ -569,29 +569,26 @@ class Reading(msgspec.Struct, frozen=True):
 
 def clean(draft: Draft) -> tuple[Draft, tuple[str, ...]]:
     """Return a draft in NFC and, unless `allow_secret`, redacted, before anything else reads it; and the kinds of
-    secrets that were cut out.
+    secrets that were cut out. A tag or an entity that is a secret, by itself or in another text, is left out.
 
     Raises MnemonError(INVALID_PARAMS) for metadata that redaction marks make too large.
     """
-    kinds: dict[str, None] = {}
-
-    def tidy(text: str) -> str:
-        text = unicodedata.normalize("NFC", text)
-        if draft.allow_secret:
-            return text
-        found = redact(text)
-        kinds.update(dict.fromkeys(found.kinds))
-        return found.text
-
+    given = (draft.content, *draft.tags, *draft.entities, *draft.cues)
+    texts = [unicodedata.normalize("NFC", text) for text in given]
+    kinds: tuple[str, ...] = ()
+    if not draft.allow_secret:
+        texts, kinds = redact_together(texts)
     metadata, more = without_secrets(draft.metadata, allow_secret=draft.allow_secret)
     if too_large := size_problems(metadata):
         raise invalid(too_large, hint="nothing was written")
+    behind_tags = 1 + len(draft.tags)
+    behind_entities = behind_tags + len(draft.entities)
     found = msgspec.structs.replace(
         draft,
-        content=tidy(draft.content),
-        tags=tuple(dict.fromkeys(map(tidy, draft.tags))),
-        entities=tuple(dict.fromkeys(map(tidy, draft.entities))),
-        cues=tuple(map(tidy, draft.cues)),
+        content=texts[0],
+        tags=tuple(each for each in dict.fromkeys(texts[1:behind_tags]) if not is_mark(each)),
+        entities=tuple(each for each in dict.fromkeys(texts[behind_tags:behind_entities]) if not is_mark(each)),
+        cues=tuple(texts[behind_entities:]),
         metadata=metadata,
     )
     return found, tuple(sorted({*kinds, *more}))

@@ -46,7 +46,7 @@ from mnemond.model.query import Filter
 from mnemond.store import passages
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
-from mnemond.text.secrets import kind_in_name, redact
+from mnemond.text.secrets import kind_in_name, redact_together
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import with_pasted_marked, without_echoes, without_long_code
 
@@ -234,9 +234,9 @@ def shortened(text: str, most: int) -> str:
 
 def tidied(exchange: QueuedExchange) -> Tidied:
     """Shorten and redact an exchange, and hash its key. Takes up to 7 ms."""
-    kinds: dict[str, None] = {}
-    prompt = _clean(exchange.prompt, LONGEST_PROMPT, kinds)
-    reply = _clean(exchange.reply, LONGEST_REPLY, kinds)
+    rough = (_rough(exchange.prompt, LONGEST_PROMPT), _rough(exchange.reply, LONGEST_REPLY))
+    (prompt, reply), kinds = redact_together(rough)
+    prompt, reply = shortened(prompt, LONGEST_PROMPT), shortened(reply, LONGEST_REPLY)
     conversation, project = _name(exchange.conversation_id), _name(exchange.project)
     said = (exchange.key,) if exchange.key else (exchange.kind, conversation, prompt, reply)
     tidy = msgspec.structs.replace(
@@ -246,11 +246,9 @@ def tidied(exchange: QueuedExchange) -> Tidied:
     return Tidied(tidy, tuple(sorted(kinds)))
 
 
-def _clean(text: str, most: int, kinds: dict[str, None]) -> str:
-    rough = shortened(text, most + 2 * MARGIN)
-    found = redact(unicodedata.normalize("NFC", capped(rough.replace("\0", " "))))
-    kinds.update(dict.fromkeys(found.kinds))
-    return shortened(found.text, most)
+def _rough(text: str, most: int) -> str:
+    """Return a text to redact: a little longer than what is kept of it."""
+    return unicodedata.normalize("NFC", capped(shortened(text, most + 2 * MARGIN).replace("\0", " ")))
 
 
 def _name(name: str) -> str:

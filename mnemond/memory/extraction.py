@@ -44,7 +44,7 @@ from mnemond.text.entities import Known
 from mnemond.text.generality import is_general
 from mnemond.text.proposed_triggers import proposed_trigger
 from mnemond.text.resources import regex
-from mnemond.text.secrets import redact
+from mnemond.text.secrets import redact, redact_together
 from mnemond.text.similarity import normalised, share_of_larger, token_set
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import IsMemory
@@ -126,13 +126,12 @@ def _split(messages: Sequence[Message], context: Context, window: int) -> tuple[
 
 def cleaned(messages: Sequence[Message]) -> list[Message]:
     """Redact messages and remove characters that cannot be stored."""
-    return [_clean(each) for each in messages]
-
-
-def _clean(message: Message) -> Message:
-    content = capped(message.content.replace("\0", " "))
-    name = None if message.name is None else redact(message.name).text
-    return msgspec.structs.replace(message, content=redact(content).text, name=name)
+    contents, _ = redact_together(capped(each.content.replace("\0", " ")) for each in messages)
+    names = [None if each.name is None else redact(each.name).text for each in messages]
+    return [
+        msgspec.structs.replace(each, content=content, name=name)
+        for each, content, name in zip(messages, contents, names, strict=True)
+    ]
 
 
 def host_facts(given: Sequence[HostFact], context: Context) -> Extraction:
@@ -141,17 +140,17 @@ def host_facts(given: Sequence[HostFact], context: Context) -> Extraction:
 
 
 def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
-    """Return every message but system messages as a fact, unchanged (Mem0's `infer=False`)."""
+    """Return every message but system messages as a fact, redacted, else unchanged (Mem0's `infer=False`)."""
     given = [
         HostFact(
-            content=capped(each.content.replace("\0", " ")),
+            content=each.content,
             intent="fact",
             category="general",
             attributed_to="assistant" if each.role == "assistant" else "user",
             event_time=None if each.said_us is None else format_us(each.said_us),
             message_ids=() if each.id is None else (each.id,),
         )
-        for each in messages
+        for each in cleaned(messages)
         if each.role != "system" and each.content.strip()
     ]
     found = completed(given, msgspec.structs.replace(context, threshold=1))

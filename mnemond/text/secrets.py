@@ -12,7 +12,7 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
 import msgspec
@@ -141,7 +141,13 @@ def redact(text: str) -> Redacted:
 
     Invisible characters beside an ASCII character are removed only if a secret is found without them.
     """
+    return _cut(text)[0]
+
+
+def _cut(text: str) -> tuple[Redacted, list[str]]:
+    """Return a text without its secrets, and these."""
     kinds: dict[str, None] = {}
+    secrets: list[str] = []
     if not text.isascii() and (joined := _INVISIBLE.sub(_unless_beside_ascii, text)) != text and find_secrets(joined):
         text = joined
     while found := find_secrets(text):
@@ -151,8 +157,31 @@ def redact(text: str) -> Redacted:
             pieces += (text[end : secret.start], _MARK, secret.kind, "]")
             end = secret.end
             kinds[secret.kind] = None
+            secrets.append(text[secret.start : secret.end])
         text = "".join((*pieces, text[end:]))
-    return Redacted(text, tuple(kinds))
+    return Redacted(text, tuple(kinds)), secrets
+
+
+SHORTEST_KEY = 8
+"""Characters of a secret that is looked for in the texts beside its own, if it is no word: a password of letters alone
+may be one."""
+
+
+def redact_together(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Redact the texts of one request, and return the kinds of their secrets. What is a secret in one of them is cut
+    out of all, also where nothing beside it tells what it is: a name that was taken out of a sentence, an answer."""
+    found = [_cut(text) for text in texts]
+    kinds = tuple(dict.fromkeys(kind for each, _ in found for kind in each.kinds))
+    keys = {each for _, cut in found for each in cut if len(each) >= SHORTEST_KEY and not each.isalpha()}
+    redacted = [each.text for each, _ in found]
+    for key in sorted(keys, key=len, reverse=True):
+        redacted = [text.replace(key, f"{_MARK}{kinds[0]}]") for text in redacted]
+    return redacted, kinds
+
+
+def is_mark(text: str) -> bool:
+    """Return True if nothing but the mark of a secret is left of a text."""
+    return text.startswith(_MARK) and text.find("]") == len(text) - 1
 
 
 def kind_in_name(name: str) -> str | None:

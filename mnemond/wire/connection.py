@@ -227,7 +227,7 @@ class Connection:
     def _reply_to_invalid(self, refused: Refused) -> Reply | Deferred[Reply]:
         if isinstance(refused, Foreign):
             return self._owner.hooks.answer(refused, self._call, self._owner.spawn, self._limits.hook_s)
-        return encode_error(refused.id, refused.error)
+        return None if refused.is_response else encode_error(refused.id, refused.error)
 
     def _on_settled(
         self, answer: Deferred[Reply], request: Request | Refused, batch: Batch | None

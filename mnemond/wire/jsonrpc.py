@@ -44,10 +44,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
-    """A message, or an element of a batch, that is not a valid request; it is answered with `error`."""
+    """A message, or an element of a batch, that is not a valid request; it is answered with `error`, but for a
+    response, which is not answered at all."""
 
     error: MnemonError
     id: msgspec.Raw = NO_ID
+    is_response: bool = False
 
 
 class Foreign(Refused, frozen=True, gc=False, kw_only=True):
@@ -150,6 +152,8 @@ def _explain(message: bytes | msgspec.Raw) -> Refused:
     valid_id = _is_id(request_id)
     if _text_or_none(members.get("jsonrpc", NO_ID)) != "2.0":
         sentence = 'jsonrpc must be "2.0"'
+    elif "method" not in members and "id" in members and ("result" in members) != ("error" in members):
+        return Refused(MnemonError(errors.INVALID_REQUEST, "this is a response"), is_response=True)
     elif _text_or_none(members.get("method", NO_ID)) is None:
         sentence = "method must be a string"
     elif not valid_id:

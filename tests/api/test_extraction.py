@@ -333,3 +333,21 @@ async def test_what_a_fact_takes_the_place_of_is_not_named_as_pruned(tmp_path: P
         old = (await extract(over, "Remember: the API limit is 100 requests per second.")).facts[0].memory_id
         fact = (reply := await extract(over, "Remember: the API limit is 200 requests per second.")).facts[0]
         assert (fact.action, fact.previous_id, reply.pruned_ids) == ("UPDATE", old, ())
+
+
+KEY = "Zx81QmLp0Tyw9KdRFA"
+
+
+async def test_a_secret_of_one_text_is_in_none_of_what_is_derived_from_it(tmp_path: Path) -> None:
+    """A name taken out of its sentence, a given entity, a tag and an answer say no longer that it is a secret."""
+    async with bench(tmp_path) as over:
+        fact = HostFact(content=f"The API token is {KEY}.", entities=(KEY, "Ana"))
+        said = [{"role": "user", "content": f"the API token is {KEY}"}, {"role": "assistant", "content": f"Set {KEY}."}]
+        results = [
+            await extract(over, facts=[msgspec.to_builtins(fact)]),
+            await extract(over, said, infer=False),
+            await extract(over, said),
+        ]
+        assert [KEY in msgspec.json.encode(each).decode() for each in results] == [False] * 3, results
+        assert [each.text for each in results[0].facts[0].entities] == ["Ana", "API"]
+    assert not files_with(tmp_path, KEY)

@@ -19,7 +19,7 @@ CURRENT = RelationshipView(
     valid_from=MARCH, granularity="month", invalid_at=None, end_granularity="exact", invalidated_by=None,
     created_at=AT, expired_at=None,
     evidence=[
-        EvidenceView(memory_id=MEMORY, quote="Ana works at Acme", origin="rules", kind="seen", at=AT, created_at=AT),
+        EvidenceView(memory_id=MEMORY, quote="Ana works at Acme", origin="host", kind="seen", at=AT, created_at=AT),
         EvidenceView(memory_id=None, quote="", origin="user", kind="start", at=MARCH, created_at=AT),
     ],
 )  # fmt: skip

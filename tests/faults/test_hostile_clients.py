@@ -207,7 +207,7 @@ def crowd(guarded: Guarded, attempts: int) -> None:
     """More clients than there are places for; whoever gets none is told so, and places are free again at once."""
     refused = 0
     with ExitStack() as stack:
-        held = []
+        held: list[socket.socket] = []
         while len(held) < CONNECTIONS - 1:  # the good client has one
             client = stack.enter_context(guarded.connect())
             with suppress(BrokenPipeError):

@@ -378,7 +378,7 @@ async def test_what_a_tool_cannot_do_is_told_to_the_model(tmp_path: Path) -> Non
 
 @each_row(
     "params",
-    [None, {}, {"name": 5}, {"name": "recal"}, {"name": "zzz"}, {"name": "recall", "arguments": []},
+    [None, {}, {"name": 5}, {"name": "recal"}, {"name": "zzz"}, {"name": "recall", "arguments": [1]},
      {"name": "recall", "arguments": "x"}],
 )  # fmt: skip
 async def test_what_is_no_tool_or_no_arguments_is_a_bad_request(params: object, tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ async def test_what_is_no_tool_or_no_arguments_is_a_bad_request(params: object, 
 
 @each_row(
     ("arguments", "words"),
-    [(None, "query is missing"), ({}, "query is missing"), ({"query": 5}, "query must be a string"),
+    [(None, "query is missing"), ({}, "query is missing"), ({"query": ["5"]}, "query must be a string"),
      ({"query": "x", "full": True}, "there is no parameter 'full'"), ({"query": "x", "limit": 99}, "limit"),
      ({"query": "x", "category": "rumour"}, "category must be one of")],
 )  # fmt: skip

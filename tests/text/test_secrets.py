@@ -21,7 +21,7 @@ from mnemond.text.secret_values import (
     is_random,
     is_secret,
 )
-from mnemond.text.secrets import Redacted, Secret, find_secrets, redact
+from mnemond.text.secrets import Redacted, Secret, find_secrets, redact, redact_together
 from tests.tables import each_row
 from tests.text.secret_pieces import FOOTER, HEADER, HOSTILE_TEXTS, LINE, MIXED
 
@@ -276,3 +276,10 @@ def test_any_text_is_redacted_for_good(text: str) -> None:
     assert find_secrets(once.text) == ()
     assert redact(once.text) == Redacted(once.text, ())
     assert bool(found) == bool(once.kinds)
+
+
+def test_what_is_a_secret_in_one_text_is_cut_out_of_all() -> None:
+    texts, kinds = redact_together(["the api token is Zx81QmLp0Tyw9KdRFA", "I set Zx81QmLp0Tyw9KdRFA", "token"])
+    assert (texts, kinds) == (["the api token is [REDACTED:secret]", "I set [REDACTED:secret]", "token"], ("secret",))
+    assert redact_together(["password: butterfly", "a butterfly"])[0][1] == "a butterfly"  # a word like any other
+    assert redact_together([]) == ([], ())

@@ -40,6 +40,25 @@ async def test_pipelined_requests_are_answered_in_order_and_joined(tmp_path: Pat
         assert [b'"id":%d,' % at in line for at, line in enumerate(data.splitlines())] == [True] * 50
 
 
+async def test_a_response_of_a_client_is_not_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        client = await served.connect()
+        result, error = (
+            b'{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}',
+            b'{"jsonrpc":"2.0","id":"s","error":{"code":-32601,"message":"no"}}',
+        )
+        await client.send(result, error, b"[" + result + b"," + request("ping", 1) + b"]", b"[" + error + b"]")
+        await client.send(b'{"jsonrpc":"2.0","id":8}', b'{"jsonrpc":"2.0","id":9,"result":1,"error":{}}')
+        await client.send(request("ping", 2))
+        batched: object = await client.reply()
+        assert isinstance(batched, list)
+        assert ids(batched) == [1]
+        refused = await client.replies(2)
+        assert ids(refused) == [8, 9]
+        assert all("error" in reply for reply in refused)
+        assert ids(await client.replies(1)) == [2]
+
+
 async def test_deferred_replies_of_one_pass_leave_in_one_send(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         client = await served.connect()
