@@ -17,7 +17,7 @@ from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
 from mnemond.memory.draft import write_rules
 from mnemond.memory.extraction import Fate
-from mnemond.memory.resolver import Allowance, acted_on, resolution_of
+from mnemond.memory.questions.pairs import Allowance, acted_on, resolution_of
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews
 from tests.memory.test_extraction import Desk
