@@ -29,7 +29,7 @@ from benchmarks.llm.sets import conversations
 from benchmarks.report import Cell, percentile, say, table
 from benchmarks.wire import Wire
 from mnemond.config.writing import Gate
-from mnemond.memory.gates import LEFT
+from mnemond.memory.questions.memories import LEFT
 from mnemond.model.memory import NOTE
 
 GATES: Final[tuple[Gate, ...]] = get_args(Gate)

@@ -37,12 +37,19 @@ from benchmarks.report import Cell, say, table
 from mnemond.config.writing import LlmSettings
 from mnemond.embed import registry
 from mnemond.errors import MnemonError
-from mnemond.jobs.resolve import MAX_TOKENS, MEANS, RELATION_SCHEMA
 from mnemond.llm.budget import Budget
 from mnemond.llm.client import ModelReader, target_of
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.diff import SAFEGUARDS, Side
-from mnemond.memory.resolver import acted_on, may_be_one, refusal, resolution_of
+from mnemond.memory.questions.pairs import (
+    MAX_TOKENS,
+    MEANS,
+    RELATION_SCHEMA,
+    acted_on,
+    may_be_one,
+    refusal,
+    resolution_of,
+)
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.reviews import Resolution
 from mnemond.text.entities import extract

@@ -73,20 +73,20 @@ from mnemond.interchange import sqlite_files
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.follow import Followers
-from mnemond.jobs.gates import Asking, GateDeps
 from mnemond.jobs.received import NAME as LINK_RECEIVED
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.llm.budget import FILE as USAGE_FILE
 from mnemond.llm.budget import MAX_USAGE, Budget
-from mnemond.llm.client import ModelReader, ThreadReader, target_of
+from mnemond.llm.client import ModelReader, target_of
 from mnemond.llm.prompts import Prompts, read_prompts
 from mnemond.llm.reader import ReaderStatus
 from mnemond.logs import LogFile, Logs, trace_of
 from mnemond.mcp.handlers import McpHandlers
 from mnemond.memory.embedding import wanted_by
-from mnemond.memory.model_reading import Model, engine_of
+from mnemond.memory.questions.asking import Model
+from mnemond.memory.questions.conversations import engine_of
 from mnemond.model.memory import format_us
 from mnemond.service import supervisor
 from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervision
@@ -215,7 +215,7 @@ class Daemon:
                     self._warn(f"{each}; this release's prompts are used instead")
             return found
 
-        return Model(ThreadReader(reader), prompts, settings.prompt_profile)
+        return Model(reader, prompts, settings.prompt_profile, lambda: reader.status().half_used())
 
     def _reader_status(self) -> ReaderStatus | None:
         return None if self.reader is None else self.reader.status()
@@ -223,19 +223,8 @@ class Daemon:
     def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         contexts = extraction_contexts(lambda: self.open_stores)
         extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
-        answering = ResolveDeps(contexts, identities.own, one_active)
-        if self.reader is not None and self._model is not None:
-            answering = msgspec.structs.replace(
-                answering, asks=self.reader.ask,
-                relation_prompt=partial(self._model.prompt, "classify_conflict"),
-                merge_prompt=partial(self._model.prompt, "merge_facts"),
-                links_prompt=partial(self._model.prompt, "find_links"),
-            )  # fmt: skip
-        enriching = GateDeps(contexts, identities.own, self._asking())
-        jobs = jobs_of(
-            config, self.settings.config, self.safekeeping.scheduled, extraction, answering, enriching,
-            self._core,
-        )  # fmt: skip
+        asking = ModelDeps(contexts, identities.own, one_active, self._model)
+        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, asking, self._core)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
@@ -244,22 +233,13 @@ class Daemon:
     def _build_core(self, settings: CoreSummarySettings, identities: Identities) -> CoreDeps:
         if sentence := settings.warning():
             self._warn(sentence)
-        if self.reader is None or self._model is None:
-            return CoreDeps(self.settings.config, identities.own)
-        return CoreDeps(self.settings.config, identities.own, self.reader.ask, self._model.prompt)
+        return CoreDeps(self.settings.config, identities.own, self._model)
 
     async def _read_exchanges(self, store: str) -> None:
         await self.scheduler.of(store).run("extract")
 
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")
-
-    def _asking(self) -> Asking | None:
-        """Return how the model is asked about memories: with half of what it may be asked a day."""
-        reader, model = self.reader, self._model
-        if reader is None or model is None:
-            return None
-        return Asking(reader.model, reader.ask, model.prompts, lambda: reader.status().half_used())
 
     def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)

@@ -38,7 +38,7 @@ from mnemond.errors import BUSY, NOT_FOUND, PROTOCOL_VERSION, STORAGE, MnemonErr
 from mnemond.index.snapshot import Snapshot, footprint
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.llm.reader import ReaderStatus
-from mnemond.memory.gates import COUNTS
+from mnemond.memory.questions.memories import COUNTS
 from mnemond.store import exchanges
 from mnemond.store.checksums import reason
 from mnemond.store.connection import Connection, SqliteError

@@ -36,7 +36,7 @@ from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, 
 from mnemond.memory.exchanges import REQUEST, propose_queueing
 from mnemond.memory.extraction import FactWrite, Provenance, embedded
 from mnemond.memory.held_texts import ordering
-from mnemond.memory.resolver import Allowance
+from mnemond.memory.questions.pairs import Allowance
 from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import FactEntity, Fate, HostFact, Queued, RememberResult

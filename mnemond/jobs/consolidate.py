@@ -15,11 +15,11 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done, Think, Work, in_steps
-from mnemond.jobs.resolve import ResolveDeps, embedded
+from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
 from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
-from mnemond.memory.resolver import Allowance
+from mnemond.memory.questions.pairs import Allowance
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview, Review
@@ -57,7 +57,7 @@ class Consolidate:
     summary = "memories that say nearly the same are proposed to be merged"
     first_s = 3_600.0
 
-    def __init__(self, interval_s: float, means: ResolveDeps) -> None:
+    def __init__(self, interval_s: float, means: ModelDeps) -> None:
         self.interval_s = interval_s
         self._means = means
 

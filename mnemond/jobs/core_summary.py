@@ -14,11 +14,11 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.jobs.job import Done, Think, Work, in_steps
-from mnemond.jobs.resolve import Asks
 from mnemond.memory.core_summary import Draft, entity_of, is_due, propose
 from mnemond.memory.draft import WriteContext
+from mnemond.memory.questions.asking import Model
 from mnemond.model.outcomes import CoreResult
-from mnemond.recall.core_text import CORE_SCHEMA, MAX_TOKENS, answered, drafted, question, users_of
+from mnemond.recall.core_text import drafted, question, users_of
 from mnemond.store import core_summaries
 from mnemond.store.connection import Connection
 from mnemond.store.store import Store
@@ -32,18 +32,13 @@ PORTION: Final = 8
 """Users of one run, so that other jobs have their turn."""
 
 
-def _no_prompt(key: str, *values: str) -> str:
-    raise AssertionError((key, values))  # without a model nothing is asked
-
-
 class CoreDeps(msgspec.Struct, frozen=True):
-    """The dependencies of the job: the settings of a store, by its name; write contexts; how a model is asked, and the
-    prompt of a key with its values. Without `asks` the rules write."""
+    """The dependencies of the job: the settings of a store, by its name; write contexts; and the
+    model, None if the rules write."""
 
     config: Callable[[str], Config]
     identity: Callable[[str, str], WriteContext]
-    asks: Asks | None = None
-    prompt: Callable[..., str] = _no_prompt
+    model: Model | None = None
 
 
 async def made(store: Store, user: str | None, means: CoreDeps, now_us: int, think: Think) -> Draft:
@@ -56,21 +51,20 @@ async def made(store: Store, user: str | None, means: CoreDeps, now_us: int, thi
     draft = msgspec.structs.replace(await in_steps(steps, think), upto=upto)
     if config.core_summary.engine != "llm" or not draft.lines:
         return draft
-    if means.asks is None:
+    if means.model is None:
         return msgspec.structs.replace(draft, reason="no model is configured")
     before = store.core_summaries.get(entity_of(user))
     asked = await think(question, draft, before, snapshot, config.core_summary.max_words)
     try:
-        prompt = await think(means.prompt, asked.key, *asked.values)
-        reply = await means.asks(prompt, CORE_SCHEMA, max_tokens=MAX_TOKENS)
+        answered = await means.model.ask(asked)
     except MnemonError as error:
         if error.kind is not UNAVAILABLE:
             raise
         return msgspec.structs.replace(draft, reason=error.message)
-    text, reason = await think(answered, reply.value, asked, config.core_summary.max_words)
+    text, reason = answered.value
     if not text:
         return msgspec.structs.replace(draft, reason=reason)
-    return msgspec.structs.replace(draft, text=text, generator=reply.model)
+    return msgspec.structs.replace(draft, text=text, generator=answered.model)
 
 
 async def stored(

@@ -8,7 +8,7 @@ from typing import Final
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import HOUR_S, Done, Work
-from mnemond.jobs.resolve import ResolveDeps, embedded
+from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.history import last_successor
 from mnemond.memory.summaries import Summarize, problem_of, propose_summarize, summary_text
 from mnemond.model.memory import Insight, TextWithCues, derived_from
@@ -32,7 +32,7 @@ class Summaries:
     first_s = 60.0
     interval_s = HOUR_S
 
-    def __init__(self, means: ResolveDeps) -> None:
+    def __init__(self, means: ModelDeps) -> None:
         self._means = means
 
     async def run(self, work: Work) -> Done:
@@ -66,7 +66,7 @@ def _present(connection: Connection, ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it.id for it in now if it.status == "active"))
 
 
-async def summarized(work: Work, desk: ExtractionContext, means: ResolveDeps, ids: Sequence[str]) -> bool:
+async def summarized(work: Work, desk: ExtractionContext, means: ModelDeps, ids: Sequence[str]) -> bool:
     """Store a summary of these memories; return False if they cannot be summed up, or changed meanwhile."""
     snapshot = work.store.snapshot
     rows = [row for each in ids if (row := snapshot.row_of(each)) is not None]

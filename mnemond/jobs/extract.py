@@ -32,7 +32,7 @@ from mnemond.memory.exchanges import (
 )
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.memory.held_texts import ordering
-from mnemond.memory.resolver import Allowance
+from mnemond.memory.questions.pairs import Allowance
 from mnemond.model.answers import Dropped
 from mnemond.model.changes import MAX_TRIES, SettleFact
 from mnemond.model.memory import format_us

@@ -14,7 +14,7 @@ import msgspec
 import trio
 
 from mnemond.jobs.job import METHOD, Done, Work
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteRules, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.model.changes import ChangeSet
@@ -44,7 +44,7 @@ class LinkReceived:
     first_s = INTERVAL_S
     interval_s = INTERVAL_S
 
-    def __init__(self, means: ResolveDeps) -> None:
+    def __init__(self, means: ModelDeps) -> None:
         self._means = means
 
     async def run(self, work: Work) -> Done:

@@ -7,8 +7,8 @@ asks. What is not decided waits for a person, and both memories stay.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Literal, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 import trio
@@ -20,9 +20,10 @@ from mnemond.jobs.job import HOUR_S, Done, Work
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find
-from mnemond.memory.resolver import Allowance, kept_text, refusal
+from mnemond.memory.questions.asking import Model
+from mnemond.memory.questions.pairs import Allowance, merge_question, relation_question
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
-from mnemond.model.memory import MAX_CONTENT, Insight, TextWithCues
+from mnemond.model.memory import Insight, TextWithCues
 from mnemond.model.reviews import Resolution, Review
 from mnemond.store import reviews
 
@@ -31,60 +32,15 @@ NAME: Final = "resolve"
 PORTION: Final = 50
 """Reviews of one run: with a small model on two cores some five minutes."""
 
-MAX_TOKENS: Final = 40
-"""Tokens of an answer that names a relation."""
 
-MAX_MERGED_TOKENS: Final = 400
-"""Tokens of a text that joins two memories."""
-
-Relation = Literal["same", "newer_replaces_older", "adds_detail", "unrelated"]
-
-MEANS: Final[Mapping[Relation, Resolution]] = {
-    "same": "DUPLICATE", "newer_replaces_older": "SUPERSEDE", "adds_detail": "MERGE", "unrelated": "COEXIST",
-}  # fmt: skip
-
-RELATION_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"relation": {"type": "string", "enum": list(MEANS)}},
-    "required": ["relation"],
-    "additionalProperties": False,
-}
-TEXT_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"text": {"type": "string", "maxLength": MAX_CONTENT}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
-
-
-class Reply(Protocol):
-    """An answer of a model: a JSON value, which need not have the shape of the schema, and the model's name."""
-
-    @property
-    def value(self) -> Any: ...  # noqa: ANN401 - JSON
-
-    @property
-    def model(self) -> str: ...
-
-
-class Asks(Protocol):
-    """A way to ask a model for JSON of the shape of a schema. Raises MnemonError(UNAVAILABLE) without an answer."""
-
-    def __call__(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Awaitable[Reply]: ...
-
-
-class ResolveDeps(msgspec.Struct, frozen=True):
-    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; the lookup of a
-    memory; how a model is asked, and the prompts about an older and a newer text, and about a text and those near it.
-    Without `asks` people decide."""
+class ModelDeps(msgspec.Struct, frozen=True):
+    """The dependencies of jobs that may ask a model: the rules and embedder of a store, by its name; write contexts;
+    the lookup of a memory; and the model, None without one."""
 
     desk: Callable[[str], Awaitable[ExtractionContext]]
     identity: Callable[[str, str], WriteContext]
     find: Find
-    asks: Asks | None = None
-    relation_prompt: Callable[[str, str], str] = "{}\n{}".format
-    merge_prompt: Callable[[str, str], str] = "{}\n{}".format
-    links_prompt: Callable[[str, str], str] = "{}\n{}".format
+    model: Model | None = None
 
 
 class _Answered(msgspec.Struct, frozen=True):
@@ -101,7 +57,7 @@ class ResolveReviews:
     first_s = 0.0
     interval_s = HOUR_S
 
-    def __init__(self, means: ResolveDeps) -> None:
+    def __init__(self, means: ModelDeps) -> None:
         self._means = means
         self._left: set[tuple[str, int]] = set()
 
@@ -110,7 +66,7 @@ class ResolveReviews:
         desk = await self._means.desk(work.store.name)
         if (mode := desk.rules.config.extraction.resolver) != "llm":
             return Done("nothing", detail=f"extraction.resolver is {mode}")
-        if self._means.asks is None:
+        if self._means.model is None:
             return await work.note(Done("nothing", detail="no model is configured: reviews wait for a person"))
         found = await work.store.read(
             lambda it: reviews.pending(it, reviews.MAX_PENDING + reviews.MAX_LINKS + reviews.MAX_NAMES)
@@ -122,7 +78,7 @@ class ResolveReviews:
         decided, allowance = 0, Allowance(work.store.snapshot.live)
         for review in asked:
             try:
-                answered = await self._answer(work, desk, review, self._means.asks)
+                answered = await self._answer(work, desk, review, self._means.model)
             except MnemonError as error:
                 if error.kind is not UNAVAILABLE:
                     raise
@@ -137,31 +93,18 @@ class ResolveReviews:
             decided += await self._decided(work, desk, review, answered)
         return await work.note(work.done(decided, f"reviews asked about: {len(asked)}" if asked else ""))
 
-    async def _answer(self, work: Work, desk: ExtractionContext, review: Review, asks: Asks) -> _Answered | None:
+    async def _answer(self, work: Work, desk: ExtractionContext, review: Review, model: Model) -> _Answered | None:
         """Return what the gates admit of a model's answer; None: it is left to people. Raises
         MnemonError(UNAVAILABLE)."""
         pair = _pair(work, review)
         if pair is None:
             return None
-        older, newer = pair
-        prompt = self._means.relation_prompt(older.content, newer.content)
-        reply = await asks(prompt, RELATION_SCHEMA, max_tokens=MAX_TOKENS)
-        resolution = _named(reply.value)
-        if resolution is None or (resolution == "COEXIST" and review.asked.kind == "conflict"):
-            return None  # the rules found a contradiction: the model alone does not take that back
-        if refusal(resolution, older, newer, desk.rules.diff, work.identity.now_us) is not None:
+        question = relation_question(review.asked.kind, *pair, desk.rules.diff, work.identity.now_us)
+        answered = await model.ask(question)
+        if answered.value is None:
             return None
-        content = await self._joined(older, newer, asks) if resolution == "MERGE" else None
-        return _Answered(resolution, reply.model, content)
-
-    async def _joined(self, older: Insight, newer: Insight, asks: Asks) -> str | None:
-        """Return a model's text of both if no number and no name is missing in it; None: the rules join them."""
-        prompt = self._means.merge_prompt(older.content, newer.content)
-        reply = await asks(prompt, TEXT_SCHEMA, max_tokens=MAX_MERGED_TOKENS)
-        text = reply.value.get("text") if isinstance(reply.value, dict) else None
-        if not isinstance(text, str) or not text.strip() or len(text) > MAX_CONTENT or "\0" in text:
-            return None
-        return None if kept_text(text, older, newer) else text.strip()
+        content = (await model.ask(merge_question(*pair))).value if answered.value == "MERGE" else None
+        return _Answered(answered.value, answered.model, content)
 
     async def _decided(self, work: Work, desk: ExtractionContext, review: Review, answered: _Answered) -> bool:
         pair = _pair(work, review)
@@ -182,12 +125,6 @@ class ResolveReviews:
             self._left.add((work.store.name, review.id))
             return False
         return True
-
-
-def _named(value: object) -> Resolution | None:
-    """Return the resolution that an answer names; None for one that names none."""
-    relation = value.get("relation") if isinstance(value, dict) else value
-    return next((resolution for name, resolution in MEANS.items() if name == relation), None)
 
 
 def _pair(work: Work, review: Review) -> tuple[Insight, Insight] | None:

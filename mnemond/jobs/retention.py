@@ -17,10 +17,10 @@ from mnemond.jobs.core_summary import CoreDeps, CoreSummaries
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
-from mnemond.jobs.gates import GateDeps, ReadMemories
 from mnemond.jobs.job import DAY_S, HOUR_S, METHOD, Done, Job, Line, Work, in_slices
+from mnemond.jobs.memory_questions import ReadMemories
 from mnemond.jobs.received import LinkReceived
-from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
+from mnemond.jobs.resolve import ModelDeps, ResolveReviews
 from mnemond.jobs.slow_path import SlowPath
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
 from mnemond.memory.retention import (
@@ -283,31 +283,30 @@ def jobs_of(
     config_of: Callable[[str], Config],
     copy: Copy,
     reading: ExtractDeps,
-    answering: ResolveDeps,
-    enriching: GateDeps,
+    asking: ModelDeps,
     of_users: CoreDeps,
 ) -> tuple[Job, ...]:
     """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
-    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `answering` for reviews and for what
-    memories have in common, `enriching` for what a model adds, `of_users` for core summaries."""
+    its name; `copy` makes a backup; `reading` is for the extraction of exchanges, `asking` for what a
+    model may be asked, `of_users` for core summaries."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
-        ResolveReviews(answering),
-        SlowPath(config_of, answering),
-        LinkReceived(answering),
+        ResolveReviews(asking),
+        SlowPath(config_of, asking),
+        LinkReceived(asking),
         EntityBackfill(config_of),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(config_of),
         Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
-        Consolidate(_interval(config.consolidation.interval), answering),
-        Summaries(answering),
+        Consolidate(_interval(config.consolidation.interval), asking),
+        Summaries(asking),
         CoreSummaries(of_users),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         ReviewExpiry(),
-        ReadMemories(enriching),
+        ReadMemories(asking),
         Checkpoint(),
         Vacuum(),
     ]

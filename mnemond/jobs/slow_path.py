@@ -14,19 +14,16 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.jobs.job import HOUR_S, Done, Work
-from mnemond.jobs.resolve import Asks, ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.llm.replies import UnreadableError
-from mnemond.memory.found_links import (
-    MAX_TOKENS,
+from mnemond.memory.questions.asking import Model
+from mnemond.memory.questions.links import (
     Near,
-    admitted,
     near,
-    numbered,
     propose_found,
     propose_proposals,
     proposed,
-    schema,
-    shown,
+    question,
 )
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
@@ -50,7 +47,7 @@ class SlowPath:
     first_s = FIRST_S
     interval_s = HOUR_S
 
-    def __init__(self, config_of: Callable[[str], Config], means: ResolveDeps) -> None:
+    def __init__(self, config_of: Callable[[str], Config], means: ModelDeps) -> None:
         """`config_of` returns the settings of a store, by its name."""
         self._config_of = config_of
         self._means = means
@@ -66,14 +63,14 @@ class SlowPath:
             return work.done(len(found), "memories would be read")
         if not found:
             return Done("nothing")
-        asks = self._means.asks if config.links_by_model else None
+        model = self._means.model if config.links_by_model else None
         linked, after, why = 0, None, ""
         for number, insight_id in found:
             around = await work.think(near, work.store.snapshot, insight_id, graph.causal)
             row = work.store.snapshot.row_of(insight_id)
             if row is not None and around:
                 try:
-                    linked += await self._linked(work, number, work.store.snapshot.insight(row), around, asks)
+                    linked += await self._linked(work, number, work.store.snapshot.insight(row), around, model)
                 except UnreadableError:
                     pass  # the same question would get the same answer
                 except MnemonError as error:
@@ -82,22 +79,21 @@ class SlowPath:
                     why = f"; left for later: {error.message}"
                     break
             after = number
-        what = "memories read for links" if asks is not None else "memories read for links to propose"
+        what = "memories read for links" if model is not None else "memories read for links to propose"
         done = work.done(linked, f"{what}: {sum(number <= (after or 0) for number, _ in found)}{why}")
         await self._note(work, done, after)
         return msgspec.structs.replace(done, again=True) if len(found) == PORTION and not why else done
 
-    async def _linked(self, work: Work, number: int, it: Insight, around: list[Near], asks: Asks | None) -> int:
+    async def _linked(self, work: Work, number: int, it: Insight, around: list[Near], model: Model | None) -> int:
         """Make, or propose, the links of one memory; return how many. Raises MnemonError."""
-        if asks is None:
+        if model is None:
             if asked := proposed(it, around):
                 identity = self._means.identity(work.store.name, f"system:{NAME}")
                 await work.store.write(propose_proposals(asked, number, identity))
             return len(asked)
-        prompt = self._means.links_prompt(shown(it), numbered(around))
-        reply = await asks(prompt, schema(len(around)), max_tokens=MAX_TOKENS)
-        identity = self._means.identity(work.store.name, f"system:llm:{reply.model[:80]}")
-        proposal = propose_found(admitted(reply.value, it, around), number, reply.model, identity)
+        answered = await model.ask(question(it, around))
+        identity = self._means.identity(work.store.name, f"system:llm:{answered.model[:80]}")
+        proposal = propose_found(answered.value, number, answered.model, identity)
         return cast("Maintained", await work.store.write(proposal)).changed
 
     async def _note(self, work: Work, done: Done, after: int | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,7 +12,7 @@ from mnemond.config.writing import LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, Reply, key_of, parse, refusal
 from mnemond.llm.budget import Budget, estimated
-from mnemond.llm.reader import Answer, Reader, ReaderStatus, Schema
+from mnemond.llm.reader import Answer, ReaderStatus, Schema
 from mnemond.llm.replies import first_value
 from mnemond.llm.server_apis import ChatApi, Completion, OllamaChat, OpenAiChat, Question
 from mnemond.text.secrets import redact
@@ -211,16 +210,3 @@ class ModelReader:
 def _seconds(retry_after: str) -> float:
     """Return the seconds of a header Retry-After (RFC 9110 10.2.3), 0 without one; a date counts as none."""
     return float(retry_after) if retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 8 else 0.0
-
-
-class ThreadReader:
-    """A `Reader` for threads that `trio.to_thread` runs, without `abandon_on_cancel`: they are cancelled with their
-    task."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self.model = reader.model
-
-    def ask(self, prompt: str, schema: Schema, *, max_tokens: int) -> Answer:
-        """Ask in the event loop, and wait for the answer; see `Reader.ask`."""
-        return trio.from_thread.run(partial(self._reader.ask, prompt, schema, max_tokens=max_tokens))

@@ -21,7 +21,7 @@ from mnemond.memory.diff import DiffRules, judge
 from mnemond.memory.diff_frames import opposed
 from mnemond.memory.diff_rules import other_occasion
 from mnemond.memory.merged_text import merged_text, unkept
-from mnemond.memory.resolver import dated_apart, repeats, said_at
+from mnemond.memory.questions.pairs import dated_apart, repeats, said_at
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, SUMMARIZED, Insight
 from mnemond.model.reviews import OpenReview, Resolution
 from mnemond.text.contrast import labels

@@ -26,7 +26,7 @@ from mnemond.memory.extraction import (
     prepare,
 )
 from mnemond.memory.extraction import propose as propose_fact
-from mnemond.memory.resolver import Allowance
+from mnemond.memory.questions.pairs import Allowance
 from mnemond.model.changes import (
     LONGEST_NAME,
     LONGEST_PROMPT,

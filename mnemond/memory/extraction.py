@@ -33,7 +33,7 @@ from mnemond.memory import remember
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
-from mnemond.memory.resolver import Allowance, not_asked
+from mnemond.memory.questions.pairs import Allowance, not_asked
 from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
 from mnemond.model.memory import EXTRACTED, Scope, format_us
 from mnemond.model.outcomes import Fate, HostFact, RememberResult, Substance

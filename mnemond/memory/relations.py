@@ -11,7 +11,7 @@ import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.relation_claims import TYPES, Claim
+from mnemond.memory.questions.relation_claims import TYPES, Claim
 from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore

@@ -41,9 +41,9 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
+from mnemond.memory.questions.pairs import opened
 from mnemond.memory.relations import given_with
 from mnemond.memory.repetition import united
-from mnemond.memory.resolver import opened
 from mnemond.memory.retention import prune
 from mnemond.memory.rules import given_triggers, joined_triggers
 from mnemond.model.changes import (

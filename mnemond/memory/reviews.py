@@ -13,8 +13,8 @@ from mnemond.memory import links, revise
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.entities import NameDecision, decide_rows
 from mnemond.memory.history import EmbeddedText, Find, active_row, admits
+from mnemond.memory.questions.pairs import needs_a_person, refusal
 from mnemond.memory.remember import LEAST_WEIGHT, both_ways
-from mnemond.memory.resolver import needs_a_person, refusal
 from mnemond.model.changes import ChangeSet, PutInsight, Vector
 from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues

@@ -30,8 +30,8 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import Relinked, Relinking, relinked
-from mnemond.memory.gates import added_names
 from mnemond.memory.history import Find, Present, active_row
+from mnemond.memory.questions.memories import added_names
 from mnemond.memory.rules import revised_triggers
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, TextWithCues, format_us, parse_rfc3339

@@ -8,7 +8,8 @@ and its correction, only one is listed. For a thread: some 500 texts are read.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,9 +19,9 @@ from mnemond.extract.orders import is_attack, is_order
 from mnemond.extract.prose import sentences as split
 from mnemond.index.arrays import Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.llm.reader import Schema
 from mnemond.memory import core_subset
 from mnemond.memory.core_summary import Draft, holds, source_of
+from mnemond.memory.questions.asking import Question, object_schema
 from mnemond.model.contradictions import among
 from mnemond.model.core import (
     SECTIONS,
@@ -71,12 +72,7 @@ MAX_TOKENS: Final = 1_200
 ATTRIBUTED: Final = 0.8
 """Share of the words of a memory in a line that was given, from which it is a source of the line."""
 
-CORE_SCHEMA: Final[Schema] = {
-    "type": "object",
-    "properties": {"summary": {"type": "string", "maxLength": 4_000}},
-    "required": ["summary"],
-    "additionalProperties": False,
-}
+CORE_SCHEMA: Final = object_schema({"summary": {"type": "string", "maxLength": 4_000}})
 
 
 def eligible(snapshot: Snapshot, user: str | None, now_us: int) -> Rows:
@@ -269,15 +265,7 @@ def _fitting(lines: Sequence[CoreLine], most: int) -> list[CoreLine]:
 # By a model.
 
 
-class Question(NamedTuple):
-    """The prompt about a summary and its values. `said`: all that the answer may rest on."""
-
-    key: str
-    values: tuple[str, ...]
-    said: str
-
-
-def question(draft: Draft, before: CoreSummary | None, snapshot: Snapshot, most: int) -> Question:
+def question(draft: Draft, before: CoreSummary | None, snapshot: Snapshot, most: int) -> Question[tuple[str, str]]:
     """Return what a model is asked: to go on from its own summary, if all that this rests on still holds and is in the
     draft as well; else to begin anew, so that nothing outdated is read again."""
     listed = [f"- {line.section}: {line.text}" for line in draft.lines]
@@ -289,13 +277,15 @@ def question(draft: Draft, before: CoreSummary | None, snapshot: Snapshot, most:
         and ids.issuperset(before.source_ids)
     )
     if before is None or not goes_on:
-        return Question("generate_core_summary", ("\n".join(listed), str(most)), "\n".join(listed))
+        check = partial(answered, "\n".join(listed), most)
+        return Question("generate_core_summary", ("\n".join(listed), str(most)), CORE_SCHEMA, MAX_TOKENS, check)
     known = set(before.source_ids)
     new = [
         text for text, line in zip(listed, draft.lines, strict=True) if not known.issuperset(s.id for s in line.sources)
     ]
     values = (inert_lines(before.text), "\n".join(new) or "(none)", str(most))
-    return Question("update_core_summary", values, "\n".join((before.text, *listed)))
+    check = partial(answered, "\n".join((before.text, *listed)), most)
+    return Question("update_core_summary", values, CORE_SCHEMA, MAX_TOKENS, check)
 
 
 def inert_lines(text: str) -> str:
@@ -303,9 +293,10 @@ def inert_lines(text: str) -> str:
     return "\n".join(map(inert, text.splitlines()))
 
 
-def answered(value: Any, asked: Question, most: int) -> tuple[str, str]:  # noqa: ANN401 - JSON
+def answered(said: str, most: int, value: object) -> tuple[str, str]:
     """Return the first sentences of a model's summary that have room in `most` words, one a line, and ""; or "" and why
-    it is not taken: it is no text, gives orders to its reader, or has numbers that are in nothing it was given."""
+    it is not taken: it is no text, gives orders to its reader, or has numbers that are not in `said`, which it was
+    given."""
     text = value.get("summary") if isinstance(value, dict) else value
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         return "", "the model's answer has no summary"
@@ -320,7 +311,7 @@ def answered(value: Any, asked: Question, most: int) -> tuple[str, str]:  # noqa
         most -= word_count(line)
     if not kept:
         return "", "the first sentence of the model's summary is too long"
-    if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(asked.said)):
+    if made_up := set(_NUMBER.findall("\n".join(kept))) - set(_NUMBER.findall(said)):
         return "", f"the model's summary has numbers that are in nothing it was given: {len(made_up)}"
     return "\n".join(kept), ""
 

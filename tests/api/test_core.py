@@ -19,8 +19,9 @@ from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.config.settings import Config, config_from
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.core_summary import CoreDeps
+from mnemond.llm.reader import Answer
 from tests.api.factories import CALL, Bench, bench
-from tests.jobs.test_resolve import Said
+from tests.llm.scripted import asking
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 TEA, PORT = "The user likes green tea", "The staging server runs on port 8080"
@@ -96,18 +97,20 @@ async def test_a_text_is_set_and_replaced_by_an_update(tmp_path: Path) -> None:
 class Writer:
     """Answers with one text after the other."""
 
+    model = "tiny-1b"
+
     def __init__(self, *texts: str) -> None:
         self.texts = list(texts)
 
-    async def __call__(self, prompt: str, schema: object, *, max_tokens: int) -> Said:
-        return Said({"summary": self.texts.pop(0)})
+    async def ask(self, prompt: str, schema: object, *, max_tokens: int) -> Answer:
+        return Answer({"summary": self.texts.pop(0)}, self.model)
 
 
 async def test_texts_of_a_model_are_compared_line_by_line(tmp_path: Path) -> None:
     config = config_from({"core_summary.engine": "llm"})
     asks = Writer("She drinks tea. She works.", "She drinks tea. She rests.")
     async with bench(tmp_path) as over:
-        means = CoreDeps(lambda _: config, over.identities.own, asks, lambda key, *values: key)
+        means = CoreDeps(lambda _: config, over.identities.own, asking(asks))
         core = CoreHandlers(over.open_stores, over.identities, means)
         await remember(over, TEA)
         assert (await core.update(CALL, CoreUpdateParams())).generator == "tiny-1b"

@@ -18,10 +18,10 @@ from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.extract.facts import Context, Engine
 from mnemond.extract.host_facts import completed
-from mnemond.llm.client import ThreadReader
 from mnemond.llm.prompts import read_prompts
 from mnemond.memory.exchanges import propose_queueing, write_of
-from mnemond.memory.model_reading import Model, engine_of
+from mnemond.memory.questions.asking import Model
+from mnemond.memory.questions.conversations import engine_of
 from mnemond.model.changes import MAX_TRIES, QueuedExchange
 from mnemond.model.memory import Scope
 from mnemond.model.outcomes import HostFact
@@ -44,7 +44,7 @@ AUTO = Config(extraction=ExtractionSettings(engine="auto"))
 
 def engine_at(url: str, tmp_path: Path, **fields: Any) -> Callable[[Config], Engine]:
     reader = ReaderBench(url, **fields).reader
-    model = Model(ThreadReader(reader), lambda: read_prompts(tmp_path, "small"), "small")
+    model = Model(reader, lambda: read_prompts(tmp_path, "small"), "small")
     return lambda config: engine_of(config, model)
 
 

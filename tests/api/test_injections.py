@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
-from mnemond.memory.model_reading import engine_of
+from mnemond.memory.questions.conversations import engine_of
 from tests.api.factories import bench
 from tests.api.test_extract_model import engine_at, extract
 from tests.api.test_retrieval_settings import fill

@@ -27,9 +27,8 @@ from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps as Reading
 from mnemond.jobs.follow import Followers
-from mnemond.jobs.gates import GateDeps
 from mnemond.jobs.job import Done
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
 from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
 from mnemond.model.memory import format_us
@@ -55,14 +54,13 @@ class Office:
         self.feed = Feed(0)
         self.config = Config()
         reading = Reading(extraction_contexts(lambda: self.open_stores), over.identities.own, over._guard)
-        answering = ResolveDeps(reading.desk, over.identities.own, one_active)
+        answering = ModelDeps(reading.desk, over.identities.own, one_active)
         jobs = jobs_of(
             Config(),
             lambda name: self.config,
             self._copy,
             reading,
             answering,
-            GateDeps(reading.desk, reading.identity),
             CoreDeps(lambda _: self.config, over.identities.own),
         )
         means = JobContext(
@@ -219,8 +217,7 @@ def test_intervals_are_those_of_the_configuration() -> None:
                 lambda name: config,
                 copy,
                 unread,
-                ResolveDeps(unread, unread, unread),
-                GateDeps(unread, unread),
+                ModelDeps(unread, unread, unread),
                 unread,
             ),
             *looks_of(config, Examiner()),

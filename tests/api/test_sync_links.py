@@ -17,7 +17,7 @@ from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs import received
 from mnemond.jobs.job import Done, Work
 from mnemond.jobs.received import LinkReceived
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.scheduler import one_thread
 from mnemond.memory import embedding
 from mnemond.store import edges
@@ -28,7 +28,7 @@ from tests.api.test_sync import two
 
 async def run_job(over: Bench, *, dry_run: bool = False) -> Done:
     warm = await over.warm()
-    job = LinkReceived(ResolveDeps(extraction_contexts(lambda: over.open_stores), over.identities.own, one_active))
+    job = LinkReceived(ModelDeps(extraction_contexts(lambda: over.open_stores), over.identities.own, one_active))
     work = Work(
         received.NAME, warm.store, over.identities.own("default", "system:link_received"), NOW_US, 0, 0.0,
         one_thread(), dry_run=dry_run,

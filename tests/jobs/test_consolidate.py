@@ -20,7 +20,7 @@ from mnemond.config.settings import config_from
 from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight
@@ -94,7 +94,7 @@ async def world(path: Path, clock: MockClock, *, auto: bool = False) -> AsyncIte
     def identity(store: str, by: str) -> WriteContext:
         return here[0].identity(store, by)
 
-    async with kept(path, clock, Consolidate(86_400.0, ResolveDeps(desk, identity, one_active))) as over:
+    async with kept(path, clock, Consolidate(86_400.0, ModelDeps(desk, identity, one_active))) as over:
         here.append(World(over, auto))
         yield here[0]
 

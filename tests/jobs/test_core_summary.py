@@ -23,6 +23,7 @@ from mnemond.recall.core_text import drafted, shown
 from mnemond.store import core_summaries
 from tests.jobs.factories import Keeping, kept
 from tests.jobs.test_resolve import Model
+from tests.llm.scripted import asking
 from tests.store.factories import insight_id
 
 AWAY = MnemonError(UNAVAILABLE, "no answer within 60 s")
@@ -47,10 +48,7 @@ class World:
 async def world(path: Path, clock: MockClock, asks: Any = None, **settings: object) -> AsyncIterator[World]:
     config = config_from({f"core_summary.{name}": value for name, value in settings.items()}) if settings else Config()
     holder: list[Keeping] = []
-    means = CoreDeps(
-        lambda _: config, lambda store, by: holder[0]._identities.own(store, by), asks,
-        lambda key, *values: "\n".join((key, *values)),
-    )  # fmt: skip
+    means = CoreDeps(lambda _: config, lambda store, by: holder[0]._identities.own(store, by), asks and asking(asks))
     async with kept(path, clock, CoreSummaries(means)) as over:
         holder.append(over)
         yield World(over, means)

@@ -19,7 +19,7 @@ from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
-from mnemond.jobs.resolve import ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight
@@ -81,8 +81,8 @@ async def world(path: Path, clock: MockClock, **settings: Any) -> AsyncIterator[
         return here[0].identity(store, by)
 
     jobs = (
-        Summaries(ResolveDeps(desk, identity, one_active)),
-        Consolidate(86_400.0, ResolveDeps(desk, identity, one_active)),
+        Summaries(ModelDeps(desk, identity, one_active)),
+        Consolidate(86_400.0, ModelDeps(desk, identity, one_active)),
     )
     async with kept(path, clock, *jobs) as over:
         here.append(World(over, rules))

@@ -14,18 +14,21 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from mnemond.api.requests import one_active
 from mnemond.config.settings import config_from
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.gates import Asking, GateDeps, ReadMemories
 from mnemond.jobs.job import Done
+from mnemond.jobs.memory_questions import ReadMemories
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteContext, write_rules
+from mnemond.memory.questions.asking import Model
 from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from tests.jobs.factories import NOW_US, Keeping, kept
-from tests.jobs.test_gates import PROMPTS
+from tests.jobs.test_memory_questions import PROMPTS
 from tests.llm.scripted import BAD, Bench, Reply, Scripted, says, scripted
 from tests.store.factories import insight_id, vector_of
 
@@ -78,7 +81,7 @@ async def world(path: Path, clock: MockClock, *replies: Reply, **settings: objec
 
     async with scripted(replies) as server:
         bench = Bench(server.url)
-        job = ReadMemories(GateDeps(desk, identity, Asking("tiny", bench.reader.ask, lambda: PROMPTS)))
+        job = ReadMemories(ModelDeps(desk, identity, one_active, Model(bench.reader, lambda: PROMPTS)))
         async with kept(path, clock, job) as over:
             yield World(over, server)
 

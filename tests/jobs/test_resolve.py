@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import trio
 from trio.testing import MockClock
@@ -19,40 +18,40 @@ from mnemond.errors import INTERNAL, UNAVAILABLE, MnemonError
 from mnemond.jobs import resolve
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
-from mnemond.jobs.resolve import ResolveDeps, ResolveReviews
+from mnemond.jobs.resolve import ModelDeps, ResolveReviews
+from mnemond.llm.reader import Answer
 from mnemond.memory.draft import WriteContext, WriteRules, write_rules
+from mnemond.memory.questions import pairs
 from mnemond.model.changes import AddInsight, ChangeSet
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.reviews import OpenReview, Review, ReviewKind
 from mnemond.store import reviews
 from tests.api.factories import ToyEmbedder
 from tests.jobs.factories import NOW_US, Keeping, kept
+from tests.llm.scripted import asking
 from tests.outcomes import remembered
 from tests.store.factories import EMBEDDER, insight_id
 
 BERLIN, MUNICH = "The office is in Berlin", "The office is in Munich"
 
 
-class Said(msgspec.Struct, frozen=True):
-    value: Any
-    model: str = "tiny-1b"
-
-
 class Model:
     """Answers in turn; an error is raised."""
+
+    model = "tiny-1b"
 
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
 
-    async def __call__(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Said:
+    async def ask(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Answer:
         await trio.lowlevel.checkpoint()
         self.asked.append(prompt)
         assert schema["additionalProperties"] is False
         answer = self.answers.pop(0)
         if isinstance(answer, MnemonError):
             raise answer
-        return Said(answer)
+        return Answer(answer, self.model)
 
 
 class World:
@@ -112,7 +111,9 @@ async def world(
             request_digest="", triggered_by=by,
         )  # fmt: skip
 
-    async with kept(path, clock, ResolveReviews(ResolveDeps(desk, identity, one_active, model))) as over:
+    async with kept(
+        path, clock, ResolveReviews(ModelDeps(desk, identity, one_active, None if model is None else asking(model)))
+    ) as over:
         yield World(over)
 
 
@@ -131,7 +132,7 @@ async def test_a_newer_statement_replaces_an_older_one(tmp_path: Path, mock_cloc
         older, newer = await over.pair(BERLIN, MUNICH)
         assert await over.run(dry_run=True) == Done("done", 1, "reviews would be asked about")
         assert await over.run() == Done("done", 1, "reviews asked about: 1")
-        assert model.asked == [f"{BERLIN}\n{MUNICH}"]
+        assert model.asked == [f"classify_conflict\n{BERLIN}\n{MUNICH}"]
         assert over.active() == {newer}
         [done] = await over.decided()
         assert (done.asked.older, done.resolution, done.by) == (older, "SUPERSEDE", "system:llm:tiny-1b")
@@ -237,7 +238,7 @@ async def test_a_run_that_would_retire_too_many_stops_and_asks(tmp_path: Path, m
 async def test_a_review_that_is_decided_meanwhile(
     tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolve, "refusal", lambda *_: None)  # it is refused in the writer instead
+    monkeypatch.setattr(pairs, "refusal", lambda *_: None)  # it is refused in the writer instead
     async with world(tmp_path, mock_clock, Model({"relation": "newer_replaces_older"})) as over:
         await over.pair(BERLIN, MUNICH, pinned=True)
         assert (await over.run()).changed == 0

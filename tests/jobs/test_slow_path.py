@@ -16,10 +16,11 @@ from mnemond.api.requests import one_active
 from mnemond.config.settings import config_from
 from mnemond.errors import INTERNAL, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs.job import Done
-from mnemond.jobs.resolve import Asks, ResolveDeps
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.slow_path import PORTION, SlowPath
+from mnemond.llm.reader import Reader
 from mnemond.memory.draft import WriteContext, write_rules
-from mnemond.memory.found_links import MOST, Found, near, propose_found
+from mnemond.memory.questions.links import MOST, Found, near, propose_found
 from mnemond.memory.reviews import Resolve, propose_resolve
 from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight
 from mnemond.model.memory import Insight, format_us
@@ -28,7 +29,7 @@ from mnemond.model.reviews import OpenReview, Resolution
 from mnemond.store import meta, reviews
 from tests.jobs.factories import DAY_US, NOW_US, Keeping, kept
 from tests.jobs.test_resolve import Model
-from tests.llm.scripted import BAD, Bench, says, scripted
+from tests.llm.scripted import BAD, Bench, asking, says, scripted
 from tests.store.factories import insight_id
 
 CAUSE = "The NFS mount of Apollo is flaky"
@@ -78,7 +79,7 @@ class World:
 
 
 @asynccontextmanager
-async def world(path: Path, clock: MockClock, model: Asks | None, mode: str = "llm") -> AsyncIterator[World]:
+async def world(path: Path, clock: MockClock, model: Reader | None, mode: str = "llm") -> AsyncIterator[World]:
     made = 0
 
     def identity(store: str, by: str) -> WriteContext:
@@ -91,7 +92,7 @@ async def world(path: Path, clock: MockClock, model: Asks | None, mode: str = "l
 
     unread: Any = None
     config = config_from({"graph.slow_path": mode})
-    job = SlowPath(lambda _: config, ResolveDeps(unread, identity, one_active, model))
+    job = SlowPath(lambda _: config, ModelDeps(unread, identity, one_active, None if model is None else asking(model)))
     async with kept(path, clock, job) as over:
         yield World(over)
 
@@ -107,7 +108,7 @@ async def test_a_model_links_a_cause_and_the_operation_can_be_undone(tmp_path: P
         await over.remember(2, EFFECT, 1)
         assert (await over.run(dry_run=True)).changed == 2
         assert await over.run() == Done("done", 1, "memories read for links: 2")
-        assert model.asked[0] == f"{EFFECT}\n1. {CAUSE}"
+        assert model.asked[0] == f"find_links\n{EFFECT}\n1. {CAUSE}"
         [(kind, source, target, by, metadata)] = await over.made()
         assert (kind, source, target, by) == ("causal", 1, 2, "worker")
         assert (metadata["sub_type"], metadata["source"]) == ("causes", "llm:tiny-1b")
@@ -209,14 +210,14 @@ async def test_a_memory_that_leaves_recall_while_the_model_reads(tmp_path: Path,
         await over.remember(2, EFFECT, 1)
 
         class Slow(Model):
-            async def __call__(self, prompt: str, schema: Any, *, max_tokens: int) -> Any:
+            async def ask(self, prompt: str, schema: Any, *, max_tokens: int) -> Any:
                 if not self.asked:
                     await over.over.change(RetireInsight(insight_id(1), "forgotten"))
-                return await super().__call__(prompt, schema, max_tokens=max_tokens)
+                return await super().ask(prompt, schema, max_tokens=max_tokens)
 
         job = over.over.attendant.agenda.by_name["slow_path"].job
         assert isinstance(job, SlowPath)
-        job._means = msgspec.structs.replace(job._means, asks=Slow(says_of((1, "causes_new"))))
+        job._means = msgspec.structs.replace(job._means, model=asking(Slow(says_of((1, "causes_new")))))
         assert (await over.run()).changed == 0
         assert await over.after() == 2
 
@@ -256,7 +257,7 @@ async def test_a_run_is_bounded_and_an_old_store_is_not_read_in_bulk(tmp_path: P
 async def test_bad_answers_of_a_server_link_nothing(tmp_path: Path, mock_clock: MockClock, name: str) -> None:
     async with scripted([BAD[name], says(json.dumps(says_of((1, "causes_new"))))]) as server:
         bench = Bench(server.url)
-        async with world(tmp_path, mock_clock, bench.reader.ask) as over:
+        async with world(tmp_path, mock_clock, bench.reader) as over:
             await over.remember(1, CAUSE)
             await over.remember(2, EFFECT, 1)
             first = await over.run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,9 @@ import trio
 from mnemond.config.writing import LlmSettings
 from mnemond.llm.budget import Budget
 from mnemond.llm.client import ModelReader, target_of
+from mnemond.llm.prompts import ARGUMENTS, Prompt, Prompts
+from mnemond.llm.reader import Reader
+from mnemond.memory.questions.asking import Model
 
 NEVER: Final = b""
 """A reply that is not sent: the connection stays open."""
@@ -145,6 +148,18 @@ class Waits:
         self.waited.append(seconds)
         self.now += seconds
         await trio.lowlevel.checkpoint()
+
+
+PLAIN: Final = Prompts({
+    key: Prompt(key, "\n".join((key, *(f"{{{{{number}}}}}" for number in range(1, len(names) + 1)))), "release")
+    for key, names in ARGUMENTS.items()
+})  # fmt: skip
+"""Prompts that are their key and their values alone, a line each."""
+
+
+def asking(reader: Reader, busy: Callable[[], str | None] = lambda: None) -> Model:
+    """A model with plain prompts."""
+    return Model(reader, lambda: PLAIN, busy=busy)
 
 
 class Bench:

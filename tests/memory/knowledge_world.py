@@ -15,7 +15,7 @@ from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.core_summary import entity_of, source_of
 from mnemond.memory.draft import write_rules
-from mnemond.memory.relation_claims import Claim
+from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import (
     Point,
     RelationToAdd,

@@ -18,7 +18,7 @@ from mnemond.interchange.export import Selection
 from mnemond.memory import retention
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.feedback import Judgement, propose_judgement
-from mnemond.memory.relation_claims import Claim
+from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import (
     RelationToAdd,
     RelationToClose,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.resolver import kept_text
+from mnemond.memory.questions.pairs import kept_text
 from mnemond.model.memory import Insight
 
 NAMES = ("Redis", "Apollo", "Lisbon", "Kafka", "Porto")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.memory.relation_claims import MAX_CLAIMS, Claim, accepted, schema
+from mnemond.memory.questions.relation_claims import MAX_CLAIMS, SCHEMA, Claim, accepted
 from mnemond.memory.relations import claimed_in, outdated
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
@@ -87,7 +87,7 @@ def test_an_answer_is_bounded_and_its_bad_items_are_named() -> None:
     assert (len(found), refused) == (1, ["not readable"])
     found, _ = judged(*[claim(time="ended")] * MAX_CLAIMS, claim())
     assert [each.kind for each in found] == ["end"]
-    assert schema()["properties"]["relations"]["maxItems"] == MAX_CLAIMS
+    assert SCHEMA["properties"]["relations"]["maxItems"] == MAX_CLAIMS
     assert accepted("prose", Insight("m", AT, AT, content=TEXT))[0] == []
 
 

@@ -11,8 +11,9 @@ import pytest
 from mnemond.api.requests import one_active
 from mnemond.config.settings import Config, config_from
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.memory import resolver, reviews
-from mnemond.memory.resolver import Allowance
+from mnemond.memory import reviews
+from mnemond.memory.questions import pairs
+from mnemond.memory.questions.pairs import Allowance
 from mnemond.model.contradictions import noted, without_notes
 from mnemond.model.memory import Insight, Scope, TextWithCues
 from mnemond.model.outcomes import RememberResult, ResolveResult, UndoResult
@@ -207,7 +208,7 @@ def it(content: str, day: int = 1, **fields: Any) -> Insight:
 )
 def test_gates(world: World, resolution: Any, older: Insight, newer: Insight, why: str | None) -> None:
     now_us = 1_771_700_000_000_000
-    found = resolver.refusal(resolution, older, newer, world.rules.diff, now_us)
+    found = pairs.refusal(resolution, older, newer, world.rules.diff, now_us)
     assert found == why or (found is not None and why is not None and found.startswith(why))
 
 
@@ -242,8 +243,8 @@ def test_an_allowance_grows_with_the_store_up_to_a_bound() -> None:
 
 def test_a_common_text_keeps_every_number_and_name() -> None:
     one, other = it("Redis runs on port 6379", entities=("Redis",)), it("Bob restarts it at 5", 2, entities=("Bob",))
-    assert resolver.kept_text("Redis runs on port 6379; Bob restarts it at 5", one, other) == []
-    assert resolver.kept_text("Redis is restarted", one, other) == ["5", "6379", "Bob"]
+    assert pairs.kept_text("Redis runs on port 6379; Bob restarts it at 5", one, other) == []
+    assert pairs.kept_text("Redis is restarted", one, other) == ["5", "6379", "Bob"]
 
 
 def test_notes_of_other_memories_stay() -> None:

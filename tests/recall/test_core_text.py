@@ -21,7 +21,6 @@ from mnemond.model.memory import SUMMARIZED, Edge, Insight, Scope, format_us
 from mnemond.recall.core_text import (
     LINE_CHARACTERS,
     LINE_WORDS,
-    answered,
     drafted,
     eligible,
     given_lines,
@@ -284,7 +283,7 @@ def test_a_model_goes_on_from_its_own_text_only_while_that_holds() -> None:
 def test_what_a_model_answers_is_checked(value: object, text: str, why: str) -> None:
     rows = [memory(1, "Ana likes green tea"), memory(2, "The office is in Bergen")]
     asked = question(draft(store(rows)), None, store(rows), 20)
-    found, reason = answered(value, asked, 20)
+    found, reason = asked.check(value)
     assert found == text.strip("\n")
     assert why in reason
 

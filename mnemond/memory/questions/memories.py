@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
@@ -23,11 +24,12 @@ from mnemond.extract.account import stems
 from mnemond.extract.orders import is_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
-from mnemond.memory import relation_claims
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
-from mnemond.memory.relation_claims import Claim
+from mnemond.memory.questions import relation_claims
+from mnemond.memory.questions.asking import Question, object_schema
+from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import claimed_in, outdated
 from mnemond.model.changes import Change, ChangeSet, PutInsight
 from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, NOTE, Cue, EdgeType, Entity, Insight
@@ -110,16 +112,6 @@ class Note(msgspec.Struct, frozen=True):
     told: dict[str, str] = {}
     names: tuple[str, ...] = ()
     prompts: dict[str, str] = {}
-
-
-class Question(NamedTuple):
-    """One question to a model: the key and the values of its prompt, and the shape of the answer."""
-
-    gate: Gate
-    key: str
-    values: tuple[str, ...]
-    schema: Schema
-    max_tokens: int
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,8 +197,9 @@ def begun(it: Insight, settings: CommitmentSettings) -> Found:
 GATES: Final[tuple[Gate, ...]] = get_args(Gate)
 
 
-def next_question(it: Insight, found: Found, config: Config, known: str) -> Question | None:
-    """Return the next question about a memory, None after the last. `known`: what is known about its user in summary.
+def next_question(it: Insight, found: Found, config: Config, known: str) -> tuple[Gate, Question[Found]] | None:
+    """Return the next question about a memory, with its purpose; None after the last. `known`: what is known about its
+    user in summary.
 
     The rules decide whether a model is asked: not where they are sure, nor where its answer could change nothing.
     """
@@ -214,16 +207,22 @@ def next_question(it: Insight, found: Found, config: Config, known: str) -> Ques
     if len(stems([it.content])) < MIN_STEMS:
         return None
     for gate in settings.read_by_model():
-        if gate not in found.told and (asked := _QUESTIONS[gate](it, found, config, known)) is not None:
-            return asked
+        described = QUESTIONS[gate]
+        if gate not in found.told and (asked := described.asked(it, found, config, known)) is not None:
+            check = partial(described.check, it, found, config)
+            return gate, Question(described.prompt, *asked, described.max_tokens, check)
     return None
+
+
+_Asked = tuple[tuple[str, ...], Schema]
+"""Values of a prompt, and the schema of the answer."""
 
 
 def _text(it: Insight) -> str:
     return inert(it.content[:MAX_READ])
 
 
-def _about_substance(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_substance(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     if it.channel not in ENFORCED or _weight_kept(it, config) is not None:
         return None
     weighed = substance(
@@ -233,9 +232,7 @@ def _about_substance(it: Insight, found: Found, config: Config, known: str) -> Q
     )
     if weighed.score >= SURE:
         return None
-    return Question(
-        "substance", "substance_filter", (_text(it), inert(known) or "(nothing)"), _SUBSTANCE, MAX_WORD_TOKENS
-    )
+    return (_text(it), inert(known) or "(nothing)"), _SUBSTANCE
 
 
 def _weight_kept(it: Insight, config: Config) -> str | None:
@@ -249,21 +246,21 @@ def _weight_kept(it: Insight, config: Config) -> str | None:
     return "it has the least importance" if it.importance == 1 else None
 
 
-def _about_entities(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_entities(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     kinds = _kinds(config.commitment)
     if not kinds or len(it.entities) >= MAX_ENTITIES:
         return None
-    return Question("entities", "extract_entities", (_text(it), ", ".join(kinds)), _entity_schema(kinds), 300)
+    return (_text(it), ", ".join(kinds)), _entity_schema(kinds)
 
 
 def _kinds(settings: CommitmentSettings) -> list[str]:
     return [kind for kind in settings.entity_extraction.types if kind not in ("user", "other")]
 
 
-def _about_trigger(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_trigger(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     if it.trigger_type is not None or not any(_is_shown(each, it.content) for each in SHOWN_BY):
         return None
-    return Question("trigger", "generate_trigger", (_text(it),), _TRIGGER, MAX_WORD_TOKENS)
+    return (_text(it),), _TRIGGER
 
 
 def _is_shown(trigger: TriggerType, text: str) -> bool:
@@ -272,65 +269,43 @@ def _is_shown(trigger: TriggerType, text: str) -> bool:
     return any(read.has(kind) for kind in SHOWN_BY[trigger])
 
 
-def _about_questions(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_questions(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     most = config.commitment.hypothetical_queries.count(found.trigger_type or it.trigger_type)
     if not most:
         return None
-    return Question("questions", "generate_hypothetical_query", (_text(it), str(most)), _listed("questions", most), 200)
+    return (_text(it), str(most)), _listed("questions", most)
 
 
-def _about_cues(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_cues(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     if any(cue.source == "given" for cue in it.cues):
         return None
     most = config.commitment.cues.max_cues
-    return Question("cues", "generate_cues", (_text(it), str(most)), _listed("cues", most), 200)
+    return (_text(it), str(most)), _listed("cues", most)
 
 
-def _about_relations(it: Insight, found: Found, config: Config, known: str) -> Question | None:
+def _about_relations(it: Insight, found: Found, config: Config, known: str) -> _Asked | None:
     if not (it.entities or found.names or relation_claims.speaks(it.content)):
         return None
-    types = ", ".join(relation_claims.TYPES)
-    return Question(
-        "relations", "extract_relations", (_text(it), types), relation_claims.schema(), relation_claims.MAX_TOKENS
-    )
+    return (_text(it), ", ".join(relation_claims.TYPES)), relation_claims.SCHEMA
 
 
-_QUESTIONS: Final[Mapping[Gate, Callable[[Insight, Found, Config, str], Question | None]]] = {
-    "substance": _about_substance,
-    "entities": _about_entities,
-    "trigger": _about_trigger,
-    "questions": _about_questions,
-    "cues": _about_cues,
-    "relations": _about_relations,
-}
-
-
-def _object(fields: Mapping[str, object]) -> Schema:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
-_SUBSTANCE: Final = _object({"verdict": {"type": "string", "enum": ["lasting", "nothing_lasting"]}})
-_TRIGGER: Final = _object({"trigger": {"type": "string", "enum": [*get_args(TriggerType), "none"]}})
+_SUBSTANCE: Final = object_schema({"verdict": {"type": "string", "enum": ["lasting", "nothing_lasting"]}})
+_TRIGGER: Final = object_schema({"trigger": {"type": "string", "enum": [*get_args(TriggerType), "none"]}})
 
 
 def _entity_schema(kinds: Sequence[str]) -> Schema:
     name = {"type": "string", "maxLength": MAX_ENTITY}
-    item = _object({"name": name, "kind": {"type": "string", "enum": list(kinds)}})
-    return _object({"names": {"type": "array", "maxItems": MAX_NAMES, "items": item}})
+    item = object_schema({"name": name, "kind": {"type": "string", "enum": list(kinds)}})
+    return object_schema({"names": {"type": "array", "maxItems": MAX_NAMES, "items": item}})
 
 
 def _listed(name: str, most: int) -> Schema:
-    return _object({
+    return object_schema({
         name: {"type": "array", "maxItems": most, "items": {"type": "string", "maxLength": MAX_WORDED}}
     })  # fmt: skip
 
 
 # ---------------------------------------------------------------- answers
-
-
-def taken(it: Insight, found: Found, question: Question, value: object, config: Config) -> Found:
-    """Return what is known with the answer to a question. What the checks refuse of it is named in `told`."""
-    return _ANSWERS[question.gate](it, found, value, config)
 
 
 def _told(found: Found, gate: Gate, sentence: str, **fields: object) -> Found:
@@ -345,7 +320,7 @@ def _word_in(value: object, key: str) -> str:
 _VERDICTS: Final = {"lasting": True, "1": True, "true": True, "nothing_lasting": False, "0": False, "false": False}
 
 
-def _substance(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _substance(it: Insight, found: Found, config: Config, value: object) -> Found:
     verdict = _VERDICTS.get(_word_in(value, "verdict"))
     if verdict is None:
         return found.left("substance", "the answer names no verdict")
@@ -358,7 +333,7 @@ class _Named(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
-def _entities(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _entities(it: Insight, found: Found, config: Config, value: object) -> Found:
     kinds, plain = _kinds(config.commitment), it.content.lower()
     named, bad = items_of(value, "names", _Named)
     had = {canonical_name(name) for name in it.entities}
@@ -413,7 +388,7 @@ def _no_entity(name: str, content: str) -> str | None:
     return None
 
 
-def _trigger(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _trigger(it: Insight, found: Found, config: Config, value: object) -> Found:
     word = _word_in(value, "trigger")
     kind = next((each for each in get_args(TriggerType) if each == word), None)
     if kind is None and word == "none":
@@ -427,7 +402,7 @@ def _trigger(it: Insight, found: Found, value: object, config: Config) -> Found:
     return _told(found, "trigger", kind, trigger_type=kind)
 
 
-def _questions(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _questions(it: Insight, found: Found, config: Config, value: object) -> Found:
     most = config.commitment.hypothetical_queries.count(found.trigger_type or it.trigger_type)
     kept, refused = _worded(value, "questions", lambda text: no_question(text, it.content))
     if not kept:
@@ -435,7 +410,7 @@ def _questions(it: Insight, found: Found, value: object, config: Config) -> Foun
     return _told(found, "questions", _summed(kept[:most], refused), questions=tuple(kept[:most]))
 
 
-def _cues(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _cues(it: Insight, found: Found, config: Config, value: object) -> Found:
     kept, refused = _worded(value, "cues", lambda text: _no_cue(text, it.content))
     kept = kept[: config.commitment.cues.max_cues]
     if not kept:
@@ -443,19 +418,29 @@ def _cues(it: Insight, found: Found, value: object, config: Config) -> Found:
     return _told(found, "cues", _summed(kept, refused), cues=tuple(kept))
 
 
-def _relations(it: Insight, found: Found, value: object, config: Config) -> Found:
+def _relations(it: Insight, found: Found, config: Config, value: object) -> Found:
     kept, refused = relation_claims.accepted(value, it)
     read = [f"{each.source} {each.type} {each.target}" for each in kept]
     return _told(found, "relations", _summed(read, refused), relations=tuple(kept))
 
 
-_ANSWERS: Final[Mapping[Gate, Callable[[Insight, Found, object, Config], Found]]] = {
-    "substance": _substance,
-    "entities": _entities,
-    "trigger": _trigger,
-    "questions": _questions,
-    "cues": _cues,
-    "relations": _relations,
+class Description(NamedTuple):
+    """A question about a memory. `asked` returns the values of the prompt and the schema of the answer, None where the
+    rules are sure; `check` what is known with the answer: what it refuses is named in `told`."""
+
+    prompt: str
+    max_tokens: int
+    asked: Callable[[Insight, Found, Config, str], _Asked | None]
+    check: Callable[[Insight, Found, Config, object], Found]
+
+
+QUESTIONS: Final[Mapping[Gate, Description]] = {
+    "substance": Description("substance_filter", MAX_WORD_TOKENS, _about_substance, _substance),
+    "entities": Description("extract_entities", 300, _about_entities, _entities),
+    "trigger": Description("generate_trigger", MAX_WORD_TOKENS, _about_trigger, _trigger),
+    "questions": Description("generate_hypothetical_query", 200, _about_questions, _questions),
+    "cues": Description("generate_cues", 200, _about_cues, _cues),
+    "relations": Description("extract_relations", relation_claims.MAX_TOKENS, _about_relations, _relations),
 }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from functools import partial
+from typing import Final
 
 import msgspec
+import trio
 
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
@@ -23,9 +25,10 @@ from mnemond.extract.facts import Context, Engine, Extraction, Message, Remember
 from mnemond.extract.orders import ORDER, is_attack, is_order
 from mnemond.extract.quotes import ASSISTANT, SPEAKERS, RuleEngine, user_name
 from mnemond.llm.budget import SpentError
-from mnemond.llm.prompts import Prompts
-from mnemond.llm.reader import Answer, Schema, items_of
+from mnemond.llm.prompts import Profile
+from mnemond.llm.reader import items_of
 from mnemond.llm.replies import TruncatedError, UnreadableError
+from mnemond.memory.questions.asking import Answered, Model, Question
 from mnemond.model.answers import Dropped
 from mnemond.model.memory import format_us
 from mnemond.text.prompt_escape import inert
@@ -50,49 +53,27 @@ HALVINGS: Final = 2
 NONE: Final = "(none)"
 
 
-class BlockingReader(Protocol):
-    """A `Reader` for a thread; `ask` blocks. Raises as `Reader.ask` does."""
-
-    @property
-    def model(self) -> str: ...
-
-    def ask(self, prompt: str, schema: Schema, *, max_tokens: int) -> Answer: ...
-
-
-class Model(NamedTuple):
-    """A language model for a thread, and the prompts in force, which are read for each exchange."""
-
-    reader: BlockingReader
-    prompts: Callable[[], Prompts]
-    profile: Literal["small", "large"]
-
-    def prompt(self, key: str, *values: str) -> str:
-        """Return the prompt in force of a key, with `values` in place of its tokens."""
-        return self.prompts()[key].render(*values)
-
-
-class _Asked(NamedTuple):
-    """The valid items of an answer, its bad ones, the hash of the prompt, and whether it asks for quotes."""
-
-    found: list[Candidate]
-    bad: int
-    prompt: str
-    quotes: bool
+Ask = Callable[[Question[Accepted]], Answered[Accepted]]
+"""Ask a model, and wait for the answer in a thread. Raises as `Model.ask` does."""
 
 
 def engine_of(config: Config, model: Model | None) -> Engine:
-    """Return the engine of a store. Without a model it is the rules."""
+    """Return the engine of a store. Without a model it is the rules; with one it is for threads of `trio.to_thread`."""
     if model is None or not config.extraction.asks_model:
         return RuleEngine()
-    return ModelEngine(model, everything=config.extraction.engine == "llm")
+
+    def ask(question: Question[Accepted]) -> Answered[Accepted]:
+        return trio.from_thread.run(model.ask, question)
+
+    return ModelEngine(ask, model.profile, everything=config.extraction.engine == "llm")
 
 
 class ModelEngine:
     """Finds facts by rules and a model. `extract` blocks as the model does, twice after an unreadable answer."""
 
-    def __init__(self, model: Model, *, everything: bool) -> None:
+    def __init__(self, ask: Ask, profile: Profile, *, everything: bool) -> None:
         """`everything`: the model reads whole messages, not only what the rules left out."""
-        self._model = model
+        self._ask, self._profile = ask, profile
         self._everything = everything
         self._name = "llm" if everything else "auto"
 
@@ -110,7 +91,7 @@ class ModelEngine:
             each for each in (*context.earlier, *messages) if each.role in SPEAKERS and not is_order(each.content)
         ]
         seen = msgspec.structs.replace(context, earlier=tuple(around))
-        found = _Reading(self._model, seen, (user_name(messages, context), ASSISTANT), ruled).read(read)
+        found = _Reading(self._ask, self._profile, seen, (user_name(messages, context), ASSISTANT), ruled).read(read)
         return msgspec.structs.replace(
             found, engine=self._name, facts=(*ruled.facts, *found.facts)[: context.most],
             dropped=(*ruled.dropped, *found.dropped),
@@ -120,12 +101,11 @@ class ModelEngine:
 class _Reading:
     """One exchange and the questions about it."""
 
-    def __init__(self, model: Model, context: Context, names: tuple[str, str], ruled: Extraction) -> None:
-        self._model = model
+    def __init__(self, ask: Ask, profile: Profile, context: Context, names: tuple[str, str], ruled: Extraction) -> None:
+        self._ask, self._profile = ask, profile
         self._context = context
         self._names = names
         self._ruled = [each.content for each in ruled.facts]
-        self._prompts = model.prompts()
         self._retried = False
 
     def read(self, read: Sequence[Passage]) -> Extraction:
@@ -142,7 +122,7 @@ class _Reading:
     def _accepted(self, read: Sequence[Passage], existing: Sequence[Remembered], halvings: int) -> Accepted:
         """Ask about passages and judge the answer; halve them if it was cut off. Raises MnemonError."""
         try:
-            asked = self._asked(read, existing)
+            answered = self._answered(read, existing)
         except TruncatedError:
             if len(read) < 2 or not halvings:
                 raise
@@ -152,35 +132,39 @@ class _Reading:
                 tuple(fact for each in parts for fact in each.facts),
                 tuple(part for each in parts for part in each.dropped),
             )
-        shown = Shown(existing, self._ruled, self._names, quotes=asked.quotes)
-        facts, dropped = accept(asked.found, read, shown, self._context)
-        marked = (msgspec.structs.replace(each, model=self._model.reader.model, prompt=asked.prompt) for each in facts)
-        bad = (Dropped(f"{asked.bad} items of the model's answer", "not readable"),) if asked.bad else ()
-        return Accepted(tuple(marked), (*dropped, *bad))
+        marked = (
+            msgspec.structs.replace(each, model=answered.model, prompt=answered.prompt) for each in answered.value.facts
+        )
+        return Accepted(tuple(marked), answered.value.dropped)
 
-    def _asked(self, read: Sequence[Passage], existing: Sequence[Remembered]) -> _Asked:
+    def _answered(self, read: Sequence[Passage], existing: Sequence[Remembered]) -> Answered[Accepted]:
         """Ask with the whole context, then, after an unreadable answer, for texts alone. Raises MnemonError."""
         context = self._context
         date, said = format_us(max(each.said_us for each in read))[:10], _lines((each.role, each.text) for each in read)
         most = min(MAX_FACTS, context.most)
         earlier = [(each.role, each.content[:MAX_EARLIER_LENGTH]) for each in context.earlier[-MAX_EARLIER:]]
         known = "\n".join(f"{number}. {_line(each.text)}" for number, each in enumerate(existing, start=1))
+        values = (_line(context.summary) or NONE, _lines(earlier), known or NONE, date, said, str(most))
+        shown = Shown(existing, self._ruled, self._names, quotes=self._profile == "large")
+        whole = Question(
+            "extract_facts", values, schema(self._profile, most), MAX_TOKENS, partial(_accepted, read, shown, context)
+        )
         try:
-            return self._ask(
-                "extract_facts", schema(self._model.profile, most), _line(context.summary) or NONE, _lines(earlier),
-                known or NONE, date, said, str(most),
-            )  # fmt: skip
+            return self._ask(whole)
         except TruncatedError:
             raise
         except UnreadableError:
             self._retried = True
-            return self._ask("extract_facts_simple", simple_schema(most), date, said)
+            check = partial(_accepted, read, msgspec.structs.replace(shown, quotes=False), context)
+            return self._ask(Question("extract_facts_simple", (date, said), simple_schema(most), MAX_TOKENS, check))
 
-    def _ask(self, key: str, shape: Schema, *values: str) -> _Asked:
-        prompt = self._prompts[key]
-        answer = self._model.reader.ask(prompt.render(*values), shape, max_tokens=MAX_TOKENS)
-        found, bad = items_of(answer.value, "facts", Candidate)
-        return _Asked(found, bad, prompt.digest, quotes=self._model.profile == "large" and key == "extract_facts")
+
+def _accepted(read: Sequence[Passage], shown: Shown, context: Context, value: object) -> Accepted:
+    """Return what of an answer passes the rules; items that cannot be read are counted."""
+    found, bad = items_of(value, "facts", Candidate)
+    facts, dropped = accept(found, read, shown, context)
+    unread = (Dropped(f"{bad} items of the model's answer", "not readable"),) if bad else ()
+    return Accepted(facts, (*dropped, *unread))
 
 
 def _lines(said: Iterable[tuple[str, str]]) -> str:

@@ -8,20 +8,19 @@ import msgspec
 import pytest
 
 from mnemond.config.settings import Config, config_from
-from mnemond.memory.gates import (
+from mnemond.memory.questions.memories import (
     GATES,
+    QUESTIONS,
     Found,
-    Question,
     added_names,
     begun,
     digest,
     next_question,
     no_question,
     note_of,
-    taken,
 )
 from mnemond.model.memory import Insight
-from tests.memory.test_model_reading import CLAIMS, INJECTIONS
+from tests.memory.test_conversation_questions import CLAIMS, INJECTIONS
 from tests.tables import each_row
 
 AT = "2026-11-24T10:00:00.000000Z"
@@ -37,8 +36,7 @@ def memory(text: str = TEXT, **fields: object) -> Insight:
 
 
 def told(gate: str, value: object, it: Insight | None = None, config: Config = ON) -> Found:
-    asked = Question(gate, "", (), {}, 1)  # type: ignore[arg-type]
-    return taken(it or memory(trigger_type="problem-solution"), Found(), asked, value, config)
+    return QUESTIONS[gate].check(it or memory(trigger_type="problem-solution"), Found(), config, value)  # type: ignore[index]
 
 
 @each_row(
@@ -100,7 +98,7 @@ def test_kinds_are_those_of_the_settings() -> None:
     })  # fmt: skip
     asked = next_question(memory(), Found(), config, "")
     assert asked is not None
-    assert asked.values[1] == "person"
+    assert asked[1].values[1] == "person"
     assert told("entities", {"names": [{"name": "Zephyr", "kind": "tool"}]}, config=config).names == ()
     none = config_from({"commitment.entity_extraction.engine": "llm", "commitment.entity_extraction.types": ["user"]})
     assert next_question(memory(), Found(), none, "") is None
@@ -207,16 +205,16 @@ def test_questions_are_for_the_triggers_of_the_settings_only() -> None:
     assert next_question(memory(trigger_type="positive-feedback"), Found(), config, "") is None
     asked = next_question(memory(trigger_type="learning-failure"), Found(), config, "")
     assert asked is not None
-    assert asked.values[1] == "2"
+    assert asked[1].values[1] == "2"
     assert next_question(memory(), Found(trigger_type="problem-solution"), config, "") is not None
 
 
 def test_the_text_is_shown_as_data_and_cut() -> None:
     asked = next_question(memory(f"user: hi\n```\n{TEXT} " + "x" * 9_000), Found(), ON, "")
     assert asked is not None
-    assert len(asked.values[0]) <= 2_010
-    assert "```" not in asked.values[0]
-    assert "\n" not in asked.values[0]
+    assert len(asked[1].values[0]) <= 2_010
+    assert "```" not in asked[1].values[0]
+    assert "\n" not in asked[1].values[0]
 
 
 @each_row("injection", INJECTIONS)
@@ -252,9 +250,9 @@ def test_a_note_is_about_one_text_and_may_be_damaged() -> None:
 def test_an_answer_of_one_word_fits_however_it_is_indented(it: Insight) -> None:
     asked = next_question(it, Found(), ON, "")
     assert asked is not None
-    while asked is not None and asked.gate not in ("substance", "trigger"):
-        asked = next_question(it, Found(told={asked.gate: "none"}), ON, "")
+    while asked is not None and asked[0] not in ("substance", "trigger"):
+        asked = next_question(it, Found(told={asked[0]: "none"}), ON, "")
     assert asked is not None
-    ((name, field),) = asked.schema["properties"].items()
+    ((name, field),) = asked[1].schema["properties"].items()
     indented = json.dumps({name: max(field["enum"], key=len)}, indent=4)
-    assert asked.max_tokens >= len(indented)  # a token is one character or more
+    assert asked[1].max_tokens >= len(indented)  # a token is one character or more

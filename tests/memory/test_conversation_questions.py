@@ -13,15 +13,17 @@ import pytest
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.acceptance import Candidate, Passage, Shown, accept
+from mnemond.extract.acceptance import Accepted, Candidate, Passage, Shown, accept
 from mnemond.extract.facts import Context, Extraction, Message, Remembered
 from mnemond.extract.orders import is_attack, is_order
 from mnemond.extract.quotes import RuleEngine
+from mnemond.llm.client import ModelReader
 from mnemond.llm.prompts import Profile, Prompt, Prompts, release
 from mnemond.llm.reader import Answer, Schema
 from mnemond.llm.replies import first_value
 from mnemond.llm.server_apis import truncated
-from mnemond.memory.model_reading import Model, ModelEngine, engine_of
+from mnemond.memory.questions.asking import Answered, Model, Question
+from mnemond.memory.questions.conversations import ModelEngine, engine_of
 from tests.tables import each_row
 
 NOW_US = 1_771_372_800_000_000  # 2026-02-18
@@ -57,7 +59,13 @@ def facts(*texts: str, **fields: Any) -> dict[str, Any]:
 
 def engine(model: Scripted, profile: Profile = "small", *, everything: bool = False) -> ModelEngine:
     prompts = Prompts({key: Prompt(key, text, "release") for key, text in release(profile).items()})
-    return ModelEngine(Model(model, lambda: prompts, profile), everything=everything)
+
+    def ask(question: Question[Accepted]) -> Answered[Accepted]:
+        prompt = prompts[question.key]
+        answer = model.ask(prompt.render(*question.values), question.schema, max_tokens=question.max_tokens)
+        return Answered(question.check(answer.value), answer.model, prompt.digest)
+
+    return ModelEngine(ask, profile, everything=everything)
 
 
 def remembered(*texts: str) -> list[Remembered]:
@@ -85,7 +93,7 @@ def reasons(found: Extraction) -> list[str]:
 def test_the_rules_alone_read_without_a_model() -> None:
     config = Config(extraction=ExtractionSettings(engine="auto"))
     assert isinstance(engine_of(config, None), RuleEngine)
-    model = engine(Scripted(facts()))._model
+    model = Model(ModelReader.__new__(ModelReader), lambda: Prompts({}))
     assert isinstance(engine_of(config, model), ModelEngine)
     assert isinstance(engine_of(Config(), model), RuleEngine)
 

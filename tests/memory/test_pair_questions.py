@@ -15,7 +15,7 @@ from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
 from mnemond.memory.draft import write_rules
-from mnemond.memory.resolver import Allowance, acted_on, resolution_of
+from mnemond.memory.questions.pairs import Allowance, acted_on, resolution_of
 from mnemond.model.outcomes import Fate, HostFact
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews

@@ -6,21 +6,19 @@ and a write waits for none of them. A model that is away, or a daily maximum, le
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol, cast
+from typing import Final, cast
 
-import msgspec
 import trio
 
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import HOUR_S, Done, Work
-from mnemond.llm.prompts import Prompts
+from mnemond.jobs.resolve import ModelDeps
 from mnemond.llm.replies import UnreadableError
-from mnemond.memory import gates
 from mnemond.memory.core_summary import entity_of
-from mnemond.memory.draft import WriteContext
-from mnemond.memory.gates import BY, Found
+from mnemond.memory.questions import memories
+from mnemond.memory.questions.asking import Model
+from mnemond.memory.questions.memories import BY, Found
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Maintained
 from mnemond.recall.core_text import shown
@@ -41,41 +39,6 @@ REST_S: Final = 600.0
 """Seconds before a model that gave no answer is asked about memories again."""
 
 
-class Answer(Protocol):
-    """An answer of a model: a JSON value, which need not have the shape of the schema, and the model's name."""
-
-    @property
-    def value(self) -> Any: ...  # noqa: ANN401 - JSON
-
-    @property
-    def model(self) -> str: ...
-
-
-class Asks(Protocol):
-    """A way to ask a model for JSON of the shape of a schema. Raises MnemonError(UNAVAILABLE) without an answer."""
-
-    def __call__(self, prompt: str, schema: Mapping[str, Any], *, max_tokens: int) -> Awaitable[Answer]: ...
-
-
-class Asking(msgspec.Struct, frozen=True):
-    """A model, by its `name`: how it is asked, the prompts in force, and why it is not to be asked about memories now
-    (`busy`), None if it may be."""
-
-    name: str
-    ask: Asks
-    prompts: Callable[[], Prompts]
-    busy: Callable[[], str | None] = lambda: None
-
-
-class GateDeps(msgspec.Struct, frozen=True):
-    """The dependencies of the job: the rules and embedder of a store, by its name; write contexts; and the model, None
-    without one."""
-
-    desk: Callable[[str], Awaitable[ExtractionContext]]
-    identity: Callable[[str, str], WriteContext]
-    model: Asking | None = None
-
-
 class ReadMemories:
     """Runs every minute where a model is configured. Runs that do nothing are not recorded."""
 
@@ -83,7 +46,7 @@ class ReadMemories:
     summary = "a model reads new memories for names, questions and cues, where one is configured"
     first_s = 0.0
 
-    def __init__(self, means: GateDeps) -> None:
+    def __init__(self, means: ModelDeps) -> None:
         self.interval_s = HOUR_S if means.model is None else INTERVAL_S
         self._means = means
         self._passed: dict[str, dict[str, str | None]] = {}  # by store, memories not worth a question, by id
@@ -101,7 +64,7 @@ class ReadMemories:
             return Done("nothing", detail="the model gave no answer a while ago")
         passed = self._passed.setdefault(work.store.name, {})
         passed.update(dict.fromkeys(await work.store.read(lambda it: history.taken_back(it, BY))))
-        found = await work.think(gates.unread, work.store.snapshot, settings, EXAMINED, passed)
+        found = await work.think(memories.unread, work.store.snapshot, settings, EXAMINED, passed)
         if work.dry_run:
             return work.done(len(found), "memories would be read, at most")
         changed, why = 0, ""
@@ -121,33 +84,29 @@ class ReadMemories:
         return await work.note(done) if changed else done
 
     async def _one(
-        self, work: Work, desk: ExtractionContext, it: Insight, model: Asking, passed: dict[str, str | None]
+        self, work: Work, desk: ExtractionContext, it: Insight, model: Model, passed: dict[str, str | None]
     ) -> bool:
         """Ask about a memory and write what is accepted; return False if nothing is to be asked. Raises MnemonError."""
         config = desk.rules.config
         core = work.store.core_summaries.get(entity_of(it.scope.user_id))
         known = (await work.think(shown, core, work.store.snapshot, it.scope.project, (it.id,))).text
-        prompts = await work.think(model.prompts)
-        found = begun = gates.begun(it, config.commitment)
-        while (question := gates.next_question(it, found, config, known)) is not None:
-            prompt = prompts[question.key]
+        found = begun = memories.begun(it, config.commitment)
+        while (asked := memories.next_question(it, found, config, known)) is not None:
+            gate, question = asked
             try:
-                answer = await model.ask(
-                    prompt.render(*question.values), question.schema, max_tokens=question.max_tokens
-                )
+                answered = await model.ask(question)
             except UnreadableError as error:
-                found = found.left(question.gate, error.message)
-                continue
-            found = gates.taken(it, found, question, answer.value, config)
-            found = found.by(question.gate, prompt.digest)
-        if found is begun and gates.ORDERS not in found.told.values():
-            passed[it.id] = gates.digest(it.content)
+                found = found.left(gate, error.message)
+            else:
+                found = answered.value.by(gate, answered.prompt)
+        if found is begun and memories.ORDERS not in found.told.values():
+            passed[it.id] = memories.digest(it.content)
             return False
         return await self._written(work, desk, it, found, model)
 
-    async def _written(self, work: Work, desk: ExtractionContext, it: Insight, found: Found, model: Asking) -> bool:
-        identity = self._means.identity(work.store.name, f"{BY}{model.name[:80]}")
-        outcome = await work.store.write(gates.propose(it, found, model.name, identity, desk.rules))
+    async def _written(self, work: Work, desk: ExtractionContext, it: Insight, found: Found, model: Model) -> bool:
+        identity = self._means.identity(work.store.name, f"{BY}{model.reader.model[:80]}")
+        outcome = await work.store.write(memories.propose(it, found, model.reader.model, identity, desk.rules))
         if found.cues and desk.embedder is not None:
             desk.missing()
         return bool(cast("Maintained", outcome).changed)

@@ -15,6 +15,7 @@ import msgspec
 
 from mnemond.extract.acceptance import no_name, unfit
 from mnemond.llm.reader import Schema, items_of
+from mnemond.memory.questions.asking import object_schema
 from mnemond.model.memory import Insight, format_us, parse_rfc3339
 from mnemond.model.relations import MAX_QUOTE, MAX_VALUE, Granularity, PointKind
 from mnemond.text.dates import begin_of, dates
@@ -73,24 +74,15 @@ def speaks(content: str) -> bool:
     return _SPEAKER.search(content) is not None
 
 
-def schema() -> Schema:
-    """Return the schema of an answer."""
-    fields: dict[str, object] = {
-        "source": {"type": "string", "maxLength": MAX_VALUE},
-        "type": {"type": "string", "enum": list(TYPES)},
-        "target": {"type": "string", "maxLength": MAX_VALUE},
-        "time": {"type": "string", "enum": list(get_args(Time))},
-        "when": {"type": ["string", "null"], "maxLength": 60},
-        "quote": {"type": "string", "maxLength": MAX_QUOTE},
-    }
-    item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    items = {"type": "array", "maxItems": MAX_CLAIMS, "items": item}
-    return {
-        "type": "object",
-        "properties": {"relations": items},
-        "required": ["relations"],
-        "additionalProperties": False,
-    }
+_ITEM: Final = object_schema({
+    "source": {"type": "string", "maxLength": MAX_VALUE},
+    "type": {"type": "string", "enum": list(TYPES)},
+    "target": {"type": "string", "maxLength": MAX_VALUE},
+    "time": {"type": "string", "enum": list(get_args(Time))},
+    "when": {"type": ["string", "null"], "maxLength": 60},
+    "quote": {"type": "string", "maxLength": MAX_QUOTE},
+})  # fmt: skip
+SCHEMA: Final[Schema] = object_schema({"relations": {"type": "array", "maxItems": MAX_CLAIMS, "items": _ITEM}})
 
 
 def accepted(value: object, it: Insight) -> tuple[list[Claim], dict[str, None]]:

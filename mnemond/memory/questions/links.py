@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -21,6 +21,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import items_of
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.links import refuse_cycle
+from mnemond.memory.questions.asking import Question, object_schema
 from mnemond.memory.remember import LEAST_WEIGHT, causal_candidates
 from mnemond.model.changes import AddEdge, ChangeSet
 from mnemond.model.contradictions import noted
@@ -142,36 +143,26 @@ class Found(NamedTuple):
     reason: str
 
 
-def schema(pairs: int) -> dict[str, Any]:
-    """Return the schema of an answer about pairs with the numbers 1 to `pairs`."""
-    item = {
-        "type": "object",
-        "properties": {
-            "near": {"type": "integer", "enum": list(range(1, pairs + 1))},
-            "relation": {"type": "string", "enum": list(get_args(Claim))},
-        },
-        "required": ["near", "relation"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"links": {"type": "array", "maxItems": pairs, "items": item}},
-        "required": ["links"],
-        "additionalProperties": False,
-    }
+def question(it: Insight, around: Sequence[Near]) -> Question[list[Found]]:
+    """Return the question how a memory is related to each of those near it; they are numbered from 1."""
+    item = object_schema({
+        "near": {"type": "integer", "enum": list(range(1, len(around) + 1))},
+        "relation": {"type": "string", "enum": list(get_args(Claim))},
+    })  # fmt: skip
+    return Question(
+        "find_links",
+        (_shown(it), "\n".join(f"{number}. {_shown(each.other)}" for number, each in enumerate(around, 1))),
+        object_schema({"links": {"type": "array", "maxItems": len(around), "items": item}}),
+        MAX_TOKENS,
+        partial(admitted, it, around),
+    )
 
 
-def shown(it: Insight) -> str:
-    """Return the text of a memory as a model reads it."""
+def _shown(it: Insight) -> str:
     return inert(it.content)[:LONGEST]
 
 
-def numbered(around: Sequence[Near]) -> str:
-    """Return the memories near one as a model reads them, a numbered line each."""
-    return "\n".join(f"{number}. {shown(each.other)}" for number, each in enumerate(around, 1))
-
-
-def admitted(value: object, it: Insight, around: Sequence[Near]) -> list[Found]:
+def admitted(it: Insight, around: Sequence[Near], value: object) -> list[Found]:
     """Return the links that an answer makes: about numbers that were asked about, once or always the same, and at most
     `MOST` in all. An effect is not earlier than its cause; a thing under two names needs a name in both memories."""
     items, _ = items_of(value, "links", _Item)

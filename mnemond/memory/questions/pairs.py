@@ -1,4 +1,4 @@
-"""The resolver: which pairs of memories wait for a decision, and which decisions may be carried out without a person.
+"""Pairs of memories: which wait for a decision, what a model is asked about them, and what is done without a person.
 
 The judge is `diff.judge`. A pair that it leaves open stays in recall and becomes a review. An answer to a review, from
 a model, is carried out only if the gates here admit it; a person's answer passes no gate.
@@ -7,8 +7,8 @@ a model, is carried out only if the gates here admit it; a person's answer passe
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Literal
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings
@@ -17,7 +17,8 @@ from mnemond.memory.compare import Moment, kept_because, side_of
 from mnemond.memory.diff import GENERAL, DiffRules, Match, Verdict, judge
 from mnemond.memory.diff_frames import opposed, other_slot
 from mnemond.memory.merged_text import unkept
-from mnemond.model.memory import Insight, parse_rfc3339
+from mnemond.memory.questions.asking import Question, object_schema
+from mnemond.model.memory import MAX_CONTENT, Insight, parse_rfc3339
 from mnemond.model.reviews import OpenReview, Resolution, ReviewKind
 from mnemond.text.entities import canonical_name
 from mnemond.text.similarity import normalised, token_set
@@ -202,3 +203,51 @@ def _same_category(old: Insight, new: Insight) -> bool:
 def said_at(it: Insight) -> tuple[str, str]:
     """Return the order of memories by when they were said."""
     return it.valid_from or it.created_at, it.created_at
+
+
+# The questions.
+
+
+MAX_TOKENS: Final = 40
+"""Tokens of an answer that names a relation."""
+
+MAX_MERGED_TOKENS: Final = 400
+"""Tokens of a text that joins two memories."""
+
+Relation = Literal["same", "newer_replaces_older", "adds_detail", "unrelated"]
+
+MEANS: Final[Mapping[Relation, Resolution]] = {
+    "same": "DUPLICATE", "newer_replaces_older": "SUPERSEDE", "adds_detail": "MERGE", "unrelated": "COEXIST",
+}  # fmt: skip
+
+RELATION_SCHEMA: Final = object_schema({"relation": {"type": "string", "enum": list(MEANS)}})
+TEXT_SCHEMA: Final = object_schema({"text": {"type": "string", "maxLength": MAX_CONTENT}})
+
+
+def relation_question(
+    kind: ReviewKind, older: Insight, newer: Insight, rules: DiffRules, now_us: int
+) -> Question[Resolution | None]:
+    """Return the question how two memories are related; its check gives what is carried out, None if that is left to
+    people."""
+
+    def check(value: object) -> Resolution | None:
+        relation = value.get("relation") if isinstance(value, dict) else value
+        resolution = next((means for name, means in MEANS.items() if name == relation), None)
+        if resolution is None or (resolution == "COEXIST" and kind == "conflict"):
+            return None  # the rules found a contradiction: the model alone does not take that back
+        return resolution if refusal(resolution, older, newer, rules, now_us) is None else None
+
+    return Question("classify_conflict", (older.content, newer.content), RELATION_SCHEMA, MAX_TOKENS, check)
+
+
+def merge_question(older: Insight, newer: Insight) -> Question[str | None]:
+    """Return the question for one text in the place of two memories; None for one that cannot be stored, or lacks a
+    number or a name of theirs: the rules join them then."""
+
+    def check(value: object) -> str | None:
+        text = value.get("text") if isinstance(value, dict) else None
+        if not isinstance(text, str) or not text.strip() or len(text) > MAX_CONTENT or "\0" in text:
+            return None
+        return None if kept_text(text, older, newer) else text.strip()
+
+    return Question("merge_facts", (older.content, newer.content), TEXT_SCHEMA, MAX_MERGED_TOKENS, check)
