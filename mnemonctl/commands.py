@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import errno
 import hashlib
 import os
@@ -16,11 +15,9 @@ import msgspec
 from mnemonctl import fast, keys, rpc
 from mnemond import encryption
 from mnemond.api.types_admin import (
-    MAX_UPLOAD_PORTION,
     BackupCreateResult,
     BackupListResult,
     BackupRestoreResult,
-    BackupSendResult,
     BackupVerifyResult,
     BackupView,
     CliRunResult,
@@ -76,17 +73,15 @@ def _verified(directory: Path, params: dict[str, object], identity: str, deadlin
 
 
 def _restored(directory: Path, params: dict[str, object], identity: str, deadline: float) -> BackupRestoreResult:
-    """Decrypt a backup, send it to the daemon, and let it be restored. Nothing is written here."""
+    """Decrypt a backup, hand it to the daemon, and let it be restored."""
     known = rpc.call(directory, "backup.list", {"store": params.get("store")}, BackupListResult, deadline).backups
     found = [each for each in known if each.name.startswith(str(params["backup"]))]
     if len(found) == 1 and found[0].encrypted:
-        upload: str | None = None
-        with _plaintext(found[0], identity) as plain:
-            for part in encryption.parts_of(plain, MAX_UPLOAD_PORTION // 4 * 3):
-                content = base64.b64encode(part).decode()
-                sending = {"upload": upload, "content": content}
-                upload = rpc.call(directory, "backup.send", sending, BackupSendResult, deadline).upload
-        params = {**params, "upload": upload}
+        with (
+            _plaintext(found[0], identity) as plain,
+            rpc.spooled(directory, encryption.parts_of(plain)) as (name, _),
+        ):
+            return rpc.call(directory, "backup.restore", {**params, "spool": name}, BackupRestoreResult, deadline)
     return rpc.call(directory, "backup.restore", params, BackupRestoreResult, deadline)
 
 

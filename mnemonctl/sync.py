@@ -27,9 +27,9 @@ from mnemonctl import fast, keys, rpc
 from mnemonctl.files import private_file, try_lock
 from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_interchange import MAX_PORTION
 from mnemond.api.types_sync import (
     MAX_FILES,
+    MAX_PORTION,
     MAX_UNREAD,
     SYNC_STATUS,
     SyncDevice,

@@ -9,12 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.api.types_admin import Recipient
-from mnemond.api.types_interchange import MAX_PORTION, Digest
+from mnemond.api.types_interchange import Digest
 from mnemond.model.outcomes import Result
 from mnemond.wire.params import Access, Name, Params, StoreParams, Tty, about, method
 
 MAX_FILES: Final = 5_000
 """Files of all devices in one directory."""
+
+MAX_PORTION: Final = 128 << 10
+"""Characters of a part of a file: with four bytes each they fit into a message of the wire."""
 
 MAX_UNREAD: Final = 20
 """Encrypted files that a result names."""

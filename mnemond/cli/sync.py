@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
+from mnemond.api.types_interchange import EXPORT
 from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
@@ -250,12 +250,7 @@ def _share_request(arguments: Arguments) -> Request:
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl share --help")
     chosen = {name: options[name] for name in ("store", "project") if options.get(name)}
-    return Request(EXPORT_OPEN.name, {**chosen, "share": True})
-
-
-def _share_begun(result: ExportOpenResult, style: Style) -> str:
-    """For a program that reads the export itself; `mnemonctl share` writes what it reads."""
-    return lines(one_line(result.export))
+    return Request(EXPORT.name, {**chosen, "share": True})
 
 
 SHARE = Command(
@@ -271,5 +266,4 @@ SHARE = Command(
     ),
     options=ShareOptions,
     request=_share_request,
-    render=by_type({ExportOpenResult: _share_begun}),
 )
