@@ -161,9 +161,7 @@ class SyncMethods(_Methods):
     """`sync.…`: files of records to and from other devices."""
 
     open = remote(types_sync.SYNC_OPEN)
-    send = remote(types_sync.SYNC_SEND)
     unite = remote(types_sync.SYNC_UNITE)
-    read = remote(types_sync.SYNC_READ)
     finish = remote(types_sync.SYNC_FINISH)
     failed = remote(types_sync.SYNC_FAILED)
     status = remote(types_sync.SYNC_STATUS)

@@ -84,6 +84,7 @@ def spooled(directory: Path, parts: Iterable[bytes] = ()) -> Iterator[tuple[str,
                         view = view[os.write(descriptor, view) :]
                 except OSError as error:
                     raise _not_spooled(path, error) from None
+            file.seek(0)
             yield os.path.basename(name), file
     finally:
         with suppress(OSError):  # usually the daemon did it

@@ -160,41 +160,32 @@ def _print(file: IO[bytes], output: Output, recipients: Sequence[encryption.Reci
 
     parts = (escape_json(line.decode()).encode() for line in file) if output.tty else encryption.parts_of(file)
     try:
-        _pass_on(parts, write, recipients)
+        encryption.encrypt(parts, write, recipients)
     except BrokenPipeError:
         return
 
 
-def _pass_on(
-    parts: Iterable[bytes], write: Callable[[bytes], object], recipients: Sequence[encryption.Recipient]
-) -> None:
-    if recipients:
-        encryption.encrypt(parts, write, recipients)
-        return
-    for part in parts:
-        write(part)
-
-
 def write_file(
-    target: Path, parts: Iterable[bytes], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True
-) -> None:
-    """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there; with
-    `recipients` encrypted for them. Raises OSError."""
+    target: Path, parts: Iterable[bytes], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True,
+    replace: bool = True,
+) -> None:  # fmt: skip
+    """Write a file (0600), which appears whole and (with `flush`) on the disk, with `replace` in place of one that is
+    there; with `recipients` encrypted for them. Raises OSError."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(descriptor, "wb") as file:
-            _pass_on(parts, file.write, recipients)
+            encryption.encrypt(parts, file.write, recipients)
             file.flush()
             if flush:
                 os.fsync(file.fileno())
-        os.replace(draft, target)
+        (os.replace if replace else os.link)(draft, target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def not_writable(target: Path, why: str) -> MnemonError:
-    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint="name another file", outcome="rejected")
+def not_writable(target: Path, why: str, hint: str = "name another file") -> MnemonError:
+    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint=hint, outcome="rejected")
 
 
 # ------------------------------------------------------------------ markdown

@@ -167,8 +167,6 @@ class Daemon:
             hosts=self._agents.seen.views,
             reader=self._reader_status,
         )
-        received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
-        self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received, self._agents.sessions.is_partial)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
         self._dispatcher = self._build_dispatcher(data_dir, supply, clock, identities)
@@ -253,6 +251,13 @@ class Daemon:
         self, data_dir: Path, supply: Supply, clock: SystemClock, identities: Identities
     ) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)
+        is_partial = self._agents.sessions.is_partial
+        imports = ImportHandlers(
+            data_dir, self.open_stores, identities, self.settings, self.projects, self._read_exchanges,
+            self._exchange_kept, is_partial,
+        )  # fmt: skip
+        received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
+        syncs = SyncHandlers(data_dir, self.stores, self.open_stores, identities, received, is_partial)
         return Dispatcher(
             METHODS,
             handlers_of(
@@ -281,17 +286,8 @@ class Daemon:
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
                 ExportHandlers(data_dir, self.open_stores, identities, self.projects),
-                ImportHandlers(
-                    data_dir,
-                    self.open_stores,
-                    identities,
-                    self.settings,
-                    self.projects,
-                    self._read_exchanges,
-                    self._exchange_kept,
-                    self._agents.sessions.is_partial,
-                ),
-                self.syncs,
+                imports,
+                syncs,
                 self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
@@ -541,7 +537,6 @@ class _Process:
             await nursery.start(reload.on_hangup, daemon.stop)
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
-            await nursery.start(daemon.syncs.run)
             await nursery.start(daemon.scheduler.run)
             await nursery.start(daemon.followers.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)

@@ -62,7 +62,7 @@ class ExportHandlers:
         asked = await self._projects.asked(params, warm)
         wanted = within(wanted, asked, alone=True)
         whole = is_whole(params)
-        file = await trio.to_thread.run_sync(partial(taken, self._data_dir, params.spool, 0, to_write=True))
+        file = await trio.to_thread.run_sync(taken, self._data_dir, params.spool, 0)
         try:
             with file:
                 async with self._turns:

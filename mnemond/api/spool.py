@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -24,15 +24,16 @@ LEFT_S: Final = 3_600.0
 """Seconds after the last write when a file is taken for one that a client left, and between two looks for such."""
 
 
-def taken(data_dir: Path, name: str, most: int, *, to_write: bool = False) -> IO[bytes]:
-    """Open a file that a client made, to read it or `to_write` it, and remove its name (blocking). Raises MnemonError:
+def taken(data_dir: Path, name: str, most: int) -> IO[bytes]:
+    """Open a file that a client made, to be read and written, and remove its name (blocking). Raises MnemonError:
     NOT_FOUND, TOO_LARGE for more than `most` bytes, STORAGE."""
     path = data_dir / SPOOL / name
     try:
-        with _opened(path.parent) as directory:
-            flags = os.O_NOFOLLOW | (os.O_WRONLY if to_write else os.O_RDONLY)
-            file = open(open_regular(name, flags, directory), "wb" if to_write else "rb")  # noqa: SIM115
+        with _opened(path.parent) as directory, ExitStack() as if_refused:
+            descriptor = open_regular(name, os.O_RDWR | os.O_NOFOLLOW, directory)
+            file = if_refused.enter_context(open(descriptor, "r+b"))
             os.unlink(name, dir_fd=directory)
+            if_refused.pop_all()
     except FileNotFoundError:
         sentence = f"{path} is not there: content is handed over in files of the data directory"
         hint = "run it on the daemon's machine, with its data directory: a forwarded socket is not enough"

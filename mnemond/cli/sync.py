@@ -12,7 +12,6 @@ from mnemond.api.types_sync import (
     SYNC_STATUS,
     SyncDeviceView,
     SyncFailed,
-    SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
     SyncUniteResult,
@@ -79,13 +78,6 @@ def _check_every(options: Mapping[str, Any]) -> None:
         raise UsageError(f"--{name.replace('_', '-')} is for a person, not for --every", "See: mnemonctl sync --help")
     if options.get("identity") == "-":
         raise UsageError("--every reads the secret key from a file each time", "Name a file: --identity FILE")
-
-
-def _begun(result: SyncOpenResult, style: Style) -> str:
-    """For a program that sends the files itself; `mnemonctl sync` reads and writes them."""
-    if style.quiet:
-        return lines(one_line(result.sync_id))
-    return lines(f'Sync {one_line(result.sync_id)} of store "{one_line(result.store)}" as device {result.device}')
 
 
 def united(result: SyncUniteResult, style: Style) -> str:
@@ -226,7 +218,7 @@ SYNC = Command(
     ),
     options=SyncOptions,
     request=_request,
-    render=by_type({SyncOpenResult: _begun, SyncStatusResult: status, SyncUniteResult: united}),
+    render=by_type({SyncStatusResult: status, SyncUniteResult: united}),
 )
 
 

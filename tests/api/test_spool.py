@@ -39,8 +39,13 @@ def test_a_file_is_private_and_has_no_name_once_it_is_taken(tmp_path: Path) -> N
 
 
 def test_what_the_daemon_writes_is_read_by_the_client_alone(tmp_path: Path) -> None:
+    with rpc.spooled(tmp_path, [b"for the daemon"]) as (name, file):
+        with taken(tmp_path, name, 99) as to_write:
+            to_write.truncate(to_write.seek(0))
+            to_write.write(b"answer")
+        assert file.read() == b"answer"
     with rpc.spooled(tmp_path) as (name, file):
-        with taken(tmp_path, name, 0, to_write=True) as to_write:
+        with taken(tmp_path, name, 0) as to_write:
             to_write.write(b"written")
         assert names(tmp_path) == []
         assert file.read() == b"written"
@@ -67,6 +72,18 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     assert names(tmp_path) == []
     with pytest.raises(MnemonError, match="cannot be written: No such file"), rpc.spooled(tmp_path / "none"):
         raise AssertionError
+
+
+def test_a_name_that_cannot_be_removed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = spooled(tmp_path)
+
+    def stop(*_: object, **_fields: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "unlink", stop)
+    with pytest.raises(MnemonError, match="Read-only file system") as refused:
+        taken(tmp_path, name, 1)
+    assert refused.value.kind is STORAGE
 
 
 def link(path: Path) -> None:
@@ -96,19 +113,18 @@ def too_large(path: Path) -> None:
     path.write_bytes(b"12345")
 
 
-@pytest.mark.parametrize("to_write", [False, True])
 @pytest.mark.parametrize(
     ("change", "kind"),
     [*((each, STORAGE) for each in (link, hard_link, pipe, open_to_others, linked_directory)),
      (too_large, TOO_LARGE), (Path.unlink, NOT_FOUND)],
 )  # fmt: skip
 def test_what_is_not_the_file_that_was_made_is_not_taken(
-    tmp_path: Path, change: Callable[[Path], None], kind: Kind, *, to_write: bool
+    tmp_path: Path, change: Callable[[Path], None], kind: Kind
 ) -> None:
     name = spooled(tmp_path, b"1234")
     change(tmp_path / "spool" / name)
     with pytest.raises(MnemonError) as refused:
-        taken(tmp_path, name, 4, to_write=to_write)
+        taken(tmp_path, name, 4)
     assert refused.value.kind is kind
 
 

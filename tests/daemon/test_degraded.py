@@ -20,7 +20,7 @@ ABOUT_NO_STORE = {
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
-    "sync.send", "sync.unite", "sync.read", "sync.finish",  # a sync that was begun; tests/api/test_sync.py
+    "sync.unite", "sync.finish",  # a sync that was begun; tests/api/test_sync.py
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/cli/test_text.py
 }  # fmt: skip
