@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.daemon_process import DaemonProcess
-from mnemonctl import transfer
 from mnemonctl.client import Client
 from mnemond.interchange.items import Item
 
@@ -49,10 +48,8 @@ def imported(directory: Path, contents: list[str]) -> float:
         memory.stores.create(name="imported")
         digest = hashlib.sha256(msgspec.json.encode(items)).hexdigest()
         begin = time.perf_counter()
-        begun = memory.imports.open(kind="notes", digest=digest, memories=len(items))
-        for text in transfer._in_portions(items):
-            memory.imports.send(import_id=begun.import_id, text=text)
-        result = memory.imports.finish(import_id=begun.import_id)
+        with memory.spooled(msgspec.json.encode(each) + b"\n" for each in items) as (name, _):
+            result = memory.imports.run(kind="notes", digest=digest, memories=len(items), spool=name)
         taken = time.perf_counter() - begin
     assert result.memories + result.known.get("memory", 0) == len(items)
     return taken

@@ -15,10 +15,11 @@ to do next.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType, UnionType
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args
+from typing import IO, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args
 from uuid import uuid4
 
 import msgspec
@@ -149,19 +150,10 @@ class HookMethods(_Methods):
     preview = remote(types_sessions.HOOK_PREVIEW)
 
 
-class ExportMethods(_Methods):
-    """`export.…`: a store as lines of text."""
-
-    open = remote(types_interchange.EXPORT_OPEN)
-    read = remote(types_interchange.EXPORT_READ)
-
-
 class ImportMethods(_Methods):
     """`import.…`: memories from lines."""
 
-    open = remote(types_interchange.IMPORT_OPEN)
-    send = remote(types_interchange.IMPORT_SEND)
-    finish = remote(types_interchange.IMPORT_FINISH)
+    run = remote(types_interchange.IMPORT)
     accept = remote(types_interchange.IMPORT_ACCEPT)
 
 
@@ -169,9 +161,7 @@ class SyncMethods(_Methods):
     """`sync.…`: files of records to and from other devices."""
 
     open = remote(types_sync.SYNC_OPEN)
-    send = remote(types_sync.SYNC_SEND)
     unite = remote(types_sync.SYNC_UNITE)
-    read = remote(types_sync.SYNC_READ)
     finish = remote(types_sync.SYNC_FINISH)
     failed = remote(types_sync.SYNC_FAILED)
     status = remote(types_sync.SYNC_STATUS)
@@ -227,7 +217,6 @@ class BackupMethods(_Methods):
     list = remote(types_admin.BACKUP_LIST)
     verify = remote(types_admin.BACKUP_VERIFY)
     restore = remote(types_admin.BACKUP_RESTORE)
-    send = remote(types_admin.BACKUP_SEND)
 
 
 class ConfigMethods(_Methods):
@@ -279,7 +268,6 @@ class Client:
         self.entity = EntityMethods(self)
         self.backups = BackupMethods(self)
         self.cues = CuesMethods(self)
-        self.export = ExportMethods(self)
         self.imports = ImportMethods(self)
         self.sync = SyncMethods(self)
         self.config = ConfigMethods(self)
@@ -307,6 +295,7 @@ class Client:
     viz = remote(types_viz.VIZ)
     summarize = remote(types_knowledge.SUMMARIZE)
     timeline = remote(types_relations.TIMELINE)
+    export = remote(types_interchange.EXPORT)
     resolve = remote(types_changes.RESOLVE)
     restore = remote(types_changes.RESTORE)
     link = remote(types_changes.LINK)
@@ -328,6 +317,11 @@ class Client:
         own if there is other work. A daemon that does not run is started, if this client may. Raises MnemonError."""
         self.ping()
         return LiveEvents(self._directory, SubscribeParams(topics=topics, since_seq=since_seq), self._timeout_s)
+
+    def spooled(self, parts: Iterable[bytes] = ()) -> AbstractContextManager[tuple[str, IO[bytes]]]:
+        """Make a file of these parts for one call, which takes its name as `spool`: to be read by the daemon, or empty,
+        and then read here: `with memory.spooled() as (name, file): memory.export(spool=name); file.read()`."""
+        return rpc.spooled(self._directory, parts)
 
     @property
     def caller(self) -> Caller:

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import base64
 import errno
 import hashlib
 import os
-import shutil
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,11 +14,9 @@ import msgspec
 from mnemonctl import fast, keys, rpc
 from mnemond import encryption
 from mnemond.api.types_admin import (
-    MAX_UPLOAD_PORTION,
     BackupCreateResult,
     BackupListResult,
     BackupRestoreResult,
-    BackupSendResult,
     BackupVerifyResult,
     CliRunResult,
     TopResult,
@@ -76,17 +72,15 @@ def _verified(directory: Path, params: dict[str, object], identity: str, deadlin
 
 
 def _restored(directory: Path, params: dict[str, object], identity: str, deadline: float) -> BackupRestoreResult:
-    """Decrypt a backup, send it to the daemon, and let it be restored. Nothing is written here."""
+    """Decrypt a backup, hand it to the daemon, and let it be restored."""
     known = rpc.call(directory, "backup.list", {"store": params.get("store")}, BackupListResult, deadline).backups
     found = [each for each in known if each.name.startswith(str(params["backup"]))]
     if len(found) == 1 and found[0].encrypted:
-        upload: str | None = None
-        with _plaintext(found[0], identity) as plain:
-            for part in encryption.parts_of(plain, MAX_UPLOAD_PORTION // 4 * 3):
-                content = base64.b64encode(part).decode()
-                sending = {"upload": upload, "content": content}
-                upload = rpc.call(directory, "backup.send", sending, BackupSendResult, deadline).upload
-        params = {**params, "upload": upload}
+        with (
+            _plaintext(found[0], identity) as plain,
+            rpc.spooled(directory, encryption.parts_of(plain)) as (name, _),
+        ):
+            return rpc.call(directory, "backup.restore", {**params, "spool": name}, BackupRestoreResult, deadline)
     return rpc.call(directory, "backup.restore", params, BackupRestoreResult, deadline)
 
 
@@ -103,42 +97,20 @@ def _backup_into_file(
 ) -> CliRunResult:
     """Let the daemon make a backup and copy it to a file. Raises MnemonError, also if the file exists: nothing is
     overwritten."""
-    target = Path(os.path.abspath(os.path.expanduser(str(invocation.options["file"]))))
+    from mnemonctl import transfer  # with what it imports it is for this command alone
+
+    target = transfer.target_of(str(invocation.options["file"]), directory)
     if os.path.lexists(target):
-        raise _not_writable(target, "it exists already")
-    if directory.resolve() in target.resolve().parents:
-        raise MnemonError(
-            INVALID_PARAMS,
-            f"{target} lies in the data directory, whose files are mnemond's own",
-            hint="name a file outside of it; without -o the backup is in backups/ there",
-            outcome="rejected",
-        )
+        raise transfer.not_writable(target, "it exists already")
     result = rpc.call(directory, "backup.create", params, BackupCreateResult, deadline)
     try:
-        _copy(Path(result.backup.path), target)
+        with open(result.backup.path, "rb") as file:
+            transfer.write_file(target, encryption.parts_of(file), replace=False)
     except OSError as error:
-        raise _not_writable(target, error.strerror or str(error), result.backup.name) from None
+        hint = f"the backup itself is there: {result.backup.name}"
+        raise transfer.not_writable(target, error.strerror or str(error), hint) from None
     shown = msgspec.structs.replace(result, backup=msgspec.structs.replace(result.backup, path=str(target)))
     return success(invocation.command, shown, invocation.output)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a file (0600), which appears whole and on the disk, or not at all."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as copy, open(source, "rb") as original:
-            shutil.copyfileobj(original, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        os.link(draft, target)  # unlike a rename, it replaces no file
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _not_writable(target: Path, why: str, backup: str | None = None) -> MnemonError:
-    hint = "name another file" if backup is None else f"the backup itself is there: {backup}"
-    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint=hint, outcome="rejected")
 
 
 # ------------------------------------------------------------------ cues --apply FILE

@@ -176,7 +176,9 @@ class KeptConnection:
 
     @staticmethod
     def _receive(connection: socket.socket, number: int, ends: float) -> _Reply:
-        line = _Lines(connection).read(ends)
+        lines = _Lines(connection)
+        while (line := lines.read(ends)) is not None and line.startswith(rpc.PROGRESS):
+            pass
         if line is None:
             raise _DroppedError
         try:

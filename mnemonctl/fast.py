@@ -103,6 +103,14 @@ class OutputError(Exception):
     """Standard output cannot be written, for example because the disk is full."""
 
 
+class Watcher:
+    """Is given the lines that come before a reply."""
+
+    def note(self, line: bytes) -> bool:
+        """Return True unless it is the reply."""
+        return False
+
+
 class UnexpectedReplyError(Exception):
     """A reply in another form than the fast path reads; it needs a JSON parser."""
 
@@ -381,13 +389,15 @@ def connect(path: bytes | str, deadline: float) -> _socket.socket:
     return connection
 
 
-def exchange(connection: _socket.socket, request: bytes, deadline: float) -> bytes:
+def exchange(
+    connection: _socket.socket, request: bytes, deadline: float, watcher: Watcher | None = None
+) -> bytes:  # fmt: skip
     """Send the request, close the connection and return the reply without its line break. Raises NoAnswer."""
     ends = posix.times()[4] + deadline
     try:
         connection.settimeout(min(deadline, DEADLINE_S))
         send(connection, request)
-        return receive(connection, ends, watched=deadline > DEADLINE_S)
+        return receive(connection, ends, watched=deadline > DEADLINE_S, watcher=watcher)
     except TimeoutError:
         raise NoAnswer(f"mnemond did not answer within {deadline:g} s") from None
     except OSError as error:
@@ -411,7 +421,9 @@ def send(connection: _socket.socket, request: bytes) -> None:
         return
 
 
-def receive(connection: _socket.socket, ends: float, *, watched: bool = False) -> bytes:
+def receive(
+    connection: _socket.socket, ends: float, *, watched: bool = False, watcher: Watcher | None = None
+) -> bytes:  # fmt: skip
     """Receive up to a line break or the end. Raises TimeoutError, NoAnswer.
 
     `watched`: the reply may take hours, so a daemon that is silent is sent a ping now and then; NoAnswer is raised when
@@ -435,7 +447,13 @@ def receive(connection: _socket.socket, ends: float, *, watched: bool = False) -
         parts.append(part)
         room -= len(part)
         if part[-1] == 10:
-            return b"".join(parts)[:-1]
+            reply = b"".join(parts)[:-1]
+            if watcher is None:
+                return reply
+            for line in reply.split(b"\n"):
+                if not watcher.note(line):
+                    return line
+            parts = []
         if room < 0:
             raise NoAnswer(f"mnemond's answer is longer than {MAX_REPLY} bytes")
     else:

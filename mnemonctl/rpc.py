@@ -5,22 +5,28 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
 from mnemonctl import fast, files
 from mnemond.api.registry import METHODS
-from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
-from mnemond.wire.params import Access
+from mnemond.errors import INTERNAL, KINDS, STORAGE, UNREACHABLE, MnemonError
+from mnemond.wire.params import SPOOL, Access
 
 T = TypeVar("T")
 _BY_CODE = {kind.rpc: kind for kind in KINDS}
 
 NOT_RUNNING = frozenset({errno.ENOENT, errno.ECONNREFUSED})
 """Errors of connecting to a data directory whose daemon does not run."""
+
+
+PROGRESS = b'{"jsonrpc":"2.0","method":"progress",'
+"""Beginning of a notification that comes before a reply."""
 
 
 class NotRunningError(MnemonError):
@@ -37,9 +43,10 @@ def socket_path(directory: Path) -> Path:
 
 
 def call(
-    directory: Path, method: str, params: Mapping[str, object], into: type[T], deadline: float = fast.DEADLINE_S
-) -> T:
-    """Return the result of `method` as an `into`, which may leave out fields.
+    directory: Path, method: str, params: Mapping[str, object], into: type[T], deadline: float = fast.DEADLINE_S,
+    watcher: fast.Watcher | None = None,
+) -> T:  # fmt: skip
+    """Return the result of `method` as an `into`, which may leave out fields. `watcher` is given notifications.
 
     Raises MnemonError: NotRunningError, NoReplyError, the daemon's own error, INTERNAL for a reply of another form.
     """
@@ -49,13 +56,45 @@ def call(
     except OSError as error:
         raise unreachable(directory, error) from None
     try:
-        reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline)
+        reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline, watcher)
     except fast.NoAnswer as error:
         raise no_reply(directory, error, method) from None
     try:
         return msgspec.convert(result_of(reply), into)
     except msgspec.ValidationError:
         raise not_understood(reply) from None
+
+
+@contextmanager
+def spooled(directory: Path, parts: Iterable[bytes] = ()) -> Iterator[tuple[str, IO[bytes]]]:
+    """Make a file of these parts, which one call names: the daemon reads it, or writes what is then read here. Give its
+    name, and the file. Raises MnemonError."""
+    path = directory / SPOOL
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix="", dir=path)
+    except OSError as error:
+        raise _not_spooled(path, error) from None
+    try:
+        with open(descriptor, "rb") as file:
+            for part in parts:
+                view = memoryview(part)
+                try:
+                    while view:
+                        view = view[os.write(descriptor, view) :]
+                except OSError as error:
+                    raise _not_spooled(path, error) from None
+            file.seek(0)
+            yield os.path.basename(name), file
+    finally:
+        with suppress(OSError):  # usually the daemon did it
+            os.unlink(name)
+
+
+def _not_spooled(path: Path, error: OSError) -> MnemonError:
+    sentence = f"{path} cannot be written: {error.strerror}; nothing was sent"
+    hint = "content is handed to the daemon there, and needs as much room for a moment"
+    return MnemonError(STORAGE, sentence, hint=hint, outcome="rejected")
 
 
 def result_of(reply: bytes) -> dict[str, Any]:

@@ -8,16 +8,16 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from mnemonctl import fast, rpc
-from mnemonctl.transfer import Progress, not_writable, portions_of, target_of, write_file
+from mnemonctl.transfer import not_writable, target_of, write_file
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_interchange import ExportOpenResult
+from mnemond.api.types_interchange import ExportResult
 from mnemond.cli.grammar import Invocation
 from mnemond.cli.output import escape_json, one_line
 from mnemond.config.regular_files import read_regular
@@ -91,12 +91,15 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
     yes = bool(invocation.options.get("yes"))
     root = target_of(str(invocation.options.get("file") or "."), directory)
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
-    begun = rpc.call(directory, "export.open", {**params, "directory": str(root)}, ExportOpenResult, deadline)
-    if not begun.project or not begun.store_id:
-        sentence = "what is shared is of a project, and none is named"
-        raise MnemonError(INVALID_PARAMS, sentence, hint="name it: --project NAME", outcome="rejected")
-    sharer = _Sharer(begun.store_id, begun.project, begun.here or "")
-    pages = pages_of(portions_of(directory, begun.export, deadline, Progress(0, shown=False)), sharer.store)
+    with rpc.spooled(directory) as (spool, file):
+        begun = rpc.call(
+            directory, "export", {**params, "directory": str(root), "spool": spool}, ExportResult, deadline
+        )
+        if not begun.project or not begun.store_id:
+            sentence = "what is shared is of a project, and none is named"
+            raise MnemonError(INVALID_PARAMS, sentence, hint="name it: --project NAME", outcome="rejected")
+        sharer = _Sharer(begun.store_id, begun.project, begun.here or "")
+        pages = pages_of(file, sharer.store)
     _refuse_secrets(pages)
     target = root.joinpath(*FOLDER)
     try:
@@ -108,7 +111,7 @@ def run(invocation: Invocation, directory: Path, deadline: float, store: str) ->
             return CliRunResult(0, False, "", "")
         target.mkdir(mode=0o755, parents=True, exist_ok=True)
         for name in (*shared.new, *shared.changed):
-            write_file(target / name, [shared.pages[name]], flush=False)
+            write_file(target / name, [shared.pages[name].encode()], flush=False)
         for name in shared.gone:
             (target / name).unlink(missing_ok=True)
     except OSError as error:
@@ -141,18 +144,17 @@ def _is_confirmed(invocation: Invocation, shared: Shared, target: Path, sharer: 
 # ------------------------------------------------------------------ pages
 
 
-def pages_of(portions: Iterator[str], store: str) -> dict[str, str]:
+def pages_of(export: Iterable[bytes], store: str) -> dict[str, str]:
     """Return the pages of the memories of a project that are in recall, by the names of their files. `store`: the id of
     the store."""
     memories, links = dict[str, dict[str, Any]](), dict[str, list[tuple[str, str]]]()
-    for text in portions:
-        for line in map(_line.decode, text.split("\n")[:-1]):
-            kind = line["kind"]
-            if kind == "memory" and _is_shared(line):
-                memories[line["id"]] = {name: value for name, value in line.items() if name not in _NOT_SHARED}
-            elif kind == "edge" and line["source_id"] in memories and line["target_id"] in memories:
-                other = markdown.name_of(memories[line["target_id"]])
-                links.setdefault(line["source_id"], []).append((line["edge_type"], other))
+    for line in map(_line.decode, export):
+        kind = line["kind"]
+        if kind == "memory" and _is_shared(line):
+            memories[line["id"]] = {name: value for name, value in line.items() if name not in _NOT_SHARED}
+        elif kind == "edge" and line["source_id"] in memories and line["target_id"] in memories:
+            other = markdown.name_of(memories[line["target_id"]])
+            links.setdefault(line["source_id"], []).append((line["edge_type"], other))
     pages = dict[str, str]()
     for key, memory in memories.items():
         page = markdown.page(memory, store=store)

@@ -20,7 +20,7 @@ from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 
-_TRANSFERS = frozenset({"export.open", "import.open", "sync.open"})
+_TRANSFERS = frozenset({"export", "import.run", "sync.open"})
 """Methods that the client always has a part in: it reads or writes the files."""
 
 OF_CLIENT = frozenset({"file", "format", "encrypt_to", "identity"})

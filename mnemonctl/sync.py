@@ -27,7 +27,6 @@ from mnemonctl import fast, keys, rpc
 from mnemonctl.files import private_file, try_lock
 from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_interchange import MAX_PORTION
 from mnemond.api.types_sync import (
     MAX_FILES,
     MAX_UNREAD,
@@ -36,8 +35,6 @@ from mnemond.api.types_sync import (
     SyncFailedResult,
     SyncFinishResult,
     SyncOpenResult,
-    SyncReadResult,
-    SyncSendResult,
     SyncStatusResult,
     SyncUniteResult,
 )
@@ -51,6 +48,9 @@ FOLDER: Final = "mnemond-sync"
 
 MAX_FILE: Final = 256 << 20
 """Bytes of a file that is read."""
+
+PART: Final = 128 << 10
+"""Bytes that are read at once."""
 
 _DEVICE: Final = re.compile(r"[0-9a-f]{16}")
 _NAME: Final = re.compile(r"[0-9]{8}\.jsonl(\.age)?")
@@ -233,15 +233,11 @@ class _Folder:
             return f"{error.message}; {error.hint}" if error.kind == INVALID_PARAMS else f"{error.message}; {_CARRIED}"
         return None
 
-    def portions(self, file: _File, identities: Sequence[encryption.Identity] | None) -> Iterator[str]:
-        """Yield the text of a file. Bytes that are no UTF-8 are replaced; the line they are in will be refused. Raises
-        OSError, MnemonError."""
-        with (
-            self._opened(file, identities) as content,
-            io.TextIOWrapper(content, encoding="utf-8", errors="replace", newline="") as text,
-        ):
+    def parts(self, file: _File, identities: Sequence[encryption.Identity] | None) -> Iterator[bytes]:
+        """Yield the content of a file, up to MAX_FILE. Raises OSError, MnemonError."""
+        with self._opened(file, identities) as content:
             read = 0
-            while (part := text.read(MAX_PORTION)) and read <= MAX_FILE:
+            while read <= MAX_FILE and (part := content.read(PART)):
                 read += len(part)
                 yield part
 
@@ -258,7 +254,7 @@ class _Folder:
         return encryption.decrypted(content, identities or (), named) if encrypted else content
 
     def write(
-        self, device: str, name: str, portions: Iterator[str], recipients: Sequence[encryption.Recipient] = ()
+        self, device: str, name: str, parts: Iterable[bytes], recipients: Sequence[encryption.Recipient] = ()
     ) -> str:
         """Write a file of this device (0600), which appears whole and on the disk, with `recipients` encrypted for
         them; return its SHA-256. Raises OSError."""
@@ -276,12 +272,7 @@ class _Folder:
                         digest.update(part)
                         file.write(part)
 
-                    parts = (text.encode() for text in portions)
-                    if recipients:
-                        encryption.encrypt(parts, put, recipients)
-                    else:
-                        for part in parts:
-                            put(part)
+                    encryption.encrypt(parts, put, recipients)
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(draft, name, src_dir_fd=below, dst_dir_fd=below)
@@ -470,36 +461,33 @@ def _exchange(folder: _Folder, data_dir: Path, named: _Named, deadline: float) -
     folder.remove_drafts(begun.device)
     sync = {"sync_id": begun.sync_id}
     unread: list[str] = []
-    for at in begun.wanted:
-        if (why := folder.unreadable(files[at], identities)) is not None:
-            unread.append(why)
-            continue
-        for text in folder.portions(files[at], identities):
-            rpc.call(data_dir, "sync.send", {**sync, "file": at, "text": text}, SyncSendResult, deadline)
-    result = rpc.call(data_dir, "sync.unite", sync, SyncUniteResult, long)
+    sent: list[dict[str, int]] = []
+
+    def content() -> Iterator[bytes]:
+        for at in begun.wanted:
+            if (why := folder.unreadable(files[at], identities)) is not None:
+                unread.append(why)
+                continue
+            sent.append({"file": at, "size": 0})
+            for part in folder.parts(files[at], identities):
+                sent[-1]["size"] += len(part)
+                yield part
+
     digest = None
-    if result.publish is not None:
-        digest = folder.write(begun.device, result.publish, _read(data_dir, sync, deadline), recipients)
+    with rpc.spooled(data_dir, content()) as (name, own):
+        result = rpc.call(data_dir, "sync.unite", {**sync, "spool": name, "sent": sent}, SyncUniteResult, long)
+        if result.publish is not None:
+            digest = folder.write(begun.device, result.publish, encryption.parts_of(own), recipients)
     if result.publish is not None or (begun.renamed and any(each.device == begun.device for each in files)):
         said = _Device(DEVICE_FORMAT, begun.name, _now())
         form, other = ("", encryption.SUFFIX) if not recipients else (encryption.SUFFIX, "")
-        folder.write(begun.device, DEVICE + form, iter([f"{msgspec.json.encode(said).decode()}\n"]), recipients)
+        folder.write(begun.device, DEVICE + form, [msgspec.json.encode(said) + b"\n"], recipients)
         folder.remove(begun.device, [DEVICE + other])
     folder.remove(begun.device, result.remove)
     rpc.call(data_dir, "sync.finish", {**sync, "digest": digest}, SyncFinishResult, deadline)
     return msgspec.structs.replace(
         result, unread=tuple(unread[:MAX_UNREAD]), unread_found=len(unread), encrypted=len(recipients)
     )
-
-
-def _read(data_dir: Path, sync: dict[str, str], deadline: float) -> Iterator[str]:
-    portion = 0
-    while True:
-        found = rpc.call(data_dir, "sync.read", {**sync, "portion": portion}, SyncReadResult, deadline)
-        if not found.text:
-            return
-        yield found.text
-        portion += 1
 
 
 # ------------------------------------------------------------------ a git remote

@@ -10,21 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 
 from mnemonctl import fast, keys, rpc, transcripts
 from mnemond import encryption
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_interchange import (
-    MAX_PORTION,
-    ExportOpenResult,
-    ExportReadResult,
-    ImportFinishResult,
-    ImportOpenResult,
-    ImportSendResult,
-)
+from mnemond.api.types_interchange import ExportResult, ImportResult
 from mnemond.cli.grammar import Invocation, Output, success
 from mnemond.cli.interchange import imported
 from mnemond.cli.output import escape_json, one_line
@@ -57,26 +50,19 @@ def run_export(invocation: Invocation, directory: Path, deadline: float, store: 
     name, form = invocation.options.get("file"), invocation.options.get("format") or "jsonl"
     target = None if name is None else target_of(str(name), directory)
     recipients = _recipients(invocation, to_terminal=target is None)
-    begun = rpc.call(directory, "export.open", params, ExportOpenResult, deadline)
-    progress = Progress(
-        begun.expected,
-        shown=begun.expected >= _MANY_LINES and invocation.output.tty_err and not invocation.output.style.quiet,
-    )
-    portions = portions_of(directory, begun.export, deadline, progress)
-    if target is None:
-        _print(portions, invocation.output, recipients)
-        progress.end()
-        return CliRunResult(0, False, "", "")
-    try:
-        if form == "markdown":
-            written = _write_pages(target, portions, whole=begun.whole)
-        else:
-            write_file(target, portions, recipients)
-            written = progress.lines
-    except OSError as error:
-        raise not_writable(target, error.strerror or str(error)) from None
-    finally:
-        progress.end()
+    with rpc.spooled(directory) as (spool, file):
+        begun = call(directory, "export", {**params, "spool": spool}, ExportResult, invocation.output, "lines")
+        if target is None:
+            _print(file, invocation.output, recipients)
+            return CliRunResult(0, False, "", "")
+        written = begun.lines
+        try:
+            if form == "markdown":
+                written = _write_pages(target, file, whole=begun.whole)
+            else:
+                write_file(target, encryption.parts_of(file), recipients)
+        except OSError as error:
+            raise not_writable(target, error.strerror or str(error)) from None
     facts = {"path": str(target), "store": begun.store, "whole": begun.whole, "lines": written}
     if invocation.output.form == "json":
         return CliRunResult(0, False, invocation.output.json(facts), "")
@@ -110,47 +96,56 @@ def target_of(name: str, data_dir: Path) -> Path:
     return target
 
 
-def portions_of(directory: Path, export: str, deadline: float, progress: Progress) -> Iterator[str]:
-    portion = 0
-    while True:
-        params = {"export": export, "portion": portion}
-        found = rpc.call(directory, "export.read", params, ExportReadResult, deadline)
-        if not found.lines:
-            return
-        progress.add(found.lines)
-        yield found.text
-        portion += 1
+T = TypeVar("T")
 
 
-_MANY_LINES: Final = 2_000
+def call(directory: Path, method: str, params: dict[str, object], into: type[T], output: Output, noun: str) -> T:
+    """Return the result of a call that may take long, and show how far it is. Raises MnemonError."""
+    progress = Progress(noun, shown=output.tty_err and not output.style.quiet)
+    params = {**params, "progress": True} if progress.is_shown else params
+    try:
+        return rpc.call(directory, method, params, into, fast.LONG_DEADLINE_S, progress)
+    finally:
+        progress.end()
+
+
 _MANY_BYTES: Final = 1 << 20
 """What takes long enough for a progress bar: about a tenth of a second."""
 
 
-class Progress:
-    """A line on standard error that is written anew with each portion, if it is a terminal."""
+class Progress(fast.Watcher):
+    """A line on standard error that is written anew now and then, if it is a terminal."""
 
-    def __init__(self, expected: int, *, shown: bool, noun: str = "lines") -> None:
-        self.lines = 0
+    def __init__(self, noun: str, total: int = 0, *, shown: bool) -> None:
         self._noun = noun
-        self._expected = expected
-        self._shown = shown
+        self._done = 0
+        self._total = total
+        self.is_shown = shown
 
-    def add(self, lines: int) -> None:
-        self.lines += lines
-        if self._shown:
-            share = min(self.lines / max(self._expected, 1), 1.0)
+    def note(self, line: bytes) -> bool:
+        """Show what a notification says."""
+        if not line.startswith(rpc.PROGRESS):
+            return False
+        found = msgspec.json.decode(line)["params"]
+        self._done, self._total = 0, found["total"]
+        self.add(found["done"])
+        return True
+
+    def add(self, more: int) -> None:
+        """Show that so much more is done."""
+        self._done += more
+        if self.is_shown:
+            share = min(self._done / max(self._total, 1), 1.0)
             bar = "#" * round(share * 20)
-            fast.write(2, f"\r[{bar:<20}] {self.lines:,} {self._noun}".encode())
+            fast.write(2, f"\r[{bar:<20}] {self._done:,} {self._noun}".encode())
 
     def end(self) -> None:
         """Erase the line."""
-        if self._shown and self.lines:
+        if self.is_shown and self._done:
             fast.write(2, b"\r\x1b[K")
-            self._shown = False
 
 
-def _print(portions: Iterator[str], output: Output, recipients: Sequence[encryption.Recipient]) -> None:
+def _print(file: IO[bytes], output: Output, recipients: Sequence[encryption.Recipient]) -> None:
     """Print; stop quietly when the reader leaves. Raises fast.OutputError."""
 
     def write(data: bytes) -> None:
@@ -163,43 +158,34 @@ def _print(portions: Iterator[str], output: Output, recipients: Sequence[encrypt
         except OSError as error:
             raise fast.OutputError(error.strerror) from None
 
+    parts = (escape_json(line.decode()).encode() for line in file) if output.tty else encryption.parts_of(file)
     try:
-        _pass_on((escape_json(text) if output.tty else text for text in portions), write, recipients)
+        encryption.encrypt(parts, write, recipients)
     except BrokenPipeError:
         return
 
 
-def _pass_on(
-    portions: Iterable[str], write: Callable[[bytes], object], recipients: Sequence[encryption.Recipient]
-) -> None:
-    parts = (text.encode() for text in portions)
-    if recipients:
-        encryption.encrypt(parts, write, recipients)
-        return
-    for part in parts:
-        write(part)
-
-
 def write_file(
-    target: Path, portions: Iterable[str], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True
-) -> None:
-    """Write a file (0600), which appears whole and (with `flush`) on the disk, in place of one that is there; with
-    `recipients` encrypted for them. Raises OSError."""
+    target: Path, parts: Iterable[bytes], recipients: Sequence[encryption.Recipient] = (), *, flush: bool = True,
+    replace: bool = True,
+) -> None:  # fmt: skip
+    """Write a file (0600), which appears whole and (with `flush`) on the disk, with `replace` in place of one that is
+    there; with `recipients` encrypted for them. Raises OSError."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(descriptor, "wb") as file:
-            _pass_on(portions, file.write, recipients)
+            encryption.encrypt(parts, file.write, recipients)
             file.flush()
             if flush:
                 os.fsync(file.fileno())
-        os.replace(draft, target)
+        (os.replace if replace else os.link)(draft, target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def not_writable(target: Path, why: str) -> MnemonError:
-    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint="name another file", outcome="rejected")
+def not_writable(target: Path, why: str, hint: str = "name another file") -> MnemonError:
+    return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint=hint, outcome="rejected")
 
 
 # ------------------------------------------------------------------ markdown
@@ -207,7 +193,7 @@ def not_writable(target: Path, why: str) -> MnemonError:
 _line = msgspec.json.Decoder(dict[str, Any])
 
 
-def _write_pages(target: Path, portions: Iterator[str], *, whole: bool) -> int:
+def _write_pages(target: Path, file: IO[bytes], *, whole: bool) -> int:
     """Write one file for each active memory and return their number; with `whole`, remove files of memories that are
     not there any more. Files that mnemond did not write are left alone. Raises OSError.
 
@@ -217,22 +203,21 @@ def _write_pages(target: Path, portions: Iterator[str], *, whole: bool) -> int:
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     names, links = dict[str, str](), dict[str, list[tuple[str, str]]]()
     with tempfile.TemporaryDirectory(prefix=".mnemond-", dir=target) as drafts:
-        for text in portions:
-            for line in map(_line.decode, text.split("\n")[:-1]):
-                match line["kind"]:
-                    case "memory" if line["status"] == "active":
-                        name = names[line["id"]] = markdown.name_of(line)
-                        Path(drafts, name).write_text(markdown.page(line), encoding="utf-8")
-                    case "edge" if line["source_id"] in names and line["target_id"] in names:
-                        other = names[line["target_id"]]
-                        links.setdefault(names[line["source_id"]], []).append((line["edge_type"], other))
-                    case _:
-                        pass
+        for line in map(_line.decode, file):
+            match line["kind"]:
+                case "memory" if line["status"] == "active":
+                    name = names[line["id"]] = markdown.name_of(line)
+                    Path(drafts, name).write_text(markdown.page(line), encoding="utf-8")
+                case "edge" if line["source_id"] in names and line["target_id"] in names:
+                    other = names[line["target_id"]]
+                    links.setdefault(names[line["source_id"]], []).append((line["edge_type"], other))
+                case _:
+                    pass
         for name in names.values():
             page = Path(drafts, name).read_text(encoding="utf-8") + markdown.links_of(links.get(name, ()))
             path = target / f"{name}.md"
             if not path.is_file() or path.is_symlink() or path.read_bytes() != page.encode():
-                write_file(path, [page], flush=False)
+                write_file(path, [page.encode()], flush=False)
     if whole:
         _remove_stale(target, {f"{name}.md" for name in names.values()})
     return len(names)
@@ -265,18 +250,17 @@ def run_import(invocation: Invocation, directory: Path, deadline: float, store: 
     content = _Content(path, kind, identities, shown=output.tty_err and not output.style.quiet)
     params = {"store": store, **invocation.params} if store else dict(invocation.params)
     sure = invocation.options.get("yes") or invocation.options.get("dry_run")
-    looked: ImportFinishResult | None = None
     if not sure:
         if not (output.tty and output.tty_err and os.isatty(0)):
             raise MnemonError(
                 INVALID_PARAMS, "import writes into a store; without a terminal it needs --yes",
                 hint="--dry-run shows what would be imported", outcome="rejected",
             )  # fmt: skip
-        looked = _imported(directory, {**params, "dry_run": True}, content, deadline, output)
+        looked = _imported(directory, {**params, "dry_run": True}, content, output)
         fast.write(1, imported(looked, output.style).encode())
         if not looked.added or not _is_confirmed():
             return CliRunResult(0, False, "", "")
-    result = _imported(directory, params, content, deadline, output)
+    result = _imported(directory, params, content, output)
     return success(invocation.command, result, output)
 
 
@@ -285,35 +269,20 @@ def _is_confirmed() -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _imported(
-    directory: Path, params: dict[str, object], content: _Content, deadline: float, output: Output
-) -> ImportFinishResult:
-    if content.exchanges:
-        deadline = fast.LONG_DEADLINE_S  # the queue may have to become shorter
+def _imported(directory: Path, params: dict[str, object], content: _Content, output: Output) -> ImportResult:
     opening = {
         **params, "kind": content.kind, "digest": content.digest, "memories": content.memories, "tty": output.tty
     }  # fmt: skip
-    begun = rpc.call(directory, "import.open", opening, ImportOpenResult, deadline)
-    progress = Progress(
-        content.size, shown=content.size >= _MANY_BYTES and output.tty_err and not output.style.quiet, noun="bytes"
-    )
-    try:
-        for text in content.portions():
-            sending = {"import_id": begun.import_id, "text": text}
-            rpc.call(directory, "import.send", sending, ImportSendResult, deadline)
-            progress.add(len(text.encode()))
-    finally:
-        progress.end()
-    finishing = {"import_id": begun.import_id}
-    result = rpc.call(directory, "import.finish", finishing, ImportFinishResult, fast.LONG_DEADLINE_S)
+    with rpc.spooled(directory, content.parts()) as (spool, _):
+        result = call(directory, "import.run", {**opening, "spool": spool}, ImportResult, output, "bytes")
     return msgspec.structs.replace(result, ignored=result.ignored + content.unread)
 
 
 class _Content:
-    """The content of an import: its kind, size, hash and number of memories, whether it has `exchanges`, how many
-    lines of transcripts could not be read (`unread`), and its lines in portions.
+    """The content of an import: its kind, hash and number of memories, how many lines of transcripts could not be read
+    (`unread`), and its `parts`.
 
-    An export is read twice, in portions, and so is a large file of server-memory. Other files are read whole. All but
+    An export is read twice, in parts, and so is a large file of server-memory. Other files are read whole. All but
     an export are parsed before anything is sent, so that nothing is imported of what cannot be read. Raises
     MnemonError(INVALID_PARAMS) for what cannot be imported.
     """
@@ -333,7 +302,6 @@ class _Content:
         """The files of an export, in their order, or what a zip file has of them."""
         self._items: Iterable[Line] | None = None
         self.memories = self.unread = 0
-        self.exchanges = False
         named = None if kind is None else str(kind)
         if named is not None and named not in KINDS:
             raise _unreadable(path, f"there is no kind {named[:40]!a}", f"--from is one of {', '.join(KINDS)}")
@@ -346,7 +314,7 @@ class _Content:
                 if named == OWN or (named is None and is_own(head)):
                     self.kind = OWN
                     return
-                if self.size > MAX_DOCUMENT and not head.startswith((*archives.MAGIC, MAGIC)):
+                if self._size > MAX_DOCUMENT and not head.startswith((*archives.MAGIC, MAGIC)):
                     self._stream(named)
                     return
             self._read(named)
@@ -361,7 +329,7 @@ class _Content:
             raise _unreadable(self._path, f"there is no transcript of {transcripts.TITLES[kind]}", "name the directory")
         found = transcripts.files(kind, self._path)
         size = sum(each.lstat().st_size for each in found)
-        progress = Progress(size, shown=shown and size >= _MANY_BYTES, noun="bytes read")
+        progress = Progress("bytes read", size, shown=shown and size >= _MANY_BYTES)
         try:
             read = transcripts.read(kind, self._path, os.environ, progress.add)
         finally:
@@ -369,17 +337,16 @@ class _Content:
         if not read.exchanges:
             raise _unreadable(self._path, f"there is nothing in it that was said to {transcripts.TITLES[kind]}")
         self.kind, self.digest, self.unread = kind, transcripts.digest(read.exchanges), read.unread
-        self.size = sum(len(each.prompt) + len(each.answer) for each in read.exchanges)
-        self._items, self.exchanges = read.exchanges, True
+        self._items = read.exchanges
 
     def _measure(self) -> bytes:
         """Read the file once; return its beginning. Raises OSError, MnemonError."""
-        digest, self.size = hashlib.sha256(), 0
+        digest, self._size = hashlib.sha256(), 0
         with self._opened(self._path) as file:
             head = part = file.read(HEAD)
             while part:
                 digest.update(part)
-                self.size += len(part)
+                self._size += len(part)
                 part = file.read(_PART)
         self.digest = digest.hexdigest()
         return head
@@ -401,7 +368,7 @@ class _Content:
         """Parse a large file once, without holding more of it than a line or an element. Raises OSError,
         MnemonError."""
         limit = MAX_DOCUMENT if self._path.suffix == ".md" else MAX_STREAMED
-        if self.size > limit:
+        if self._size > limit:
             raise _unreadable(self._path, f"it has more than {limit:,} bytes", "import it in several parts")
         try:
             with self._opened(self._path) as file:
@@ -412,7 +379,6 @@ class _Content:
                 self.kind, read = streamed(lambda: self._opened(self._path), named)
             for each in read():
                 self.memories += isinstance(each, Item)
-                self.exchanges |= isinstance(each, SessionExchange)
         except UnknownKindError:
             sentence = f"it has more than {MAX_DOCUMENT:,} bytes, and no memories in a list"
             raise _unreadable(self._path, sentence, "import it in several parts") from None
@@ -430,7 +396,6 @@ class _Content:
         items: list[Line] = []
         self._parts = []
         whole = hashlib.sha256()
-        self.size = 0
         for path in _files_of(self._path):
             with self._opened(path) as file:
                 archive: IO[bytes] | None = None
@@ -447,7 +412,6 @@ class _Content:
                         kinds[kind] = None
                         items += unpacked
                         whole.update(content)
-                        self.size += len(content)
                         if kind == OWN:
                             self._parts.append(content)
                     continue
@@ -457,7 +421,6 @@ class _Content:
                     part = content
                     while part:
                         whole.update(part)
-                        self.size += len(part)
                         part = file.read(_PART)
                     continue
             if len(content) > MAX_DOCUMENT:
@@ -481,7 +444,6 @@ class _Content:
             kinds[kind] = None
             items += found
             whole.update(content)
-            self.size += len(content)
         if len(kinds) > 1:
             raise _unreadable(self._path, f"it has files of several kinds: {', '.join(kinds)}", "name one with --from")
         if not kinds:
@@ -492,25 +454,20 @@ class _Content:
             exchanges.sort(key=lambda each: each.at)  # so that what was said later replaces what was said before
             memories = [each for each in items if isinstance(each, Item)]
             self._items, self.memories = [*memories, *exchanges], len(memories)
-            self.exchanges = bool(exchanges)
 
-    def portions(self) -> Iterator[str]:
-        if self._items is not None:
-            try:
-                yield from _in_portions(self._items)
-            except NotReadableError as error:
-                raise _unreadable(self._path, str(error)) from None
-            return
+    def parts(self) -> Iterator[bytes]:
+        """Yield what the daemon reads: the lines of an export as they are, else one for each item."""
         try:
+            if self._items is not None:
+                yield from (msgspec.json.encode(item) + b"\n" for item in self._items)
+                return
             for part in self._parts:
-                binary = io.BytesIO(part) if isinstance(part, bytes) else self._opened(part)
-                with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
-                    while text := file.read(MAX_PORTION):
-                        yield text
+                with io.BytesIO(part) if isinstance(part, bytes) else self._opened(part) as file:
+                    yield from encryption.parts_of(file)
+        except NotReadableError as error:
+            raise _unreadable(self._path, str(error)) from None
         except OSError as error:
             raise _unreadable(self._path, error.strerror or str(error)) from None
-        except UnicodeDecodeError:
-            raise _unreadable(self._path, "it is no UTF-8") from None
 
 
 MAX_DOCUMENT: Final = 64 << 20
@@ -527,12 +484,6 @@ MAX_FILES: Final = 20_000
 
 _PART: Final = 64 << 10
 """Bytes that are read at once."""
-
-ITEMS_AT_ONCE: Final = 50
-"""Memories in one message: some tens of milliseconds of writing."""
-
-EXCHANGES_AT_ONCE: Final = 10
-"""Parts of conversations in one message."""
 
 
 def _of_archive(path: Path, file: IO[bytes], named: str | None) -> Iterator[tuple[str, bytes, list[Line]]]:
@@ -578,21 +529,6 @@ def _files_of(path: Path) -> list[Path]:
         if len(found) > MAX_FILES:
             raise OSError(errno.EFBIG, f"it has more than {MAX_FILES:,} files")
     return found
-
-
-def _in_portions(items: Iterable[Line]) -> Iterator[str]:
-    """Yield the lines of memories and of conversations, so many at once, and no more than a message takes."""
-    waiting, size = list[str](), 0
-    for item in items:
-        line = msgspec.json.encode(item).decode() + "\n"
-        most = ITEMS_AT_ONCE if isinstance(item, Item) else EXCHANGES_AT_ONCE
-        if waiting and (len(waiting) >= most or size + len(line) > MAX_PORTION):
-            yield "".join(waiting)
-            waiting, size = [], 0
-        waiting.append(line)
-        size += len(line)
-    if waiting:
-        yield "".join(waiting)
 
 
 def _unreadable(path: Path, why: str, hint: str = "see: mnemonctl import --help") -> MnemonError:

@@ -16,6 +16,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from mnemond import logs as logs_module
+from mnemond.api import spool
 from mnemond.api.admin import DaemonHandlers, ProcessState, StatsHandlers, TopHandlers, VerifyHandlers
 from mnemond.api.changes import ChangeHandlers
 from mnemond.api.core import CoreHandlers
@@ -43,7 +44,6 @@ from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
 from mnemond.api.sync import SyncHandlers
-from mnemond.api.uploads import BackupUploads
 from mnemond.api.uses import Uses
 from mnemond.api.viz import VizHandlers
 from mnemond.cli.run import CliHandler
@@ -145,7 +145,6 @@ class Daemon:
         self._rerankers = Rerankers(loaded.sources.environment, monotonic_s)
         backups = BackupDirectory(data_dir, config.backup.keep, config.backup.encrypt_to or ())
         self.safekeeping = BackupService(self.stores, backups, clock.now_us)
-        self.uploads = BackupUploads(data_dir, identities.nonce)
         self.examiner = Examiner()
         self._core = self._build_core(config.core_summary, identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
@@ -168,22 +167,9 @@ class Daemon:
             hosts=self._agents.seen.views,
             reader=self._reader_status,
         )
-        self.exports = ExportHandlers(self.stores, self.open_stores, identities, self.projects)
-        self.imports = ImportHandlers(
-            self.stores,
-            self.open_stores,
-            identities,
-            self.settings,
-            self.projects,
-            self._read_exchanges,
-            self._exchange_kept,
-            self._agents.sessions.is_partial,
-        )
-        received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
-        self.syncs = SyncHandlers(self.stores, self.open_stores, identities, received, self._agents.sessions.is_partial)
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
-        self._dispatcher = self._build_dispatcher(supply, clock, identities)
+        self._dispatcher = self._build_dispatcher(data_dir, supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
@@ -241,8 +227,17 @@ class Daemon:
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")
 
-    def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
+    def _build_dispatcher(
+        self, data_dir: Path, supply: Supply, clock: SystemClock, identities: Identities
+    ) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)
+        is_partial = self._agents.sessions.is_partial
+        imports = ImportHandlers(
+            data_dir, self.open_stores, identities, self.settings, self.projects, self._read_exchanges,
+            self._exchange_kept, is_partial,
+        )  # fmt: skip
+        received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
+        syncs = SyncHandlers(data_dir, self.stores, self.open_stores, identities, received, is_partial)
         return Dispatcher(
             METHODS,
             handlers_of(
@@ -270,15 +265,14 @@ class Daemon:
                 RuleHandlers(self.open_stores, identities),
                 HistoryHandlers(self.open_stores, identities, clock),
                 SessionHandlers(self.open_stores, identities),
-                self.exports,
-                self.imports,
-                self.syncs,
+                ExportHandlers(data_dir, self.open_stores, identities, self.projects),
+                imports,
+                syncs,
                 self._agents,
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
                 StoreHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
-                BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping, self.uploads),
-                self.uploads,
+                BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping, data_dir),
                 ConfigHandlers(self.stores, self.settings),
                 JobHandlers(self.open_stores, self.scheduler, clock),
                 StatsHandlers(self.open_stores, clock, self._reader_status),
@@ -523,15 +517,12 @@ class _Process:
             await nursery.start(reload.on_hangup, daemon.stop)
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
-            await nursery.start(daemon.exports.run)
-            await nursery.start(daemon.imports.run)
-            await nursery.start(daemon.uploads.run)
-            await nursery.start(daemon.syncs.run)
             await nursery.start(daemon.scheduler.run)
             await nursery.start(daemon.followers.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)
             nursery.start_soon(_warm_up_texts)
+            nursery.start_soon(spool.run, self._data_dir, SystemClock().now_us)
             await daemon.server.serve(self._listener)
             nursery.cancel_scope.cancel()
         await daemon.close()

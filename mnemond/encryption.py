@@ -193,10 +193,15 @@ class _Output:
 
 
 def encrypt(parts: Iterable[bytes], write: Callable[[bytes], object], recipients: Sequence[Recipient]) -> None:
-    """Encrypt `parts` for all of `recipients` (at least one), and hand it to `write`, which takes all it is given.
+    """Encrypt `parts` for all of `recipients`, or leave them as they are without any, and hand it to `write`, which
+    takes all it is given.
 
     64 KiB are held at once. Raises what `parts` and `write` raise.
     """
+    if not recipients:
+        for part in parts:
+            write(part)
+        return
     pyrage = _pyrage()
     source, output = _Parts(parts), _Output(write)
     try:

@@ -13,9 +13,10 @@ import trio
 from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submit
 from mnemond.api.store_access import OpenStore
+from mnemond.api.types_interchange import ImportParams
 from mnemond.errors import BUSY, rejected
 from mnemond.interchange.restore import Report
-from mnemond.interchange.sessions import SessionExchange
+from mnemond.interchange.sessions import ENDING, SessionExchange
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import Tidied, tidied, turn_key
 from mnemond.memory.extraction import known_in
@@ -39,14 +40,18 @@ SAMPLES: Final = 3
 """Texts of which a report shows the beginning."""
 
 
-class Progress(NamedTuple):
-    """The exchanges of one import between two of its messages. `seen`: their keys so far, and marks of sessions."""
+class Importing(NamedTuple):
+    """One import. `seen`: so far sources of memories, keys of exchanges, and marks of sessions."""
 
-    host: str
-    report: Report
+    params: ImportParams
     context: WriteContext
-    dry_run: bool
+    report: Report
     seen: set[str]
+
+    @property
+    def host(self) -> str:
+        """The program that the exchanges are of."""
+        return self.params.kind.removesuffix(ENDING)
 
     def is_first(self, mark: str) -> bool:
         """Return True once for each mark."""
@@ -82,7 +87,7 @@ class ExchangeKeeper:
         self._read_queue = read_queue
         self._is_partial = is_partial
 
-    async def keep(self, warm: OpenStore, progress: Progress, given: Sequence[SessionExchange]) -> None:
+    async def keep(self, warm: OpenStore, importing: Importing, given: Sequence[SessionExchange]) -> None:
         """Queue exchanges, in their order, without those that a hook or an import brought before. Raises MnemonError:
         BUSY if those that wait already are not read soon, STORAGE."""
         directories = {each.directory for each in given}
@@ -90,47 +95,47 @@ class ExchangeKeeper:
         found = [
             (each, project)
             for each in given
-            if (project := self._in_store(each, projects[each.directory], warm, progress)) is not None
+            if (project := self._in_store(each, projects[each.directory], warm, importing)) is not None
         ]
-        work = partial(_tidied, warm, progress.host, found, self._identities.now_us())
+        work = partial(_tidied, warm, importing.host, found, self._identities.now_us())
         ready = await trio.to_thread.run_sync(work, limiter=warm.threads)
         known = await warm.store.read(partial(_known, keys=[each.tidy.exchange.key for each in ready]))
         new: list[_Exchange] = []
         for each in ready:
             said = each.tidy.exchange
-            if said.key in known or said.key in progress.seen or not (said.prompt or said.reply):
-                progress.report.known["exchange"] += 1
+            if said.key in known or said.key in importing.seen or not (said.prompt or said.reply):
+                importing.report.known["exchange"] += 1
                 continue
             if self._is_partial(said.conversation_id):
-                _leave_out(progress, said.conversation_id, PAUSED)
+                _leave_out(importing, said.conversation_id, PAUSED)
                 continue
-            progress.seen.add(said.key)
+            importing.seen.add(said.key)
             new.append(each)
-        if new and not progress.dry_run:
+        if new and not importing.params.dry_run:
             await self._room(warm, len(new))
-            await self._queue(warm, progress, new)
+            await self._queue(warm, importing, new)
         for each in new:
-            said, report = each.tidy.exchange, progress.report
+            said, report = each.tidy.exchange, importing.report
             report.added["exchange"] += 1
-            if progress.is_first(f"session\0{said.conversation_id}"):
-                report.added["conversation" if progress.host in CHATS else "session"] += 1
+            if importing.is_first(f"session\0{said.conversation_id}"):
+                report.added["conversation" if importing.host in CHATS else "session"] += 1
             report.secrets += bool(each.tidy.redacted)
             if len(report.samples) < SAMPLES:
                 report.samples.append(said.prompt[:200])
 
     @staticmethod
-    def _in_store(each: SessionExchange, project: Project | None, warm: OpenStore, progress: Progress) -> str | None:
+    def _in_store(each: SessionExchange, project: Project | None, warm: OpenStore, importing: Importing) -> str | None:
         """Return the id of the project of an exchange as hooks would mark it, "" for none; None, with a remark for each
         session, if it has no place in this store."""
         mode, why = warm.config.hooks.project, ""
-        if progress.host in CHATS:
+        if importing.host in CHATS:
             return ""
         if project is None and mode != "none":
             why = NO_DIRECTORY
         elif project is not None and mode == "store" and project.store and project.store != warm.store.name:
             why = f"it is of {project.name}, which has a store of its own: --store {project.store}"
         if why:
-            _leave_out(progress, each.session, why)
+            _leave_out(importing, each.session, why)
             return None
         return project.id if project is not None and mode == "tag" else ""
 
@@ -148,12 +153,12 @@ class ExchangeKeeper:
         why = f"{MAX_PENDING:,} exchanges wait to be read for memories; what was sent before them is imported"
         raise rejected(BUSY, why, "repeat the import later: it goes on where it stopped")
 
-    async def _queue(self, warm: OpenStore, progress: Progress, new: Sequence[_Exchange]) -> None:
+    async def _queue(self, warm: OpenStore, importing: Importing, new: Sequence[_Exchange]) -> None:
         """Submit all writes before waiting for the first, so that they share a transaction."""
         waiting = []
         for each in new:
             identity = msgspec.structs.replace(
-                self._identities.own(warm.store.name, progress.context.triggered_by), op_id=progress.context.op_id
+                self._identities.own(warm.store.name, importing.context.triggered_by), op_id=importing.context.op_id
             )
             waiting.append(
                 submit(
@@ -183,10 +188,10 @@ def _tidied(warm: OpenStore, host: str, given: Sequence[tuple[SessionExchange, s
     return found
 
 
-def _leave_out(progress: Progress, session: str, why: str) -> None:
+def _leave_out(importing: Importing, session: str, why: str) -> None:
     """Say once of a session why something of it is left out."""
-    if progress.is_first(f"left out\0{session}"):
-        progress.report.note_conflict(session, why)
+    if importing.is_first(f"left out\0{session}"):
+        importing.report.note_conflict(session, why)
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:

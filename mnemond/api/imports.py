@@ -1,54 +1,43 @@
-"""Methods that write memories from lines: import.open, import.send, import.finish and import.accept.
+"""Methods that write memories from lines: import.run and import.accept.
 
-The client reads the file and sends its lines in portions: no path ever comes from a client. Lines of an export wait in
-a file without a name until all are there, and are restored in one transaction.
+The client reads the file and hands its lines over in the spool: no path ever comes from a client. Lines of an export
+are restored in one transaction.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import IO, Final, cast
 
 import msgspec
 import trio
 
-from mnemond.api.import_exchanges import SAMPLES, ExchangeKeeper, Progress
+from mnemond.api.import_exchanges import SAMPLES, ExchangeKeeper, Importing
 from mnemond.api.projects import Projects
 from mnemond.api.remember import prepared_draft, similarity_with
-from mnemond.api.requests import Identities, from_client, submit
+from mnemond.api.requests import Identities, Progress, from_client, submit
 from mnemond.api.settings import StoreSettings
+from mnemond.api.spool import taken
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.transfers import Transfer, Transfers
-from mnemond.api.types_interchange import (
-    ImportAcceptParams,
-    ImportAcceptResult,
-    ImportConflict,
-    ImportContradiction,
-    ImportFinishParams,
-    ImportFinishResult,
-    ImportOpenParams,
-    ImportOpenResult,
-    ImportSendParams,
-    ImportSendResult,
-)
+from mnemond.api.types_interchange import ImportAcceptParams, ImportAcceptResult, ImportParams, ImportResult
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, MnemonError, rejected
 from mnemond.interchange.items import Item, ItemLink
 from mnemond.interchange.recognise import KINDS
-from mnemond.interchange.restore import MAX_NAMED, Contradiction, Record, Report, restore
-from mnemond.interchange.sessions import ENDING, Line, SessionExchange
+from mnemond.interchange.restore import MAX_NAMED, Record, Report, restore
+from mnemond.interchange.sessions import Line, SessionExchange
 from mnemond.memory.draft import Draft, WriteContext, problems_of
 from mnemond.memory.importing import ImportedLink, propose_import
 from mnemond.memory.links import stored_metadata
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import Vector
 from mnemond.model.memory import IMPORTED, Scope, format_us
-from mnemond.model.outcomes import Queued, RememberResult
+from mnemond.model.outcomes import ImportContradiction, Queued, RememberResult
 from mnemond.store import imports, operations, relations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
-from mnemond.store.registry import StoreRegistry
 from mnemond.text.secrets import redact
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
@@ -56,8 +45,14 @@ from mnemond.wire.params import plural
 MAX_IMPORTS: Final = 2
 """Imports at the same time, of all stores."""
 
-MAX_CHARACTERS: Final = 1 << 31
-"""Characters of one import: they wait on the disk until all are there."""
+MAX_BYTES: Final = 1 << 32
+"""Bytes of one import."""
+
+ITEMS_AT_ONCE: Final = 50
+"""Memories that are written together: some tens of milliseconds."""
+
+EXCHANGES_AT_ONCE: Final = 10
+"""Parts of conversations that are."""
 
 MAX_LINE: Final = 32 << 20
 """Bytes of a line: an operation that moved every link of a well-connected memory has some megabytes."""
@@ -66,16 +61,21 @@ SHORTEST: Final = 6
 """Characters of an op_id that name an import."""
 
 
-MAX_ITEM: Final = 1 << 18
-"""Characters of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a
-tenth of that."""
+MAX_ITEM: Final = 1 << 20
+"""Bytes of a line of a memory, or of a part of a conversation: the longest text and the largest metadata have a tenth
+of that."""
 
 _line = msgspec.json.Decoder(Line)
 
 
 def _no_item(why: str) -> MnemonError:
     sentence = f"this is no line of a memory to import: {why}"
-    return MnemonError(INVALID_PARAMS, sentence, hint="what was sent before is imported", outcome="rejected")
+    return MnemonError(
+        INVALID_PARAMS,
+        sentence,
+        hint="memories before it may be imported already",
+        outcome="rejected",
+    )
 
 
 def _draft(item: Item, *, no_diff: bool) -> Draft:
@@ -110,7 +110,7 @@ def _look_at(warm: OpenStore, drafts: list[Draft], identity: WriteContext, repor
         report.contradictions_found += 1
         if len(report.contradictions) < MAX_NAMED:
             here = snapshot.insight(row)
-            report.contradictions.append(Contradiction(here.id, here.content[:200], draft.content[:200]))
+            report.contradictions.append(ImportContradiction(here.id, here.content[:200], draft.content[:200]))
 
 
 class _DryRunError(MnemonError):
@@ -121,69 +121,41 @@ class _DryRunError(MnemonError):
         self.report = report
 
 
-class _Receiving(Transfer):
-    """One import between two of its messages."""
+def _lines(file: IO[bytes], progress: Progress) -> Iterator[bytes]:
+    """Yield the lines of an export, without their line breaks. Raises MnemonError(TOO_LARGE) for an endless one."""
+    file.seek(0)
+    number = done = 0
+    while line := file.readline(MAX_LINE + 1):
+        number, done = number + 1, done + len(line)
+        if len(line) > MAX_LINE:
+            sentence = f"line {number:,} has more than {MAX_LINE:,} bytes; nothing was imported"
+            raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
+        progress.note(done)
+        yield line.rstrip(b"\n")
 
-    def __init__(
-        self, store: str, client: int, directory: Path, params: ImportOpenParams, context: WriteContext
-    ) -> None:
-        super().__init__(store, client)
-        self.params = params
-        self.context = context
-        self._directory = directory
-        self._rest = ""
-        self.report = Report()
-        self.seen: set[str] = set()
-        """Sources of this import so far, keys of its exchanges, and marks of its sessions."""
-        self.progress = Progress(params.kind.removesuffix(ENDING), self.report, context, params.dry_run, self.seen)
-        self.raised: int | None = None
 
-    def take(self, text: str) -> None:
-        """Append a part of the lines (blocking)."""
-        self.append(text.encode(), self._directory)
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines, without their line breaks. Raises MnemonError(TOO_LARGE) for an endless one."""
-        if self.spool is None:
-            return
-        self.spool.seek(0)
-        number = 0
-        while line := self.spool.readline(MAX_LINE + 1):
-            number += 1
-            if len(line) > MAX_LINE:
-                sentence = f"line {number:,} has more than {MAX_LINE:,} bytes; nothing was imported"
-                raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
-            yield line.rstrip(b"\n")
-
-    def items(self, text: str) -> list[Line]:
-        """Return what is in the lines that are complete with this part. Raises MnemonError(INVALID_PARAMS)."""
-        complete, _, self._rest = (self._rest + text).rpartition("\n")
-        if len(self._rest) > MAX_ITEM:
-            raise _no_item(f"a line has more than {MAX_ITEM:,} characters")
+def _next_items(file: IO[bytes]) -> list[Line]:
+    """Return what is in the next lines, [] at the end (blocking). Raises MnemonError(INVALID_PARAMS)."""
+    found: list[Line] = []
+    most = ITEMS_AT_ONCE
+    while len(found) < most and (line := file.readline(MAX_ITEM + 1)):
+        if not line.endswith(b"\n"):
+            raise _no_item(f"it has more than {MAX_ITEM:,} bytes" if len(line) > MAX_ITEM else "it has no end")
         try:
-            return [_line.decode(line) for line in complete.split("\n") if line]
+            found.append(_line.decode(line))
         except (msgspec.MsgspecError, RecursionError) as error:
             raise _no_item(str(error)) from None
-
-    def refuse_rest(self) -> None:
-        """Raise MnemonError(INVALID_PARAMS) if the last line has no end."""
-        if self._rest:
-            raise _no_item("the last line has no end")
-
-
-def _gone() -> MnemonError:
-    return MnemonError(
-        NOT_FOUND, "there is no such import any more: its client was silent for a minute, or the daemon was restarted;"
-        " nothing was written", hint="begin again: mnemonctl import", outcome="rejected",
-    )  # fmt: skip
+        if not isinstance(found[-1], Item):
+            most = EXCHANGES_AT_ONCE
+    return found
 
 
 class ImportHandlers:
-    """import.open, import.send, import.finish and import.accept. `run` ends imports that are left."""
+    """import.run and import.accept."""
 
     def __init__(
         self,
-        registry: StoreRegistry,
+        data_dir: Path,
         open_stores: OpenStores,
         identities: Identities,
         settings: StoreSettings,
@@ -194,43 +166,32 @@ class ImportHandlers:
     ) -> None:
         """`on_kept` is called with the name of a store in which exchanges wait to be read, `read_queue` to have them
         read now. `is_partial`: as `ExchangeKeeper` takes it."""
+        self._data_dir = data_dir
         self._open_stores = open_stores
         self._identities = identities
         self._settings = settings
         self._exchanges = ExchangeKeeper(identities, projects, on_kept, read_queue, is_partial)
-        self._imports: Transfers[_Receiving] = Transfers(_gone)
-        self.run = self._imports.run
-        registry.on_closed.append(self._imports.end_of)
+        self._turns = trio.CapacityLimiter(MAX_IMPORTS)
 
-    @handles("import.open", in_task=True)
-    async def open(self, call: Call, params: ImportOpenParams) -> ImportOpenResult:
-        """Begin an import. Raises MnemonError: INVALID_PARAMS for an unknown kind, BUSY, NOT_FOUND, STORAGE."""
+    @handles("import.run", in_task=True)
+    async def run(self, call: Call, params: ImportParams) -> ImportResult:
+        """Import what a file has. Raises MnemonError: INVALID_PARAMS for an unknown kind or a line that does not fit,
+        NOT_FOUND, TOO_LARGE, STORAGE, BUSY; UNAVAILABLE when the client has ended, and of an export nothing is written
+        then."""
         if params.kind not in KINDS:
             kinds = f"it imports: {', '.join(KINDS)}"
             raise MnemonError(INVALID_PARAMS, f"there is no import of {params.kind!a}", hint=kinds, outcome="rejected")
         warm = await self._open_stores.use(params.store)
-        self._imports.end_left()
-        if len(self._imports) >= MAX_IMPORTS:
-            raise rejected(BUSY, f"{MAX_IMPORTS} imports are running already", "repeat when one has ended")
         context = self._identities.of(warm, params, call=from_client(call, tty=params.tty))
-        continued, raised = False, None
-        if params.kind != imports.OWN:
-            raised = await self._make_room(warm, params)
-            before = await warm.store.read(partial(imports.interrupted, kind=params.kind, digest=params.digest))
-            if before is not None:
-                context, continued = msgspec.structs.replace(context, op_id=before.op_id), True
-            elif not params.dry_run:
-                named = (context.op_id, params.kind, params.digest, context.now)
-                await warm.store.rewrite(lambda connection: imports.begin(connection, *named))
-        name = self._identities.nonce()
-        receiving = _Receiving(warm.store.name, call.peer_pid, warm.store.path.parent, params, context)
-        receiving.raised = raised
-        self._imports.begin(name, receiving)
-        return warm.marked(
-            ImportOpenResult(import_id=name, op_id=context.op_id, store=warm.store.name, continued=continued)
-        )
+        importing = Importing(params, context, Report(), set())
+        with await trio.to_thread.run_sync(taken, self._data_dir, params.spool, MAX_BYTES) as file:
+            progress = Progress(call, os.fstat(file.fileno()).st_size, shown=params.progress)
+            async with self._turns:
+                if params.kind == imports.OWN:
+                    return await self._restore(warm, importing, partial(_lines, file, progress))
+                return await self._import(warm, importing, file, progress)
 
-    async def _make_room(self, warm: OpenStore, params: ImportOpenParams) -> int | None:
+    async def _make_room(self, warm: OpenStore, params: ImportParams) -> int | None:
         """Raise the maximum of a store if it is too low for as many memories as a request says, and may be raised;
         return it then. Raises MnemonError(INVALID_PARAMS) if it may not."""
         known = await warm.store.read(partial(imports.count_of, kind=params.kind))
@@ -242,79 +203,64 @@ class ImportHandlers:
             return None
         return await self._raise_cap(warm.store.name, _room(warm).wanted(more)) if _room(warm).over(more) else None
 
-    @handles("import.send", in_task=True)
-    async def send(self, call: Call, params: ImportSendParams) -> ImportSendResult:
-        """Take the next part. Raises MnemonError: NOT_FOUND, TOO_LARGE."""
-        receiving = self._imports.of(params.import_id)
-        async with receiving.lock:
-            if receiving.received + len(params.text) > MAX_CHARACTERS:
-                self._imports.end(params.import_id)
-                sentence = f"an import has at most {MAX_CHARACTERS:,} characters; nothing was written"
-                raise MnemonError(TOO_LARGE, sentence, hint="import it in several parts", outcome="rejected")
-            receiving.received += len(params.text)
-            if receiving.params.kind == imports.OWN:
-                await trio.to_thread.run_sync(receiving.take, params.text)
-            else:
-                await self._import(await self._open_stores.open(receiving.store), receiving, params.text)
-            receiving.heard_at = trio.current_time()
-        return ImportSendResult(received=receiving.received)
-
-    @handles("import.finish", in_task=True)
-    async def finish(self, call: Call, params: ImportFinishParams) -> ImportFinishResult:
-        """Complete an import. Raises MnemonError: NOT_FOUND, INVALID_PARAMS for a line that does not fit, STORAGE."""
-        receiving = self._imports.of(params.import_id)
-        async with receiving.lock:
-            try:
-                warm = await self._open_stores.open(receiving.store)
-                if receiving.params.kind == imports.OWN:
-                    return await self._restore(warm, receiving)
-                return await self._complete(warm, receiving)
-            finally:
-                self._imports.end(params.import_id)
-
     # ------------------------------------------------------------ memories of other programs
 
-    async def _import(self, warm: OpenStore, receiving: _Receiving, text: str) -> None:
-        """Remember the memories in a part of the lines; keep and queue exchanges. Raises MnemonError: INVALID_PARAMS
-        for any other line, BUSY."""
-        lines = receiving.items(text)
-        await self._import_items(warm, receiving, [each for each in lines if isinstance(each, Item)])
-        if exchanges := [each for each in lines if isinstance(each, SessionExchange)]:
-            await self._exchanges.keep(warm, receiving.progress, exchanges)
+    async def _import(self, warm: OpenStore, importing: Importing, file: IO[bytes], progress: Progress) -> ImportResult:
+        """Remember the memories in a file; keep and queue exchanges. What came before an error stays imported. Raises
+        MnemonError."""
+        params, store = importing.params, warm.store
+        raised = await self._make_room(warm, params)
+        before = await store.read(partial(imports.interrupted, kind=params.kind, digest=params.digest))
+        if before is not None:
+            context = msgspec.structs.replace(importing.context, op_id=before.op_id)
+            importing = importing._replace(context=context)
+        elif not params.dry_run:
+            named = (importing.context.op_id, params.kind, params.digest, importing.context.now)
+            await store.rewrite(lambda connection: imports.begin(connection, *named))
+        while items := await trio.to_thread.run_sync(_next_items, file):
+            warm = await self._open_stores.open(store.name)
+            if warm.store is not store:
+                sentence = "the store was closed meanwhile; what was read before is imported"
+                raise rejected(BUSY, sentence, "repeat the import: it goes on where it stopped")
+            await self._import_items(warm, importing, [each for each in items if isinstance(each, Item)])
+            if exchanges := [each for each in items if isinstance(each, SessionExchange)]:
+                await self._exchanges.keep(warm, importing, exchanges)
+            progress.note(file.tell())
+        return await self._complete(warm, importing, raised)
 
-    async def _import_items(self, warm: OpenStore, receiving: _Receiving, given: Sequence[Item]) -> None:
-        report, kind = receiving.report, receiving.params.kind
+    async def _import_items(self, warm: OpenStore, importing: Importing, given: Sequence[Item]) -> None:
+        report, kind = importing.report, importing.params.kind
         items = {item.key(kind): item for item in given}
         known = await warm.store.read(partial(imports.known, sources=list(items)))
         new: dict[str, tuple[Draft, list[ItemLink]]] = {}
         for key, item in items.items():
-            if key in known or key in receiving.seen:
+            if key in known or key in importing.seen:
                 report.known["memory"] += 1
                 continue
-            receiving.seen.add(key)
-            draft = _draft(item, no_diff=receiving.params.no_diff)
+            importing.seen.add(key)
+            draft = _draft(item, no_diff=importing.params.no_diff)
             if problems := problems_of(msgspec.structs.asdict(draft)):
                 report.note_conflict(item.source.split("\n")[0][:80], problems[0].message)
                 continue
             new[key] = (draft, item.links)
-            if item.links and receiving.params.dry_run:
+            if item.links and importing.params.dry_run:
                 report.added["edge"] += len(item.links)
             report.added["memory"] += 1
             redacted = redact(item.content)
             report.secrets += bool(redacted.kinds)
             if len(report.samples) < SAMPLES:
                 report.samples.append(redacted.text[:200])
-        if receiving.params.dry_run:
+        if importing.params.dry_run:
             drafts = [draft for draft, _ in new.values()]
             look = partial(_look_at, warm, drafts, self._identities.own(warm.store.name, "cli"), report)
             await trio.to_thread.run_sync(look, limiter=warm.threads)
         elif new:
-            await self._remember(warm, receiving, new)
+            await self._remember(warm, importing, new)
 
     async def _remember(
-        self, warm: OpenStore, receiving: _Receiving, new: dict[str, tuple[Draft, list[ItemLink]]]
+        self, warm: OpenStore, importing: Importing, new: dict[str, tuple[Draft, list[ItemLink]]]
     ) -> None:
-        now_us, report = self._identities.now_us(), receiving.report
+        now_us, report = self._identities.now_us(), importing.report
 
         def read() -> list[Prepared]:
             return [prepared_draft(warm, draft, now_us) for draft, _ in new.values()]
@@ -323,7 +269,7 @@ class ImportHandlers:
         waiting = []
         for (key, (_, links)), each in zip(new.items(), prepared, strict=True):
             identity = msgspec.structs.replace(
-                self._identities.own(warm.store.name, receiving.context.triggered_by), op_id=receiving.context.op_id
+                self._identities.own(warm.store.name, importing.context.triggered_by), op_id=importing.context.op_id
             )
             waiting.append(
                 submit(warm, propose_import(each, identity, warm.rules, key, [_link(link) for link in links]))
@@ -342,11 +288,10 @@ class ImportHandlers:
             report.added["edge"] += linked
         report.active += len(made)
         report.known["memory"] += len(results) - len(made)
-        warm.store.imports.add(made, receiving.context.now_us)
+        warm.store.imports.add(made, importing.context.now_us)
 
-    async def _complete(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
-        params, context, report = receiving.params, receiving.context, receiving.report
-        receiving.refuse_rest()
+    async def _complete(self, warm: OpenStore, importing: Importing, raised: int | None) -> ImportResult:
+        params, context, report = importing.params, importing.context, importing.report
         over = 0
         if params.dry_run:
             over = _room(warm).over(report.active)
@@ -369,37 +314,39 @@ class ImportHandlers:
                     )
 
             await warm.store.rewrite(work)
-        return warm.marked(_result(receiving, report, over, receiving.raised))
+        return warm.marked(_result(warm, importing, over, raised))
 
     # ------------------------------------------------------------ exports
 
-    async def _restore(self, warm: OpenStore, receiving: _Receiving) -> ImportFinishResult:
-        params, raised = receiving.params, None
+    async def _restore(
+        self, warm: OpenStore, importing: Importing, lines: Callable[[], Iterator[bytes]]
+    ) -> ImportResult:
+        params, raised = importing.params, None
         if params.dry_run:
-            report = await self._look(warm, receiving)
-            over = _room(warm).over(report.active)
-            return warm.marked(_result(receiving, report, over, None))
+            importing = await self._look(warm, importing, lines)
+            return warm.marked(_result(warm, importing, _room(warm).over(importing.report.active), None))
         if params.raise_cap:
-            wanted = (await self._look(warm, receiving)).active
+            wanted = (await self._look(warm, importing, lines)).report.active
             if _room(warm).over(wanted):
                 raised = await self._raise_cap(warm.store.name, _room(warm).wanted(wanted))
-                warm = await self._open_stores.open(receiving.store)
-        report = await warm.store.rewrite(partial(_restored, receiving=receiving, room=_room(warm)), rows=True)
-        if warm.on_missing_vector is not None and report.added:
+                warm = await self._open_stores.open(warm.store.name)
+        work = partial(_restored, importing=importing, lines=lines, room=_room(warm))
+        importing = importing._replace(report=await warm.store.rewrite(work, rows=True))
+        if warm.on_missing_vector is not None and importing.report.added:
             warm.on_missing_vector(warm.store.name)
-        return warm.marked(_result(receiving, report, 0, raised))
+        return warm.marked(_result(warm, importing, 0, raised))
 
     @staticmethod
-    async def _look(warm: OpenStore, receiving: _Receiving) -> Report:
+    async def _look(warm: OpenStore, importing: Importing, lines: Callable[[], Iterator[bytes]]) -> Importing:
         """Return what would be restored: it is, in a transaction that is rolled back."""
 
         def work(connection: Connection) -> None:
-            raise _DryRunError(_restored(connection, receiving, None))
+            raise _DryRunError(_restored(connection, importing, lines, None))
 
         try:
             await warm.store.rewrite(work)
         except _DryRunError as looked:
-            return looked.report
+            return importing._replace(report=looked.report)
         raise AssertionError("a dry run ends with its report")
 
     async def _raise_cap(self, store: str, cap: int) -> int:
@@ -425,13 +372,15 @@ class ImportHandlers:
         return warm.marked(ImportAcceptResult(accepted=[each.op_id for each in accepted], memories=memories))
 
 
-def _restored(connection: Connection, receiving: _Receiving, room: _Room | None) -> Report:
-    """Restore what was received. Raises MnemonError for a line that does not fit, and if there is no `room`."""
-    context = receiving.context
+def _restored(
+    connection: Connection, importing: Importing, lines: Callable[[], Iterator[bytes]], room: _Room | None
+) -> Report:
+    """Restore an export. Raises MnemonError for a line that does not fit, and if there is no `room`."""
+    context = importing.context
     record = Record(
-        context.op_id, receiving.params.digest, context.now, context.triggered_by, context.by_person, look=room is None
+        context.op_id, importing.params.digest, context.now, context.triggered_by, context.by_person, look=room is None
     )
-    report = restore(connection, receiving.lines(), record)
+    report = restore(connection, lines(), record)
     if room is not None:
         room.refuse(report.active)
         operations.log(connection, "import", None, f"memories={report.active}", record.now)
@@ -485,30 +434,11 @@ def _named(connection: Connection, named: str | None) -> list[Import]:
     return found
 
 
-def _result(receiving: _Receiving, report: Report, over_cap: int, raised: int | None) -> ImportFinishResult:
-    context, params = receiving.context, receiving.params
-    waits = None
-    if report.active and not params.dry_run:
-        waits = format_us(context.now_us + imports.WAITS_US)
-    return ImportFinishResult(
-        op_id=context.op_id,
-        replayed=False,
-        kind=params.kind,
-        store=receiving.store,
-        dry_run=params.dry_run,
-        memories=report.active,
-        added=report.added,
-        known=report.known,
-        ignored=report.ignored,
-        conflicts=[ImportConflict(each.id, each.why) for each in report.conflicts],
-        conflicts_found=report.conflicts_found,
-        secrets=report.secrets,
-        samples=report.samples,
-        over_cap=over_cap,
-        raised_cap=raised,
-        waits_until=waits,
-        contradictions=tuple(
-            ImportContradiction(each.id, each.content, each.imported) for each in report.contradictions
-        ),
-        contradictions_found=report.contradictions_found,
-    )
+def _result(warm: OpenStore, importing: Importing, over_cap: int, raised: int | None) -> ImportResult:
+    context, params, report = importing.context, importing.params, importing.report
+    waits = format_us(context.now_us + imports.WAITS_US) if report.active and not params.dry_run else None
+    counted = {name: getattr(report, name) for name in report.__struct_fields__ if name not in ("active", "enforced")}
+    return ImportResult(
+        op_id=context.op_id, replayed=False, kind=params.kind, store=warm.store.name, dry_run=params.dry_run,
+        memories=report.active, over_cap=over_cap, raised_cap=raised, waits_until=waits, **counted,
+    )  # fmt: skip

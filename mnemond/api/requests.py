@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,7 +13,7 @@ import msgspec
 import trio
 
 from mnemond.api.store_access import OpenStore, R
-from mnemond.clock import Clock
+from mnemond.clock import Clock, monotonic_s
 from mnemond.config.hosts import Host, described
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.ids import Ids, nonce
@@ -189,6 +190,39 @@ async def submitted(warm: OpenStore, write: Write, kind: type[R]) -> R:
     outcome = await submit(warm, write)
     assert isinstance(outcome, kind), "a method has outcomes of one kind"  # noqa: S101
     return warm.marked(outcome)
+
+
+# Long requests.
+
+EVERY_S: Final = 0.2
+"""Seconds between two notifications of progress: a request that takes less has none."""
+
+
+class Progress:
+    """Tells a client how far its request is. For any thread; made in the event loop's."""
+
+    def __init__(self, call: Call, total: int, *, shown: bool) -> None:
+        """`shown`: the client wants notifications."""
+        self._call = call
+        self._total = total
+        self._shown = shown
+        self._loop = trio.lowlevel.current_trio_token()
+        self._next = monotonic_s() + EVERY_S
+
+    def note(self, done: int) -> None:
+        """Note that so much of the total is done. Raises MnemonError once no client waits for the rest."""
+        if monotonic_s() < self._next:
+            return
+        self._next = monotonic_s() + EVERY_S
+        if self._call.gone():
+            raise rejected(UNAVAILABLE, "the client has ended")
+        if self._shown:
+            message = {
+                "jsonrpc": "2.0", "method": "progress",
+                "params": {"done": min(done, self._total), "total": self._total},
+            }  # fmt: skip
+            with suppress(trio.RunFinishedError):
+                self._loop.run_sync_soon(self._call.notify, msgspec.json.encode(message))
 
 
 # Reading what was written on another daemon.

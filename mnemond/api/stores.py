@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -14,8 +15,8 @@ from msgspec import UNSET
 from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.requests import is_person
+from mnemond.api.spool import taken
 from mnemond.api.store_access import OpenStores
-from mnemond.api.uploads import BackupUploads
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, FieldProblem, MnemonError, invalid
 from mnemond.model.answers import Backup
 from mnemond.store.backups import BackupService, Enforced, wrong_note
@@ -27,6 +28,9 @@ from mnemond.wire.params import NoParams, StoreParams, plural
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 """Names of environment variables."""
+
+MAX_PLAINTEXT: Final = 16 << 30
+"""Bytes of a backup that was decrypted to be restored."""
 
 
 def refuse_busy(worker: EmbeddingWorker, name: str) -> None:
@@ -50,13 +54,13 @@ class BackupHandlers:
         open_stores: OpenStores,
         worker: EmbeddingWorker,
         safekeeping: BackupService,
-        uploads: BackupUploads,
+        data_dir: Path,
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
         self._worker = worker
         self._safekeeping = safekeeping
-        self._uploads = uploads
+        self._data_dir = data_dir
 
     @handles("backup.create", in_task=True)
     async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
@@ -119,7 +123,7 @@ class BackupHandlers:
                 hint="what it is now becomes a backup first; or name another store with into (--into)",
                 outcome="rejected",
             )
-        if backup.encrypted != (params.upload is not None):
+        if backup.encrypted != (params.spool is not None):
             raise MnemonError(
                 INVALID_PARAMS,
                 f"{backup.name} is encrypted; the key is needed to restore it (--identity FILE)"
@@ -133,10 +137,10 @@ class BackupHandlers:
             if not is_person(call):
                 await self._refuse_enforcing(backup, enforced, into)
 
-        if params.upload is None:
+        if params.spool is None:
             done = await self._safekeeping.restore(backup, into, admit)
         else:
-            with self._uploads.taken(params.upload) as plain:
+            with await trio.to_thread.run_sync(taken, self._data_dir, params.spool, MAX_PLAINTEXT) as plain:
                 done = await self._safekeeping.restore(backup, into, admit, plain)
         await self._open_stores.open(into)
         return types_admin.BackupRestoreResult(

@@ -1,4 +1,4 @@
-"""Methods that sync a store: sync.open, sync.send, sync.unite, sync.read, sync.finish and sync.status.
+"""Methods that sync a store: sync.open, sync.unite, sync.finish, sync.failed and sync.status.
 
 The client reads and writes the files, as for an import and an export: no path ever comes from a client. What it sends
 may be of anybody who can write into the directory, so every line is checked before it changes anything.
@@ -7,18 +7,21 @@ may be of anybody who can write into the directory, so every line is checked bef
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
 
 import msgspec
 import trio
 
+from mnemond.api import requests
 from mnemond.api.requests import Identities, from_client, only_by_person, submit
+from mnemond.api.spool import taken
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.sync_spool import Part, SyncSpool
 from mnemond.api.sync_status import note_devices, note_failure, targets_of
-from mnemond.api.transfers import Transfers
 from mnemond.api.types_sync import (
     SyncDevice,
     SyncFailedParams,
@@ -28,17 +31,13 @@ from mnemond.api.types_sync import (
     SyncFinishResult,
     SyncOpenParams,
     SyncOpenResult,
-    SyncReadParams,
-    SyncReadResult,
-    SyncSendParams,
-    SyncSendResult,
     SyncStatusParams,
     SyncStatusResult,
     SyncUniteParams,
     SyncUniteResult,
 )
 from mnemond.encryption import SUFFIX
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, TOO_LARGE, FieldProblem, MnemonError, invalid, rejected
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid, rejected
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import guard, kinds, knowledge, memories, passages, uses
 from mnemond.memory.sync.code import code_of, secret_from, secret_of, signed, verified
@@ -54,62 +53,72 @@ from mnemond.store.sync_notes import TargetNote
 from mnemond.store.sync_state import Device, Target
 from mnemond.wire.dispatch import Call, handles
 
-MAX_CHARACTERS: Final = 1 << 30
-"""Characters of all files of one sync: they wait on the disk until all are there."""
+MAX_BYTES: Final = 1 << 30
+"""Bytes of all files of one sync."""
+
+IDLE_S: Final = 60.0
+"""Seconds without a call after which another sync of the store may begin."""
 
 MAX_OWN_FILES: Final = 50
 """Files of this device, after which it writes one in the place of all."""
 
 ROWS_AT_ONCE: Final = 50
-"""Memories of a portion: with texts of the greatest length about 1 MB."""
+"""Memories that are written at once: with texts of the greatest length about 1 MB."""
 
 
-class _Syncing(SyncSpool):
-    """One sync between two of its messages; what was taken in until it ends stays."""
+class _Syncing:
+    """One sync between two of its calls; what was taken in until it ends stays. `client`: the process that began it, 0
+    if unknown."""
 
     def __init__(
-        self,
-        warm: OpenStore,
-        client: int,
-        params: SyncOpenParams,
-        context: WriteContext,
-        target: Target,
-        device: Device,
-    ) -> None:
-        super().__init__(warm.store.name, client, warm.store.path.parent)
+        self, store: str, client: int, params: SyncOpenParams, context: WriteContext, begun: _Begun
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.client = client
         self.params = params
         self.context = context
         self.knowledge_op_id = ""
         """The operation on relations and names, which is undone by itself: an undo takes back one of that kind or one
         on memories."""
-        self.target = target
-        self.device = device.id
-        self.secret = bytes.fromhex(device.secret)
-        self.shows_code = self.is_united = False
-        self.recipients: tuple[str, ...] = ()
-        self.called = ""
-        self.rows: list[tuple[Kind, str]] = []
+        self.lock = trio.Lock()
+        self.heard_at = trio.current_time()
+        self.begun = begun
+        self.target = begun.target
+        self.device = begun.device.id
+        self.secret = bytes.fromhex(begun.device.secret)
         self.seq = 0
         self.name: str | None = None
         self.rewrites = False
-        self.number = -1
-        self.text = ""
-        self.digest = hashlib.sha256()
+        self.digest = ""
         self.ahead = self.restamped = 0
 
+    @property
+    def is_left(self) -> bool:
+        """True if its client has ended, or was silent."""
+        late = trio.current_time() - self.heard_at > IDLE_S
+        return not self.lock.locked() and (late or has_ended(self.client))
 
-def _gone() -> MnemonError:
-    return MnemonError(
-        NOT_FOUND, "there is no such sync any more: its client was silent for a minute, or the daemon was restarted",
-        hint="begin again: mnemonctl sync", outcome="rejected",
-    )  # fmt: skip
+
+def has_ended(pid: int) -> bool:
+    """Return True for a process that has ended, also while its parent does not know it. 0 is none that is known. A
+    process may have the number of one that ended before: the answer is False then."""
+    if pid == 0:
+        return False
+    try:
+        os.kill(pid, 0)
+        found = (requests.PROCESSES / str(pid) / "stat").read_text("utf-8", "replace")
+        return found.rpartition(")")[2].split()[0] in "ZX"
+    except ProcessLookupError:
+        return True
+    except (OSError, IndexError):
+        return False
 
 
 class SyncHandlers:
-    """The methods of sync. `run` ends syncs that are left."""
+    """The methods of sync."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, identities: Identities,
+        self, data_dir: Path, registry: StoreRegistry, open_stores: OpenStores, identities: Identities,
         received: Callable[[str], None] = lambda _: None, is_partial: Callable[[str], bool] = lambda _: False,
     ) -> None:  # fmt: skip
         """`received` is called with the name of a store that got memories. `is_partial` returns True for a session, by
@@ -118,9 +127,21 @@ class SyncHandlers:
         self._is_partial = is_partial
         self._open_stores = open_stores
         self._identities = identities
-        self._syncs: Transfers[_Syncing] = Transfers(_gone)
-        self.run = self._syncs.run
-        registry.on_closed.append(self._syncs.end_of)
+        self._data_dir = data_dir
+        self._syncs: dict[str, _Syncing] = {}
+        registry.on_closed.append(self._end_of)
+
+    def _end_of(self, store: str) -> None:
+        self._syncs = {name: each for name, each in self._syncs.items() if each.store != store}
+
+    def _of(self, name: str) -> _Syncing:
+        """Return a sync of which a call came. Raises MnemonError(NOT_FOUND) if it has ended."""
+        it = self._syncs.get(name)
+        if it is None:
+            sentence = "there is no such sync any more: another one began, or the daemon was restarted"
+            raise rejected(NOT_FOUND, sentence, "begin again: mnemonctl sync")
+        it.heard_at = trio.current_time()
+        return it
 
     @handles("sync.open", in_task=True)
     async def open(self, call: Call, params: SyncOpenParams) -> SyncOpenResult:
@@ -139,9 +160,9 @@ class SyncHandlers:
                 "every daemon that shares it has all of it; `mnemonctl export` and `mnemonctl import` take memories"
                 " into another store",
             )
-        self._syncs.end_left()
-        if any(each.store == warm.store.name for each in self._syncs):
+        if any(each.store == warm.store.name and not each.is_left for each in self._syncs.values()):
             raise rejected(BUSY, "this store is being synced already", "repeat when that has ended, or in a minute")
+        self._end_of(warm.store.name)
         context = self._identities.of(warm, params, call=call)
         fresh = self._identities.nonce()
         random = "".join(self._identities.nonce() for _ in range(3))
@@ -150,17 +171,14 @@ class SyncHandlers:
         begun: _Begun = await warm.store.rewrite(begin)
         device = begun.device.id
         name = self._identities.nonce()
-        it = _Syncing(warm, call.peer_pid, params, context, begun.target, begun.device)
-        it.shows_code = params.show_code or (begun.is_new and context.by_person)
-        it.recipients, it.called = begun.recipients, begun.name
-        self._syncs.begin(name, it)
+        it = self._syncs[name] = _Syncing(warm.store.name, call.peer_pid, params, context, begun)
         try:
             if params.restamp:
                 it.restamped = await self._restamp(warm, device)
             it.ahead = await self._scan(warm, device)
             read = await warm.store.read(partial(sync_state.files, name=params.target))
         except BaseException:
-            self._syncs.end(name)
+            self._syncs.pop(name, None)
             raise
         wanted = [
             at
@@ -194,68 +212,63 @@ class SyncHandlers:
             count += found
         return count
 
-    @handles("sync.send", in_task=True)
-    async def send(self, call: Call, params: SyncSendParams) -> SyncSendResult:
-        """Take the next part of a file. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, TOO_LARGE."""
-        it = self._syncs.of(params.sync_id)
-        async with it.lock:
-            if params.file >= len(it.params.files):
-                raise invalid([FieldProblem("file", f"file {params.file} is none of those that were named")])
-            if it.is_united:
-                raise invalid([FieldProblem("file", "the files were read already")])
-            if it.received + len(params.text) > MAX_CHARACTERS:
-                self._syncs.end(params.sync_id)
-                raise MnemonError(
-                    TOO_LARGE, f"a sync has at most {MAX_CHARACTERS:,} characters; nothing was taken in",
-                    hint="sync with an empty directory", outcome="rejected",
-                )  # fmt: skip
-            it.received += len(params.text)
-            await trio.to_thread.run_sync(it.take, params.file, params.text)
-        return SyncSendResult(received=it.received)
-
     @handles("sync.unite", in_task=True)
     async def unite(self, call: Call, params: SyncUniteParams) -> SyncUniteResult:
-        """Take in what was sent, and say what this device has to write. Raises MnemonError: NOT_FOUND, STORAGE."""
-        it = self._syncs.of(params.sync_id)
-        async with it.lock:
-            warm = await self._open_stores.open(it.store)
-            now_us = self._identities.now_us()
-            it.is_united = True
-            await trio.to_thread.run_sync(it.look, partial(_decoded, it.secret, now_us))
-            report, held = await self._unite(warm, it, now_us)
-            read = [_key_of(it.params.files[at]) for at in sorted(it.good)]
-            there = {(each.device, each.name) for each in it.params.files}
+        """Take in what was sent, and write what this device has to publish. Raises MnemonError: NOT_FOUND,
+        INVALID_PARAMS, TOO_LARGE, STORAGE."""
+        it = self._of(params.sync_id)
+        try:
+            with await trio.to_thread.run_sync(taken, self._data_dir, params.spool, MAX_BYTES) as file:
+                size = os.fstat(file.fileno()).st_size
+                named = all(each.file < len(it.params.files) for each in params.sent)
+                if not named or size != sum(each.size for each in params.sent):
+                    problem = f"{size:,} bytes are there, and not those of files that were named"
+                    raise invalid([FieldProblem("sent", problem)])
+                async with it.lock:
+                    return await self._united(it, SyncSpool(file, params.sent), file)
+        except OSError as error:
+            raise MnemonError(STORAGE, f"the files of the sync cannot be handed over: {error.strerror}") from error
 
-            def note(connection: Connection) -> None:
-                noted = sync_state.files(connection, it.params.target)
-                gone = [key for key in noted if key[0] != it.device and key not in there]
-                sync_state.drop_files(connection, it.params.target, gone)
-                sync_state.put_files(connection, it.params.target, read)
+    async def _united(self, it: _Syncing, sent: SyncSpool, file: IO[bytes]) -> SyncUniteResult:
+        warm = await self._open_stores.open(it.store)
+        now_us = self._identities.now_us()
+        await trio.to_thread.run_sync(sent.look, partial(_decoded, it.secret, now_us))
+        report, held = await self._unite(warm, it, sent, now_us)
+        read = [_key_of(it.params.files[at]) for at in sorted(sent.good)]
+        there = {(each.device, each.name) for each in it.params.files}
 
-            await warm.store.rewrite(note)
-            withheld = await warm.store.read(sync_state.count_withheld) if warm.config.sync.passages else 0
-            if report.added or report.changed:
-                self._received(it.store)
-            if (report.added or report.changed or report.passages) and warm.on_missing_vector is not None:
-                warm.on_missing_vector(it.store)
-            remove = await self._plan(warm, it)
-            it.heard_at = trio.current_time()
+        def note(connection: Connection) -> None:
+            noted = sync_state.files(connection, it.params.target)
+            gone = [key for key in noted if key[0] != it.device and key not in there]
+            sync_state.drop_files(connection, it.params.target, gone)
+            sync_state.put_files(connection, it.params.target, read)
+
+        await warm.store.rewrite(note)
+        withheld = await warm.store.read(sync_state.count_withheld) if warm.config.sync.passages else 0
+        if report.added or report.changed:
+            self._received(it.store)
+        if (report.added or report.changed or report.passages) and warm.on_missing_vector is not None:
+            warm.on_missing_vector(it.store)
+        rows, remove = await self._plan(warm, it)
+        await self._publish(warm, it, rows, file)
+        it.heard_at = trio.current_time()
+        shows_code = it.params.show_code or (it.begun.is_new and it.context.by_person)
         return SyncUniteResult(
             **msgspec.structs.asdict(report),
             held_purges=held["memory"][:MAX_NAMED], held_purges_found=len(held["memory"]),
-            held_passages=len(held["passage"]), withheld=withheld, refused=_sentences(it),
-            refused_found=it.refused_found,
+            held_passages=len(held["passage"]), withheld=withheld, refused=_sentences(it, sent),
+            refused_found=sent.refused_found,
             op_id=it.context.op_id if report.undoable else None,
             knowledge_op_id=it.knowledge_op_id if report.relations or report.names else None, ahead=it.ahead,
-            restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in it.strangers}),
-            code=code_of(it.secret) if it.shows_code else None, publish=it.name, lines=len(it.rows), remove=remove,
+            restamped=it.restamped, strangers=sorted({it.params.files[at].device for at in sent.strangers}),
+            code=code_of(it.secret) if shows_code else None, publish=it.name, lines=len(rows), remove=remove,
         )  # fmt: skip
 
     @staticmethod
-    async def _held(warm: OpenStore, it: _Syncing, kind: Kind, now_us: int) -> list[str]:
+    async def _held(warm: OpenStore, it: _Syncing, sent: SyncSpool, kind: Kind, now_us: int) -> list[str]:
         """Return the memories or exchanges that are not purged now, though other devices purged them: a person has to
         allow it."""
-        keys = {state: it.purges[kind, state] for state in FOR_GOOD if (kind, state) in it.purges}
+        keys = {state: sent.purges[kind, state] for state in FOR_GOOD if (kind, state) in sent.purges}
         if not keys:
             return []
         if it.params.allow_purges:
@@ -263,11 +276,13 @@ class SyncHandlers:
             return []
         return await warm.store.read(partial(guard.held_purges, kind=kind, keys=keys, now_us=now_us))
 
-    async def _unite(self, warm: OpenStore, it: _Syncing, now_us: int) -> tuple[Report, dict[Kind, list[str]]]:
+    async def _unite(
+        self, warm: OpenStore, it: _Syncing, sent: SyncSpool, now_us: int
+    ) -> tuple[Report, dict[Kind, list[str]]]:
         """Take in what was sent; return what changed, and which purges of memories and exchanges wait."""
         total = Report()
-        held: dict[Kind, list[str]] = {"memory": await self._held(warm, it, "memory", now_us)}
-        parts = it.parts(partial(_decoded, it.secret, now_us), frozenset(held["memory"]))
+        held: dict[Kind, list[str]] = {"memory": await self._held(warm, it, sent, "memory", now_us)}
+        parts = sent.parts(partial(_decoded, it.secret, now_us), frozenset(held["memory"]))
 
         async def next_part() -> Part | None:
             return await trio.to_thread.run_sync(next, parts, None)
@@ -278,7 +293,7 @@ class SyncHandlers:
         op_ids = dict.fromkeys((MEMORIES, LINKS, REPAIRS), it.context.op_id) | {KNOWLEDGE: it.knowledge_op_id}
         for number, step in STEPS.items():
             if number == PASSAGES:
-                held["passage"] = await self._held(warm, it, "passage", now_us)
+                held["passage"] = await self._held(warm, it, sent, "passage", now_us)
             is_due = step.is_due and (is_any or number != REPAIRS)
             while is_due or (part is not None and part.step == number):
                 records: list[Record[Any]] = []
@@ -286,10 +301,10 @@ class SyncHandlers:
                 if part is not None and part.step == number:
                     (_, records, files), part = part, await next_part()
                 if number == PASSAGES:
-                    records = it.without_purges(records, files, held["passage"], exchanged=warm.config.sync.passages)
+                    records = sent.without_purges(records, files, held["passage"], exchanged=warm.config.sync.passages)
                 report = await self._write(warm, it, total, number, records, op_ids.get(number))
                 if report.held:
-                    it.wait_for(records, files, report.held)
+                    sent.wait_for(records, files, report.held)
                 is_due = False
         return total, held
 
@@ -310,8 +325,8 @@ class SyncHandlers:
         it.heard_at = trio.current_time()
         return report
 
-    async def _plan(self, warm: OpenStore, it: _Syncing) -> list[str]:
-        """Decide what the next file of this device has; return the names of the files whose place it takes."""
+    async def _plan(self, warm: OpenStore, it: _Syncing) -> tuple[list[tuple[Kind, str]], list[str]]:
+        """Decide what the next file of this device has; return that, and the names of files whose place it takes."""
         target = it.target
 
         def plan(connection: Connection) -> tuple[list[tuple[Kind, str]], int, bool, list[str], int]:
@@ -325,52 +340,45 @@ class SyncHandlers:
             rows = sync_state.keys_after(connection, behind)
             return rows, sync_state.last_seq(connection), rewrites, sorted(there), purges
 
-        it.rows, it.seq, it.rewrites, there, purges = await warm.store.read(plan)
+        rows, it.seq, it.rewrites, there, purges = await warm.store.read(plan)
         it.target = target = target._replace(purges=purges)
-        if it.rows:
+        if rows:
             it.target = target._replace(files=target.files + 1)
-            it.name = f"{target.files + 1:08}.jsonl{SUFFIX if it.recipients else ''}"
-        return there if it.rewrites else []
+            it.name = f"{target.files + 1:08}.jsonl{SUFFIX if it.begun.recipients else ''}"
+        return rows, there if it.rewrites else []
 
-    @handles("sync.read", in_task=True)
-    async def read(self, call: Call, params: SyncReadParams) -> SyncReadResult:
-        """Return a portion of the next file. Raises MnemonError: NOT_FOUND, INVALID_PARAMS for one that is not the
-        next, STORAGE."""
-        it = self._syncs.of(params.sync_id)
-        async with it.lock:
-            if params.portion == it.number + 1:
-                warm = await self._open_stores.open(it.store)
-                part = it.rows[params.portion * ROWS_AT_ONCE : (params.portion + 1) * ROWS_AT_ONCE]
-                found = await warm.store.rewrite(
-                    partial(kinds.records_of, things=part, now_us=self._identities.now_us(), device=it.device)
-                )
-                it.text = "".join(f"{signed(encode(each), it.secret).decode()}\n" for each in found)
-                it.number = params.portion
-                it.digest.update(it.text.encode())
-                if not part and it.name is not None:
-                    # Noted before it is written: a file of this device that is not noted is of another one.
-                    own = (it.device, it.name, it.digest.hexdigest())
-                    target = it.target
+    async def _publish(self, warm: OpenStore, it: _Syncing, rows: list[tuple[Kind, str]], file: IO[bytes]) -> None:
+        """Write the next file of this device. Raises MnemonError, OSError."""
+        await trio.to_thread.run_sync(file.truncate, file.seek(0))
+        digest = hashlib.sha256()
+        for at in range(0, len(rows), ROWS_AT_ONCE):
+            part = rows[at : at + ROWS_AT_ONCE]
+            of_rows = partial(kinds.records_of, things=part, now_us=self._identities.now_us(), device=it.device)
+            found = await warm.store.rewrite(of_rows)
+            content = b"".join(signed(encode(each), it.secret) + b"\n" for each in found)
+            digest.update(content)
+            await trio.to_thread.run_sync(file.write, content)
+        await trio.to_thread.run_sync(file.flush)
+        it.digest = digest.hexdigest()
+        if it.name is not None:
+            # Noted before it is there: a file of this device that is not noted is of another one.
+            own, target = (it.device, it.name, it.digest), it.target
 
-                    def note(connection: Connection) -> None:
-                        sync_state.put_files(connection, it.params.target, [own])
-                        sync_state.put_target(connection, target._replace(purges=-1 if it.rewrites else target.purges))
+            def note(connection: Connection) -> None:
+                sync_state.put_files(connection, it.params.target, [own])
+                sync_state.put_target(connection, target._replace(purges=-1 if it.rewrites else target.purges))
 
-                    await warm.store.rewrite(note)
-            elif params.portion != it.number:
-                problem = f"portion {params.portion} is not the next: {it.number + 1}"
-                raise invalid([FieldProblem("portion", problem)])
-        return SyncReadResult(text=it.text)
+            await warm.store.rewrite(note)
 
     @handles("sync.finish", in_task=True)
     async def finish(self, call: Call, params: SyncFinishParams) -> SyncFinishResult:
         """Note that the files of this device are there. Raises MnemonError: NOT_FOUND, STORAGE."""
-        it = self._syncs.of(params.sync_id)
+        it = self._of(params.sync_id)
         async with it.lock:
             warm = await self._open_stores.open(it.store)
             target = it.target
             done = target._replace(published=it.seq, synced_at=format_us(self._identities.now_us()))
-            digest = params.digest or it.digest.hexdigest()
+            digest = params.digest or it.digest
             own = [] if it.name is None else [(it.device, it.name, digest)]
 
             def note(connection: Connection) -> None:
@@ -379,11 +387,11 @@ class SyncHandlers:
                 files = [each for each in it.params.files if each.device != it.device or not it.rewrites]
                 files += [SyncFile(*each) for each in own]
                 wrote = (done.synced_at or "") if own else ""
-                me = SyncDevice(it.device, it.called or None, wrote)
+                me = SyncDevice(it.device, it.begun.name or None, wrote)
                 note_devices(connection, it.params.target, me, files, it.params.devices)
 
             await warm.store.rewrite(note)
-            self._syncs.end(params.sync_id)
+            self._syncs.pop(params.sync_id, None)
         return warm.marked(SyncFinishResult(store=warm.store.name))
 
     @handles("sync.failed", in_task=True)
@@ -493,7 +501,7 @@ def _encryption(note: TargetNote, params: SyncOpenParams) -> TargetNote:
     return note
 
 
-def _sentences(it: _Syncing) -> list[str]:
+def _sentences(it: _Syncing, sent: SyncSpool) -> list[str]:
     """Return why the first lines that cannot be used are refused."""
-    named = ((it.params.files[file], number, why) for file, number, why in it.refused)
+    named = ((it.params.files[file], number, why) for file, number, why in sent.refused)
     return [f"{of.device}/{of.name}, line {number:,}: {why}" for of, number, why in named]

@@ -1,17 +1,16 @@
-"""The lines that other devices wrote, on the disk until all are there; then in parts of bounded size. They are in the
-order in which they were sent, but for those of one memory, which are together."""
+"""The lines that other devices wrote, in parts of bounded size. They are in the order in which they were sent, but for
+those of one memory, which are together."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 
-from mnemond.api.transfers import Transfer
+from mnemond.api.types_sync import SyncSent
 from mnemond.memory.sync.code import StrangerError
 from mnemond.memory.sync.groups import RecordError
 from mnemond.memory.sync.kinds import PURGES, STEPS, is_purge, step_of
@@ -36,16 +35,14 @@ class Part(NamedTuple):
     files: list[int]
 
 
-class SyncSpool(Transfer):
-    """The files that a client sends. `take` each part, then `look`, then read the `parts`; nothing can be taken after
-    that. About 25 bytes of memory a line, and the lines of one part."""
+class SyncSpool:
+    """The files that a client sends. `look`, then read the `parts`. About 25 bytes of memory a line, and the lines of
+    one part."""
 
-    def __init__(self, store: str, client: int, directory: Path) -> None:
-        super().__init__(store, client)
-        self._directory = directory
-        self._received: list[tuple[int, int]] = []
-        """Of each part that was received, the position of its file and its length in bytes."""
-        self.good: set[int] = set()
+    def __init__(self, content: IO[bytes], sent: Sequence[SyncSent]) -> None:
+        self._content = content
+        self._sent = sent
+        self.good = {each.file for each in sent}
         """Positions of files of which every line could be used."""
         self.refused: list[tuple[int, int, str]] = []
         """Of the first lines that cannot be used, the position of the file, the number in it and the reason."""
@@ -56,13 +53,6 @@ class SyncSpool(Transfer):
         """Memories and exchanges that are purged by a line, by kind and the state that it gives them."""
         self._steps, self._files, self._lengths = array("B"), array("H"), array("I")
         self._keys, self._starts = array("Q"), array("Q")
-
-    def take(self, file: int, text: str) -> None:
-        """Append a part of a file (blocking)."""
-        content = text.encode()
-        self.append(content, self._directory)
-        self._received.append((file, len(content)))
-        self.good.add(file)
 
     def look(self, decode: Decode) -> None:
         """Check every line that has not been looked at, and note where those are that can be used (blocking). Lines of
@@ -97,32 +87,20 @@ class SyncSpool(Transfer):
             self._lengths.append(len(line))
             self._keys.append(int.from_bytes(blake2b(record.key.encode(), digest_size=8).digest(), "big"))
             self._starts.append(start)
-        self._received = []
         self.good -= bad.keys() | newer
 
     def _lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the lines that are complete, each with the position of its file and where it begins; a line that is too
         long as a part."""
-        if self.spool is None:
-            return
-        self.spool.seek(0)
-        last, rest, start = -1, b"", 0
-        for file, size in self._received:
-            if file != last:
-                if rest:
-                    yield last, start, rest
-                    start += len(rest)
-                last, rest = file, b""
-            *whole, rest = (rest + self.spool.read(size)).split(b"\n")
-            for line in whole:
-                yield file, start, line
-                start += len(line) + 1
-            if len(rest) > MAX_LINE:
-                yield file, start, rest
-                start += len(rest)
-                rest = b""
-        if rest:
-            yield last, start, rest
+        start = 0
+        for each in self._sent:
+            end = start + each.size
+            while start < end:
+                self._content.seek(start)
+                if not (line := self._content.readline(min(end - start, MAX_LINE + 1))):
+                    return
+                yield each.file, start, line.removesuffix(b"\n")
+                start += len(line)
 
     def parts(self, decode: Decode, held: Collection[str]) -> Iterator[Part]:
         """Yield the records, but for purges of memories that are `held` (blocking): first purges, then memories, links,
@@ -164,6 +142,5 @@ class SyncSpool(Transfer):
         return [each for each in records if (each.key not in waiting if is_purge(each) else exchanged)]
 
     def _read(self, start: int, length: int) -> bytes:
-        assert self.spool is not None, "it has lines"  # noqa: S101
-        self.spool.seek(start)
-        return self.spool.read(length)
+        self._content.seek(start)
+        return self._content.read(length)

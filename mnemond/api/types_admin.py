@@ -21,6 +21,7 @@ from mnemond.wire.params import (
     NoParams,
     Params,
     ScopedWriteParams,
+    SpoolName,
     StoreName,
     StoreParams,
     about,
@@ -449,41 +450,16 @@ BACKUP_VERIFY = method(
 )  # fmt: skip
 
 
-MAX_UPLOAD_PORTION: Final = 384 << 10
-"""Characters of a portion of a backup: of 288 KiB."""
-
-
-class BackupSendParams(Params, frozen=True, kw_only=True):
-    """The next part of the plaintext of an encrypted backup, in base64; without `upload` the first one. What was sent
-    is in a file without a name until it is restored, or nothing was sent for a minute."""
-
-    upload: Annotated[Name | None, about("what was begun, as the first reply names it")] = None
-    content: Annotated[str, Meta(max_length=MAX_UPLOAD_PORTION), about("bytes in base64")]
-
-
-class BackupSendResult(Result, frozen=True, kw_only=True):
-    """The name of what was begun, and the bytes received so far."""
-
-    upload: str
-    received: int
-
-
-BACKUP_SEND = method(
-    "backup.send", BackupSendParams, BackupSendResult, Access.WRITE,
-    "Send the plaintext of an encrypted backup, to be restored.",
-)  # fmt: skip
-
-
 class BackupRestoreParams(StoreParams, frozen=True, kw_only=True):
     """`store` tells backups of one name apart. What a replaced store was before is a backup afterwards. Of a backup
-    that is encrypted, `upload` names the plaintext that was sent by `backup.send`."""
+    that is encrypted, the file `spool` has the plaintext."""
 
     backup: BackupName
     into: Annotated[
         StoreName | None, about("restore into this store, which may be new; the one it was made of unless given")
     ] = None
     yes: Annotated[bool, about("yes, replace the store that is there")] = False
-    upload: Annotated[Name | None, about("the plaintext of an encrypted backup", by_client=True)] = None
+    spool: SpoolName | None = None
 
 
 class BackupRestoreResult(Result, frozen=True, kw_only=True):

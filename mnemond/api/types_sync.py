@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.api.types_admin import Recipient
-from mnemond.api.types_interchange import MAX_PORTION, Digest
+from mnemond.api.types_interchange import Digest
 from mnemond.model.outcomes import Result
 from mnemond.model.sync import Failure
-from mnemond.wire.params import Access, Name, Params, StoreParams, Tty, about, method
+from mnemond.wire.params import Access, Name, Params, SpoolName, StoreParams, Tty, about, method
 
 MAX_FILES: Final = 5_000
 """Files of all devices in one directory."""
@@ -93,25 +93,20 @@ class SyncOpenResult(Result, frozen=True, kw_only=True):
 SYNC_OPEN = method("sync.open", SyncOpenParams, SyncOpenResult, Access.WRITE, "Begin to sync a store.")
 
 
-class SyncSendParams(Params, frozen=True, kw_only=True):
-    """A part of a file, in its order; one may be cut anywhere. `file`: its position."""
+class SyncSent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client hands over of a file. `file`: its position; `size`: bytes."""
 
-    sync_id: SyncId
     file: Annotated[int, Meta(ge=0, lt=MAX_FILES)]
-    text: Annotated[str, Meta(max_length=MAX_PORTION)]
-
-
-class SyncSendResult(Result, frozen=True, kw_only=True):
-    """The number of characters received so far."""
-
-    received: int
-
-
-SYNC_SEND = method("sync.send", SyncSendParams, SyncSendResult, Access.WRITE, "Send a file of another device.")
+    size: Annotated[int, Meta(ge=0)]
 
 
 class SyncUniteParams(Params, frozen=True, kw_only=True):
+    """The file `spool` has the content of the files that are `sent`, one after the other. The next file of this device
+    is written in place of it."""
+
     sync_id: SyncId
+    spool: SpoolName
+    sent: Annotated[tuple[SyncSent, ...], Meta(max_length=MAX_FILES)] = ()
 
 
 class SyncUniteResult(Result, frozen=True, kw_only=True):
@@ -131,7 +126,7 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
     with files that are signed with another code, of which nothing was read. `code`: that of this store, if a person
     asks for it, or begins to sync it.
 
-    `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it will have.
+    `publish`: the name of the next file of this device, None if nothing is new; `lines`: about how many it has.
     `remove`: its files that are to be removed once the next is there.
 
     `mnemonctl sync` adds, as the daemon sees neither files nor keys: `unread`, the first of `unread_found` encrypted
@@ -171,22 +166,6 @@ class SyncUniteResult(Result, frozen=True, kw_only=True):
 
 
 SYNC_UNITE = method("sync.unite", SyncUniteParams, SyncUniteResult, Access.WRITE, "Take in what other devices changed.")
-
-
-class SyncReadParams(Params, frozen=True, kw_only=True):
-    """`portion` counts from 0; the last one that was read may be read again."""
-
-    sync_id: SyncId
-    portion: Annotated[int, Meta(ge=0), about("which portion")]
-
-
-class SyncReadResult(Result, frozen=True, kw_only=True):
-    """Whole lines of the next file of this device. After the last portion the text is empty."""
-
-    text: str
-
-
-SYNC_READ = method("sync.read", SyncReadParams, SyncReadResult, Access.WRITE, "Read the next file of this device.")
 
 
 class SyncFinishParams(Params, frozen=True, kw_only=True):

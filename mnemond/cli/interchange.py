@@ -6,21 +6,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from mnemond.api.types_interchange import (
-    EXPORT_OPEN,
-    IMPORT_ACCEPT,
-    IMPORT_OPEN,
-    ExportOpenResult,
-    ImportAcceptResult,
-    ImportContradiction,
-    ImportFinishResult,
-    ImportOpenResult,
-)
+from mnemond.api import types_interchange
+from mnemond.api.types_interchange import ImportAcceptResult, ImportResult
 from mnemond.cli.keys import EncryptTo, IdentityFile
 from mnemond.cli.output import MIN_CONTENT, Style, and_more, lines, one_line, short_id, shorten, undo_line
 from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
 from mnemond.interchange import sessions
 from mnemond.interchange.recognise import KINDS
+from mnemond.model.outcomes import ImportContradiction
 from mnemond.store.imports import OWN
 from mnemond.wire.params import StoreParams, about, plural
 
@@ -47,16 +40,7 @@ def _request(arguments: Arguments) -> Request:
         raise UsageError("markdown is one file for each memory and needs a directory", "Name it: -o DIR")
     if options.pop("encrypt_to", None) is not None and form == "markdown":
         raise UsageError("--encrypt-to is for jsonl: markdown is a directory of files", "Leave out --format markdown")
-    return Request(EXPORT_OPEN.name, options)
-
-
-def _begun(result: ExportOpenResult, style: Style) -> str:
-    """For a program that reads the export itself; `mnemonctl export` writes what it reads."""
-    if style.quiet:
-        return lines(one_line(result.export))
-    what = "all of it" if result.whole else "what the filter admits"
-    name, store = one_line(result.export), one_line(result.store)
-    return lines(f'Export {name} of store "{store}", {what}: about {plural(result.expected, "line")}')
+    return Request(types_interchange.EXPORT.name, options)
 
 
 EXPORT = Command(
@@ -69,7 +53,7 @@ EXPORT = Command(
         "mnemonctl export --since 2026-01-01 --cat decision --redact",
         "mnemonctl export -o memories.jsonl.age --encrypt-to @recipients.txt",
     ),
-    method=EXPORT_OPEN,
+    method=types_interchange.EXPORT,
     summary="Write a store as lines of text, or as markdown.",
     details=(
         "JSONL has one object a line, in a fixed order: the same store gives the same bytes. Vectors are left out.",
@@ -79,7 +63,6 @@ EXPORT = Command(
     ),
     options=ExportOptions,
     request=_request,
-    render=_begun,
 )
 
 
@@ -103,19 +86,15 @@ def _import_request(arguments: Arguments) -> Request:
     if words[:1] == ["accept"]:
         if len(words) > 2:
             raise UsageError("import accept takes one op_id", "See: mnemonctl log")
-        return Request(IMPORT_ACCEPT.name, store | ({"operation": words[1]} if len(words) == 2 else {}))
+        return Request(
+            types_interchange.IMPORT_ACCEPT.name, store | ({"operation": words[1]} if len(words) == 2 else {})
+        )
     if words or options.get("kind") not in sessions.KINDS:
         arguments.single("a file or a directory")
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl import --help")
     chosen = {name: options[name] for name in ("dry_run", "raise_cap", "no_diff") if options.get(name)}
-    return Request(IMPORT_OPEN.name, store | chosen)
-
-
-def _import_begun(result: ImportOpenResult, style: Style) -> str:
-    """For a program that sends the lines itself; `mnemonctl import` sends a file."""
-    name, store = one_line(result.import_id), one_line(result.store)
-    return lines(name if style.quiet else f'Import {name} into store "{store}"')
+    return Request(types_interchange.IMPORT.name, store | chosen)
 
 
 def _accepted(result: ImportAcceptResult, style: Style) -> str:
@@ -132,7 +111,7 @@ def _at_odds(each: ImportContradiction, style: Style) -> list[str]:
     return ["  at odds, and both stay:", f"    {shorten(each.imported, width)}", f"    {shorten(here, width)}"]
 
 
-def imported(result: ImportFinishResult, style: Style) -> str:
+def imported(result: ImportResult, style: Style) -> str:
     """What was imported, or would be."""
     if style.quiet:
         return lines(one_line(result.op_id))
@@ -201,5 +180,5 @@ IMPORT = Command(
     ),
     options=ImportOptions,
     request=_import_request,
-    render=by_type({ImportOpenResult: _import_begun, ImportAcceptResult: _accepted, ImportFinishResult: imported}),
+    render=by_type({ImportAcceptResult: _accepted, ImportResult: imported}),
 )

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from mnemond.api.types_interchange import EXPORT_OPEN, ExportOpenResult
+from mnemond.api.types_interchange import EXPORT
 from mnemond.api.types_sync import (
     SYNC_OPEN,
     SYNC_STATUS,
     SyncDeviceView,
-    SyncOpenResult,
     SyncStatusResult,
     SyncTarget,
     SyncUniteResult,
@@ -79,13 +78,6 @@ def _check_every(options: Mapping[str, Any]) -> None:
         raise UsageError(f"--{name.replace('_', '-')} is for a person, not for --every", "See: mnemonctl sync --help")
     if options.get("identity") == "-":
         raise UsageError("--every reads the secret key from a file each time", "Name a file: --identity FILE")
-
-
-def _begun(result: SyncOpenResult, style: Style) -> str:
-    """For a program that sends the files itself; `mnemonctl sync` reads and writes them."""
-    if style.quiet:
-        return lines(one_line(result.sync_id))
-    return lines(f'Sync {one_line(result.sync_id)} of store "{one_line(result.store)}" as device {result.device}')
 
 
 def united(result: SyncUniteResult, style: Style) -> str:
@@ -236,7 +228,7 @@ SYNC = Command(
     ),
     options=SyncOptions,
     request=_request,
-    render=by_type({SyncOpenResult: _begun, SyncStatusResult: status, SyncUniteResult: united}),
+    render=by_type({SyncStatusResult: status, SyncUniteResult: united}),
 )
 
 
@@ -260,12 +252,7 @@ def _share_request(arguments: Arguments) -> Request:
     if options.get("dry_run") and options.get("yes"):
         raise UsageError("--dry-run and --yes exclude each other", "See: mnemonctl share --help")
     chosen = {name: options[name] for name in ("store", "project") if options.get(name)}
-    return Request(EXPORT_OPEN.name, {**chosen, "share": True})
-
-
-def _share_begun(result: ExportOpenResult, style: Style) -> str:
-    """For a program that reads the export itself; `mnemonctl share` writes what it reads."""
-    return lines(one_line(result.export))
+    return Request(EXPORT.name, {**chosen, "share": True})
 
 
 SHARE = Command(
@@ -281,5 +268,4 @@ SHARE = Command(
     ),
     options=ShareOptions,
     request=_share_request,
-    render=by_type({ExportOpenResult: _share_begun}),
 )

@@ -6,7 +6,7 @@ Lines are read from one read transaction, in portions; nothing here knows the ti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -78,7 +78,7 @@ def _meta(connection: Connection, selection: Selection) -> Line:
     return line
 
 
-def portions(connection: Connection, selection: Selection) -> Iterator[tuple[str, int]]:
+def portions(connection: Connection, selection: Selection) -> Generator[tuple[bytes, int], None, None]:
     """Yield the lines, each with its line break, in portions of about PORTION_BYTES, and the number of lines in each.
     Raises as `lines` does."""
     waiting, size = list[bytes](), 0
@@ -86,10 +86,10 @@ def portions(connection: Connection, selection: Selection) -> Iterator[tuple[str
         waiting.append(line)
         size += len(line) + 1
         if size >= PORTION_BYTES:
-            yield b"\n".join([*waiting, b""]).decode(), len(waiting)
+            yield b"\n".join([*waiting, b""]), len(waiting)
             waiting, size = [], 0
     if waiting:
-        yield b"\n".join([*waiting, b""]).decode(), len(waiting)
+        yield b"\n".join([*waiting, b""]), len(waiting)
 
 
 def count(connection: Connection, selection: Selection) -> int:
@@ -333,26 +333,3 @@ _GONE: Final = (
 def _tombstones(connection: Connection) -> Iterator[Line]:
     for insight_id, last in connection.rows(_GONE):
         yield {"mnemond": FORMAT, "kind": TOMBSTONE, "id": insight_id, "created_at": last}
-
-
-# A running export.
-
-
-class Exporter:
-    """The portions of one export. For one thread at a time."""
-
-    def __init__(self, connection: Connection, selection: Selection) -> None:
-        """`connection` is in a read transaction, which `close` ends."""
-        self._connection = connection
-        self._portions = portions(connection, selection)
-        self.expected = count(connection, selection)
-
-    def next_portion(self) -> tuple[str, int] | None:
-        """Return the next portion and the number of its lines; None after the last. Raises SqliteError,
-        UnicodeDecodeError."""
-        return next(self._portions, None)
-
-    def close(self) -> None:
-        """End the transaction and close the connection."""
-        self._portions.close()  # type: ignore[attr-defined]
-        self._connection.close()

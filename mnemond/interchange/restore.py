@@ -37,6 +37,7 @@ from mnemond.interchange.tables import (
     Part,
 )
 from mnemond.model.memory import DAY_US, EDGE_TYPES, MAX_CONTENT, effective_importance, parse_rfc3339
+from mnemond.model.outcomes import ImportConflict, ImportContradiction
 from mnemond.store import history, imports, insights, meta, relations, stored_rows
 from mnemond.store.connection import Connection, ConstraintError, SqliteError, Value
 from mnemond.text.secrets import find_secrets
@@ -58,21 +59,6 @@ _json = msgspec.json.Encoder()
 _parts = {part.field: msgspec.json.Decoder(list[dict[str, str | int | float]]) for part in PARTS}
 
 
-class Conflict(msgspec.Struct, frozen=True):
-    """A memory of the file that is not restored, and why."""
-
-    id: str
-    why: str
-
-
-class Contradiction(msgspec.Struct, frozen=True):
-    """The beginnings of a memory to import and of the one here, with its id, that it is at odds with."""
-
-    id: str
-    content: str
-    imported: str
-
-
 class Report(msgspec.Struct):
     """What a restoration did, or would do. `added` and `known`: lines by kind; `ignored`: lines of kinds that this
     version does not know. `active`: the memories added that are in recall. `secrets`: memories with a key or password;
@@ -81,20 +67,20 @@ class Report(msgspec.Struct):
     added: Counter[str] = msgspec.field(default_factory=Counter)
     known: Counter[str] = msgspec.field(default_factory=Counter)
     ignored: int = 0
-    conflicts: list[Conflict] = []
+    conflicts: list[ImportConflict] = []
     conflicts_found: int = 0
     active: int = 0
     secrets: int = 0
     enforced: int = 0
     samples: list[str] = []
-    contradictions: list[Contradiction] = []
+    contradictions: list[ImportContradiction] = []
     contradictions_found: int = 0
 
     def note_conflict(self, name: str, why: str) -> None:
         """Count a conflict, and keep it if it is one of the first `MAX_NAMED`."""
         self.conflicts_found += 1
         if len(self.conflicts) < MAX_NAMED:
-            self.conflicts.append(Conflict(name, why))
+            self.conflicts.append(ImportConflict(name, why))
 
 
 class _Meta(msgspec.Struct, frozen=True):

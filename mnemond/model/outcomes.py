@@ -37,6 +37,21 @@ class WriteResult(Result, frozen=True, kw_only=True):
 # Parts of several outcomes.
 
 
+class ImportConflict(msgspec.Struct, frozen=True):
+    """What is not imported as it is, and why. `id`: the memory, or the place in the file."""
+
+    id: str
+    why: str
+
+
+class ImportContradiction(msgspec.Struct, frozen=True):
+    """The beginning of a memory to import, and of the memory `id` here that it contradicts or corrects. Both stay."""
+
+    id: str
+    content: str
+    imported: str
+
+
 class EdgesCreated(msgspec.Struct, frozen=True):
     """Logical links made by a write, by type."""
 

@@ -38,15 +38,22 @@ def never_gone() -> bool:
     return False
 
 
+def not_sent(_line: bytes) -> bool:
+    """Return False: for a Call without a socket."""
+    return False
+
+
 class Call(msgspec.Struct, frozen=True):
     """One connection and the process at its other end. `peer_pid` is 0 if the system does not tell it. `gone` returns
-    True if no process can read an answer any more. `at_terminal`: a command line with a terminal for its output."""
+    True if no process can read an answer any more. `notify` sends a line, without its line break, that is not a reply;
+    it returns False if the client has too much unread. `at_terminal`: a command line with a terminal for its output."""
 
     connection: int
     peer_pid: int
     peer_uid: int
     state: ConnectionState = msgspec.field(default_factory=ConnectionState)
     gone: Callable[[], bool] = never_gone
+    notify: Callable[[bytes], bool] = not_sent
     at_terminal: bool = False
 
 

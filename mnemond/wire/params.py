@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Final, Generic, ParamSpec, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, inspect
@@ -178,6 +178,18 @@ class NoParams(Params, frozen=True, kw_only=True):
 
 
 Tty = Annotated[bool, about("the output of the client is a terminal", by_client=True)]
+
+SPOOL: Final = "spool"
+"""Directory in the data directory with files that hand over what is too large for a message (`mnemond.api.spool`)."""
+
+SpoolName = Annotated[
+    str,
+    Meta(pattern="^[a-z0-9_]{8,64}$"),
+    about("a file that the client made (0600) in `spool/` of the data directory; the call removes it", by_client=True),
+]
+ShowProgress = Annotated[
+    bool, about("send notifications called `progress`, with `done` of `total`, before the reply", by_client=True)
+]
 
 
 class StoreParams(Params, frozen=True, kw_only=True):

@@ -246,7 +246,9 @@ class Server:
             self._refuse(sock, sentence, may_linger=True)
             return
         self.counters.accepted += 1
-        connection = Connection(sock, Call(self.counters.accepted, pid, uid, gone=partial(is_gone, sock)), self)
+        number = self.counters.accepted
+        call = Call(number, pid, uid, gone=partial(is_gone, sock), notify=partial(self.send_event, number))
+        connection = Connection(sock, call, self)
         self._connections[connection.number] = connection
         self.counters.connections = len(self._connections)
         with self.dispatcher.boundary() as boundary:

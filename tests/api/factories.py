@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -27,7 +28,6 @@ from mnemond.api.requests import Identities
 from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
-from mnemond.api.uploads import BackupUploads
 from mnemond.config.loading import FILE, loaded_from
 from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Purpose, Supply
@@ -39,6 +39,7 @@ from mnemond.store.backups import BackupDirectory, BackupService
 from mnemond.store.registry import StoreRegistry
 from mnemond.wire.deferred import Deferred, run_now
 from mnemond.wire.dispatch import Call
+from mnemond.wire.params import SPOOL
 
 T = TypeVar("T")
 
@@ -53,6 +54,16 @@ async def run_as_dispatched(coroutine: Coroutine[Any, Any, T]) -> tuple[T, bool]
     async with trio.open_nursery() as nursery:
         result = run_now(coroutine, nursery.start_soon)
         return (await result, True) if isinstance(result, Deferred) else (result, False)
+
+
+def spooled(data_dir: Path, content: bytes | str = b"") -> str:
+    """The name of a file that a client made in the spool."""
+    directory = data_dir / SPOOL
+    directory.mkdir(mode=0o700, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix="", dir=directory)
+    with open(descriptor, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return Path(name).name
 
 
 class ToyEmbedder:
@@ -141,6 +152,7 @@ class Bench:
         self, path: Path, *embedders: Embedder | None, config: Config | None = None, supply: Supply | None = None
     ) -> None:
         """The first embedder is the one of new stores; `supply` takes the place of all."""
+        self.path = path
         self.toys = ToySupply(*embedders)
         self.supply = supply or self.toys
         self.clock, self.ids = HandClock(), CountingIds()
@@ -162,8 +174,7 @@ class Bench:
             self.stores, BackupDirectory(path, KEPT, (config or Config()).backup.encrypt_to or ()), self.clock.now_us
         )
         self.named = StoreHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
-        self.uploads = BackupUploads(path, self.identities.nonce)
-        self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping, self.uploads)
+        self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping, path)
         self.configuration = ConfigHandlers(self.stores, self.settings)
         self.embedding = EmbedHandlers(self.open_stores, self.supply, self.worker, self.identities)
         self.projects = Projects()
@@ -179,9 +190,9 @@ class Bench:
         self.search = SearchHandlers(self.open_stores, lambda: 0.0, self.clock, self.projects)
         self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
-        self.exports = ExportHandlers(self.stores, self.open_stores, self.identities, self.projects)
+        self.exports = ExportHandlers(path, self.open_stores, self.identities, self.projects)
         self.imports = ImportHandlers(
-            self.stores, self.open_stores, self.identities, self.settings, self.projects, self._read_nothing
+            path, self.open_stores, self.identities, self.settings, self.projects, self._read_nothing
         )
         life = ProcessState(
             now_us=self.clock.now_us, uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop

@@ -13,13 +13,14 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
+from mnemonctl import rpc
 from mnemond.api.registry import METHODS
 from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
 from mnemond.embed.embedder import Supply
 from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call
-from tests.api.factories import CALL
+from tests.api.factories import CALL, spooled
 from tests.hooks.factories import EMBEDDERS, Desk
 
 VARIABLE = "TEAM_DSN"
@@ -74,20 +75,14 @@ class SharedDesk(Desk):
 
     async def export(self, store: str = TEAM) -> str:
         """The text of an export."""
-        opened = await self.team("export.open", store=store)
-        text, portion = "", 0
-        while True:
-            found = await self.team("export.read", export=opened.export, portion=portion)
-            if not found.text:
-                return text
-            text, portion = text + found.text, portion + 1
+        with rpc.spooled(self.path) as (name, file):
+            await self.team("export", store=store, spool=name)
+            return file.read().decode()
 
     async def takes_in(self, text: str) -> Any:
         """Import the text of an export."""
         digest = hashlib.sha256(text.encode()).hexdigest()
-        opened = await self.team("import.open", kind="mnemond", digest=digest)
-        await self.team("import.send", import_id=opened.import_id, text=text)
-        return await self.team("import.finish", import_id=opened.import_id)
+        return await self.team("import.run", kind="mnemond", digest=digest, spool=spooled(self.path, text))
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import signal
@@ -14,26 +13,22 @@ import msgspec
 import pyrage
 import pytest
 import trio
-from trio.testing import MockClock
 
-from mnemond.api.transfers import IDLE_S
 from mnemond.api.types_admin import (
     BackupCreateParams,
     BackupListParams,
     BackupRestoreParams,
-    BackupSendParams,
     BackupVerifyParams,
     StoreRemoveParams,
 )
 from mnemond.api.types_memories import ForgetParams
-from mnemond.api.uploads import MAX_UPLOADS
 from mnemond.config.settings import BackupSettings, Config
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.answers import Backup
 from mnemond.store import backups
 from mnemond.store.backups import BackupDirectory, drafts, examine, remove_leftovers
 from mnemond.store.connection import Connection
-from tests.api.factories import CALL, Bench, bench
+from tests.api.factories import CALL, Bench, bench, spooled
 from tests.api.test_stores import recalled, remember
 
 KEY = pyrage.x25519.Identity.generate()
@@ -45,15 +40,6 @@ SECRET_TEXT = "the safe opens with a blue door"
 
 async def made(over: Bench, encrypt_to: list[str] | None = None) -> Backup:
     return (await over.backups.create(CALL, BackupCreateParams(encrypt_to=encrypt_to))).backup
-
-
-async def sent(over: Bench, plain: bytes, size: int = 100_000) -> str:
-    upload = None
-    for at in range(0, len(plain), size):
-        content = base64.b64encode(plain[at : at + size]).decode()
-        upload = (await over.uploads.send(CALL, BackupSendParams(upload=upload, content=content))).upload
-    assert upload is not None
-    return upload
 
 
 def plain_of(backup: Backup) -> bytes:
@@ -95,15 +81,15 @@ async def test_it_is_restored_from_what_the_client_decrypted(tmp_path: Path) -> 
         await remember(over, None, "something newer")
         with pytest.raises(MnemonError, match=r"is encrypted; the key is needed to restore it \(--identity FILE\)"):
             await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True))
-        upload = await sent(over, plain_of(backup))
-        done = await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, upload=upload))
+        spool = spooled(tmp_path, plain_of(backup))
+        done = await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, spool=spool))
         assert (done.memories, await recalled(over, None, "safe door newer")) == (1, [SECRET_TEXT])
         with pytest.raises(MnemonError) as gone:
-            await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, upload=upload))
+            await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, spool=spool))
         assert gone.value.kind is NOT_FOUND
         open_copy = await made(over)
         with pytest.raises(MnemonError, match="is not encrypted; nothing is to be sent for it"):
-            await over.backups.restore(CALL, BackupRestoreParams(backup=open_copy.name, yes=True, upload="x"))
+            await over.backups.restore(CALL, BackupRestoreParams(backup=open_copy.name, yes=True, spool="12345678"))
 
 
 async def test_another_plaintext_than_it_held_is_refused_and_nothing_changes(tmp_path: Path) -> None:
@@ -112,9 +98,9 @@ async def test_another_plaintext_than_it_held_is_refused_and_nothing_changes(tmp
         backup = await made(over, TO)
         other = plain_of(backup).replace(b"blue", b"pink")
         for plain in (other, other[:-4096], b"x"):
-            upload = await sent(over, plain)
+            spool = spooled(tmp_path, plain)
             with pytest.raises(MnemonError, match="its checksum is not the one that was noted") as refused:
-                await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, upload=upload))
+                await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, spool=spool))
             assert refused.value.kind is STORAGE
         assert await recalled(over, None, "safe door") == [SECRET_TEXT]
         assert sorted(os.listdir(tmp_path / "data")) == ["default"]
@@ -126,10 +112,10 @@ async def test_with_the_setting_every_copy_is_encrypted(tmp_path: Path) -> None:
         backup = await made(over)
         store = (await over.warm()).store
         await over.safekeeping.scheduled(store, over.clock.now_us())
-        upload = await sent(over, plain_of(backup))
-        await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, upload=upload))
+        spool = spooled(tmp_path, plain_of(backup))
+        await over.backups.restore(CALL, BackupRestoreParams(backup=backup.name, yes=True, spool=spool))
         await over.backups.restore(
-            CALL, BackupRestoreParams(backup=backup.name, into="b", upload=await sent(over, plain_of(backup)))
+            CALL, BackupRestoreParams(backup=backup.name, into="b", spool=spooled(tmp_path, plain_of(backup)))
         )
         await over.named.remove(CALL, StoreRemoveParams(name="b", yes=True))
         listed = (await over.backups.list(CALL, BackupListParams())).backups
@@ -186,27 +172,6 @@ async def test_changes_of_the_file_or_its_plaintext_are_found(tmp_path: Path) ->
         assert "its checksum is not the one that was noted" in str(examine(found))
         with pytest.raises(MnemonError, match="it is damaged: its checksum"):
             await over.backups.verify(CALL, BackupVerifyParams(backup=view.name))
-
-
-async def test_what_is_sent_has_limits(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with bench(tmp_path) as over, trio.open_nursery() as nursery:
-        await nursery.start(over.uploads.run)
-        with pytest.raises(MnemonError, match="content is no base64"):
-            await over.uploads.send(CALL, BackupSendParams(content="§"))
-        first = await over.uploads.send(CALL, BackupSendParams(content="YQ=="))
-        assert (await over.uploads.send(CALL, BackupSendParams(upload=first.upload, content="YQ=="))).received == 2
-        for _ in range(MAX_UPLOADS - 1):
-            await over.uploads.send(CALL, BackupSendParams(content="YQ=="))
-        with pytest.raises(MnemonError) as busy:
-            await over.uploads.send(CALL, BackupSendParams(content="YQ=="))
-        assert busy.value.kind is BUSY
-        assert [each for each in (tmp_path / "data").rglob("*") if each.is_file()] == [], "the files have no name"
-        for _ in range(4):
-            mock_clock.jump(IDLE_S / 2 + 1)
-            await trio.testing.wait_all_tasks_blocked(0.01)
-        with pytest.raises(MnemonError, match="nothing was sent for a minute"):
-            await over.uploads.send(CALL, BackupSendParams(upload=first.upload, content="YQ=="))
-        nursery.cancel_scope.cancel()
 
 
 KILLED = """

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from mnemonctl import rpc, sync
 from mnemonctl.sync import Keys, _Named
@@ -22,16 +22,14 @@ from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
 from mnemond.api.relations import RelationHandlers
 from mnemond.api.requests import submit
-from mnemond.api.sync import SyncHandlers
-from mnemond.api.transfers import IDLE_S
+from mnemond.api.sync import IDLE_S, SyncHandlers
 from mnemond.api.types_changes import UndoParams, UpdateParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_relations import RelationsListParams
 from mnemond.api.types_sync import (
     SyncFinishParams,
     SyncOpenParams,
-    SyncReadParams,
-    SyncSendParams,
+    SyncSent,
     SyncStatusParams,
     SyncStatusResult,
     SyncUniteParams,
@@ -43,7 +41,7 @@ from mnemond.memory.relations import RelationToAdd, propose_addition
 from mnemond.memory.sync.code import secret_of, signed
 from mnemond.store import relations, reviews, sync_state
 from mnemond.store.sync_state import Device
-from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench, spooled
 from tests.interchange.test_export import remember
 
 TARGET = "0" * 64
@@ -58,7 +56,7 @@ class Machine:
     def __init__(self, over: Bench, number: int) -> None:
         self.over = over
         over.ids.made = number << 32  # or all devices would have one id
-        self.syncs = SyncHandlers(over.stores, over.open_stores, over.identities)
+        self.syncs = SyncHandlers(over.path, over.stores, over.open_stores, over.identities)
 
     async def sync(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys = NO_KEYS, **params: object
@@ -66,25 +64,19 @@ class Machine:
         """Sync with a directory, or with a git repository."""
         named = self._named(path, monkeypatch, secret, params)
         if path.suffix == ".git":
-            return await trio.to_thread.run_sync(sync._through_git, named, self._working(path), 60.0)
-        return await trio.to_thread.run_sync(sync._through_directory, path, Path("/nonexistent"), named, 60.0)
+            return await trio.to_thread.run_sync(sync._through_git, named, self.over.path, 60.0)
+        return await trio.to_thread.run_sync(sync._through_directory, path, self.over.path, named, 60.0)
 
     async def look(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys = NO_KEYS) -> SyncStatusResult:
         """Look into a directory, or a git repository."""
         named = self._named(path, monkeypatch, secret, {})
         if path.suffix == ".git":
-            return await trio.to_thread.run_sync(sync._status_of_git, named, self._working(path), 60.0)
-        return await trio.to_thread.run_sync(sync._status_of, path, Path("/nonexistent"), named, 60.0)
-
-    @staticmethod
-    def _working(path: Path) -> Path:
-        found = path.parent / "working"
-        found.mkdir(exist_ok=True)
-        return found
+            return await trio.to_thread.run_sync(sync._status_of_git, named, self.over.path, 60.0)
+        return await trio.to_thread.run_sync(sync._status_of, path, self.over.path, named, 60.0)
 
     def _named(self, path: Path, monkeypatch: pytest.MonkeyPatch, secret: Keys, params: dict[str, object]) -> _Named:
         handlers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
-            f"sync.{name}": getattr(self.syncs, name) for name in ("open", "send", "unite", "read", "finish", "status")
+            f"sync.{name}": getattr(self.syncs, name) for name in ("open", "unite", "finish", "status")
         }
 
         def call(_directory: Path, method: str, params: Mapping[str, object], _into: Any, _deadline: float) -> Any:
@@ -211,7 +203,7 @@ async def test_a_sync_that_ends_in_between_goes_on_with_the_next(
                 patch.setattr(os, name, stop)
                 with pytest.raises((MnemonError, OSError)):
                     await one.sync(shared, patch)
-            one.syncs._syncs.end_of("default")
+            one.syncs._end_of("default")
         await one.sync(shared, monkeypatch)
         device = (await one.syncs.status(CALL, SyncStatusParams())).device
         assert [each.parent.name for each in files_of(shared)] == [device] * len(files_of(shared))
@@ -405,47 +397,46 @@ async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monke
             await other.sync(shared, monkeypatch)
 
 
-async def test_one_sync_at_a_time_in_order_and_not_for_ever(
+async def test_one_sync_at_a_time_and_not_for_ever(
     tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "1").mkdir()
-    async with bench(tmp_path / "1") as over, trio.open_nursery() as nursery:
+    async with bench(tmp_path) as over:
         it = Machine(over, 1)
         await remember(over, "The first of all")
-        await nursery.start(it.syncs.run)
         begun = await it.syncs.open(CALL, SyncOpenParams(target=TARGET, label="here"))
         with pytest.raises(MnemonError, match="synced already") as caught:
             await it.syncs.open(CALL, SyncOpenParams(target=TARGET, label="here"))
         assert caught.value.kind is BUSY
-        name = begun.sync_id
-        with pytest.raises(MnemonError, match="none of those") as caught:
-            await it.syncs.send(CALL, SyncSendParams(sync_id=name, file=0, text="x"))
-        assert caught.value.kind is INVALID_PARAMS
-        assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1
-        assert (await it.syncs.unite(CALL, SyncUniteParams(sync_id=name))).lines == 1, "a repeat"
-        with pytest.raises(MnemonError, match="portion 1 is not the next: 0"):
-            await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=1))
-        first = await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0))
-        assert await it.syncs.read(CALL, SyncReadParams(sync_id=name, portion=0)) == first
+
+        async def unite(name: str, content: str = "", *sent: SyncSent) -> SyncUniteResult:
+            return await it.syncs.unite(
+                CALL, SyncUniteParams(sync_id=name, spool=spooled(tmp_path, content), sent=sent)
+            )
+
+        for sent in ((), (SyncSent(0, 1),), (SyncSent(0, 2),)):
+            with pytest.raises(MnemonError, match="2 bytes are there, and not those") as caught:
+                await unite(begun.sync_id, "xy", *sent)
+            assert caught.value.kind is INVALID_PARAMS
+        assert (await unite(begun.sync_id)).lines == 1
+        assert (await unite(begun.sync_id)).lines == 1, "a repeat"
         mock_clock.jump(2 * IDLE_S)
-        await wait_all_tasks_blocked()
-        with pytest.raises(MnemonError, match="no such sync") as caught:
-            await it.syncs.finish(CALL, SyncFinishParams(sync_id=name))
-        assert caught.value.kind is NOT_FOUND
         file = {"device": "0" * 16, "name": "00000001.jsonl", "digest": TARGET}
         params = msgspec.convert({"target": TARGET, "label": "here", "files": [file]}, SyncOpenParams)
         again = await it.syncs.open(CALL, params)
-        monkeypatch.setattr(api_sync, "MAX_CHARACTERS", 3)
-        with pytest.raises(MnemonError, match="at most 3 characters") as caught:
-            await it.syncs.send(CALL, SyncSendParams(sync_id=again.sync_id, file=0, text="four"))
+        with pytest.raises(MnemonError, match="no such sync") as caught:
+            await it.syncs.finish(CALL, SyncFinishParams(sync_id=begun.sync_id))
+        assert caught.value.kind is NOT_FOUND
+        monkeypatch.setattr(api_sync, "MAX_BYTES", 3)
+        with pytest.raises(MnemonError, match="at most 3 are taken") as caught:
+            await unite(again.sync_id, "four", SyncSent(0, 4))
         assert caught.value.kind is TOO_LARGE
-        last = await it.syncs.open(CALL, params)
-        await it.syncs.unite(CALL, SyncUniteParams(sync_id=last.sync_id))
-        with pytest.raises(MnemonError, match="read already") as caught:
-            await it.syncs.send(CALL, SyncSendParams(sync_id=last.sync_id, file=0, text="x"))
-        assert caught.value.kind is INVALID_PARAMS
-        nursery.cancel_scope.cancel()
-    assert not len(it.syncs._syncs), "they end with the daemon"
+        with pytest.raises(MnemonError, match="is not there"):
+            await it.syncs.unite(CALL, SyncUniteParams(sync_id=again.sync_id, spool="12345678"))
+        await unite(again.sync_id)
+        async with over.stores.exclusive("default"):
+            pass
+        with pytest.raises(MnemonError, match="no such sync"):
+            await it.syncs.finish(CALL, SyncFinishParams(sync_id=again.sync_id))
 
 
 async def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

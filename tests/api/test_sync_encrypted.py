@@ -137,7 +137,8 @@ async def test_a_client_that_cannot_encrypt_is_refused(tmp_path: Path, monkeypat
     async with AsyncExitStack() as stack:
         one, _ = await two(stack, tmp_path)
         begun = SyncOpenParams(target=TARGET, label="x", recipients=(TO,))
-        one.syncs._syncs.end((await one.syncs.open(CALL, begun)).sync_id)
+        await one.syncs.open(CALL, begun)
+        one.syncs._end_of("default")
         with pytest.raises(MnemonError, match="this client cannot encrypt"):
             await one.syncs.open(CALL, SyncOpenParams(target=TARGET, label="x"))
         with pytest.raises(MnemonError, match="recipients are named, and that nothing is") as caught:
@@ -196,7 +197,7 @@ async def test_an_encryption_that_was_interrupted_is_completed(tmp_path: Path, m
                 patch.setattr(os, name, stop)
                 with pytest.raises((MnemonError, OSError)):
                     await one.sync(shared, patch, SECRET)
-            one.syncs._syncs.end_of("default")
+            one.syncs._end_of("default")
             assert is_in(shared)
         await one.sync(shared, monkeypatch)
         assert not is_in(shared)
@@ -240,11 +241,11 @@ async def test_no_object_of_a_repository_has_a_text(tmp_path: Path, monkeypatch:
 def test_a_client_that_is_killed_leaves_no_text(tmp_path: Path) -> None:
     """kill -9 while a file is written; the next sync removes what is left of it."""
 
-    def portions() -> Iterator[str]:
+    def portions() -> Iterator[bytes]:
         for _ in range(40):
-            yield f"{CANARY}\n" * 4_000
+            yield f"{CANARY}\n".encode() * 4_000
         os.kill(os.getpid(), signal.SIGKILL)
-        yield ""
+        yield b""
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads that earlier tests left waiting

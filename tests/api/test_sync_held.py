@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from mnemond.api.requests import submit
-from mnemond.api.transfers import has_ended
+from mnemond.api.sync import has_ended
 from mnemond.api.types_changes import LinkParams, UndoParams, UpdateParams
 from mnemond.api.types_memories import ForgetParams
 from mnemond.api.types_sync import SyncFinishParams, SyncOpenParams

@@ -1,19 +1,17 @@
-"""The lines of other devices on the disk: cut anywhere, checked once, and read in parts of bounded size."""
+"""The lines of other devices on the disk: checked once, and read in parts of bounded size."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import AsyncIterator
-from pathlib import Path
+import io
 
 import msgspec
 import pytest
-import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.api import sync_spool
 from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
+from mnemond.api.types_sync import SyncSent
 from mnemond.memory.sync.code import StrangerError
 from mnemond.memory.sync.groups import MemoryValue, RecordError
 from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PURGES, RECORDS_AT_ONCE, USES
@@ -51,31 +49,32 @@ def line(kind: str, key: str, fill: str = "") -> str:
     return msgspec.json.encode({"kind": kind, "key": key, "fill": fill}).decode() + "\n"
 
 
-@pytest.fixture
-async def spool(tmp_path: Path) -> AsyncIterator[SyncSpool]:
-    it = SyncSpool("default", 0, tmp_path)
-    yield it
-    it.close()
+def spool_of(*texts: str) -> SyncSpool:
+    """A spool of one file for each text, checked."""
+    contents = [each.encode() for each in texts]
+    it = SyncSpool(io.BytesIO(b"".join(contents)), [SyncSent(at, len(each)) for at, each in enumerate(contents)])
+    it.look(decode)
+    return it
 
 
 def read(it: SyncSpool, held: frozenset[str] = frozenset()) -> list[tuple[int, list[str]]]:
     return [(part.step, [each.key for each in part.records]) for part in it.parts(decode, held)]
 
 
-async def test_purges_come_first_and_links_last(spool: SyncSpool) -> None:
-    spool.take(0, line("edge", "a b causal") + line("memory", "a"))
-    spool.take(1, line("purge", "c") + line("memory", "a", "again"))
-    spool.look(decode)
+def test_purges_come_first_and_links_last() -> None:
+    spool = spool_of(
+        line("edge", "a b causal") + line("memory", "a"), line("purge", "c") + line("memory", "a", "again")
+    )
     assert spool.purges == {("memory", "purged"): {"c"}}
     assert read(spool) == [(PURGES, ["c"]), (MEMORIES, ["a", "a"]), (LINKS, ["a b causal"])]
     assert [part.files for part in spool.parts(decode, ())] == [[1], [0, 1], [0]], "in the order of the files"
     assert spool.good == {0, 1}
 
 
-async def test_relations_and_names_come_behind_links_and_uses_last(spool: SyncSpool) -> None:
-    spool.take(0, line("use", "a 1") + line("name", "d") + line("edge", "a b causal"))
-    spool.take(1, line("relation", "c") + line("memory", "a"))
-    spool.look(decode)
+def test_relations_and_names_come_behind_links_and_uses_last() -> None:
+    spool = spool_of(
+        line("use", "a 1") + line("name", "d") + line("edge", "a b causal"), line("relation", "c") + line("memory", "a")
+    )
     found = read(spool)
     assert [(kind, sorted(keys)) for kind, keys in found] == [
         (MEMORIES, ["a"]), (LINKS, ["a b causal"]), (KNOWLEDGE, ["c", "d"]), (USES, ["a 1"]),
@@ -83,57 +82,50 @@ async def test_relations_and_names_come_behind_links_and_uses_last(spool: SyncSp
     assert spool.good == {0, 1}
 
 
-async def test_many_relations_are_one_part_as_each_compares_all_that_is_known(spool: SyncSpool) -> None:
-    spool.take(0, "".join(line("relation", f"{number}") for number in range(FACTS_AT_ONCE + 1)))
-    spool.look(decode)
+def test_many_relations_are_one_part_as_each_compares_all_that_is_known() -> None:
+    spool = spool_of("".join(line("relation", f"{number}") for number in range(FACTS_AT_ONCE + 1)))
     assert [(kind, len(keys)) for kind, keys in read(spool)] == [(KNOWLEDGE, FACTS_AT_ONCE), (KNOWLEDGE, 1)]
 
 
-async def test_names_that_went_with_a_purge_wait_while_purges_are_held(spool: SyncSpool) -> None:
-    spool.take(0, line("name", "gone", "purged") + line("memory", "a"))
-    spool.take(1, line("name", "taken back"))
-    spool.take(2, line("purge", "b"))
-    spool.look(decode)
+def test_names_that_went_with_a_purge_wait_while_purges_are_held() -> None:
+    spool = spool_of(
+        line("name", "gone", "purged") + line("memory", "a"), line("name", "taken back"), line("purge", "b")
+    )
     assert [keys for kind, keys in read(spool, frozenset("b")) if kind == KNOWLEDGE] == [["taken back"]]
     assert spool.good == {1}
     assert [sorted(keys) for kind, keys in read(spool) if kind == KNOWLEDGE] == [["gone", "taken back"]]
 
 
-async def test_kinds_of_a_later_version_are_named_once_and_hide_nothing(spool: SyncSpool) -> None:
-    spool.take(0, line("newer", "a") * (MAX_REFUSED + 1) + line("memory", "b"))
-    spool.take(1, line("memory", "c"))
-    spool.look(decode)
+def test_kinds_of_a_later_version_are_named_once_and_hide_nothing() -> None:
+    spool = spool_of(line("newer", "a") * (MAX_REFUSED + 1) + line("memory", "b"), line("memory", "c"))
     assert (spool.refused_found, [number for _, number, _ in spool.refused]) == (1, [1])
     assert spool.good == {1}, "the other one is read again after an update"
     assert sorted(key for _, keys in read(spool) for key in keys) == ["b", "c"]
 
 
-async def test_a_file_with_a_purge_that_is_held_is_not_good(spool: SyncSpool) -> None:
-    spool.take(0, line("purge", "a") + line("purge", "b"))
-    spool.take(1, line("purge", "b"))
-    spool.look(decode)
+def test_a_file_with_a_purge_that_is_held_is_not_good() -> None:
+    spool = spool_of(line("purge", "a") + line("purge", "b"), line("purge", "b"))
     assert read(spool, frozenset("a")) == [(PURGES, ["b", "b"])]
     assert spool.good == {1}
     assert read(spool, frozenset("ab")) == []
     assert spool.good == set()
 
 
-async def test_what_cannot_be_used_is_named(spool: SyncSpool) -> None:
-    spool.take(0, line("memory", "a") + "no record\n" + line("memory", "b")[:-5])
-    spool.take(1, line("stranger", "c") + line("memory", "d") + "no record\n")
-    spool.look(decode)
+def test_what_cannot_be_used_is_named() -> None:
+    spool = spool_of(
+        line("memory", "a") + "no record\n" + line("memory", "b")[:-5],
+        line("stranger", "c") + line("memory", "d") + "no record\n",
+    )
     assert spool.refused == [(0, 2, "it is no record"), (0, 3, "it is no record"), (1, 3, "it is no record")]
     assert spool.strangers == {1}
     assert spool.good == set()
     assert sorted(key for _, keys in read(spool) for key in keys) == ["a", "d"]
 
 
-async def test_a_part_is_bounded_by_records_and_by_bytes(spool: SyncSpool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_is_bounded_by_records_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 3 * RECORDS_AT_ONCE
-    spool.take(0, "".join(line("memory", f"{number}") for number in range(count)))
-    spool.take(0, "".join(line("memory", "one", "x" * 300) for _ in range(60)))
-    spool.look(decode)
-    spool.look(decode)  # a repeat of the client
+    many = "".join(line("memory", f"{number}") for number in range(count))
+    spool = spool_of(many + "".join(line("memory", "one", "x" * 300) for _ in range(60)))
     parts = [keys for _, keys in read(spool)]
     assert sum(len(keys) for keys in parts) == count + 60
     assert len(parts) in (4, 5)
@@ -144,50 +136,29 @@ async def test_a_part_is_bounded_by_records_and_by_bytes(spool: SyncSpool, monke
     assert all(len(keys) < 40 for keys in parts), "but not without bound"
 
 
-async def test_reasons_are_bounded(spool: SyncSpool) -> None:
-    for file in range(3):
-        spool.take(file, "no record\n" * 5_000)
-    spool.look(decode)
+def test_reasons_are_bounded() -> None:
+    spool = spool_of(*["no record\n" * 5_000] * 3)
     assert spool.refused_found == 3 * MAX_REFUSED
     assert len(spool.refused) == MAX_NAMED
 
 
-async def test_nothing_was_sent(spool: SyncSpool) -> None:
-    spool.look(decode)
-    assert read(spool) == []
+def test_nothing_was_sent() -> None:
+    assert read(spool_of()) == []
+    assert read(spool_of("", "")) == []
 
 
-async def test_a_line_that_is_too_long_ends(spool: SyncSpool) -> None:
-    spool.take(0, "x" * (MAX_LINE + 1))
-    spool.take(0, "x" * (MAX_LINE + 1))
-    spool.take(0, "\n" + line("memory", "a"))
-    spool.look(decode)
+def test_a_line_that_is_too_long_ends() -> None:
+    spool = spool_of("x" * 2 * (MAX_LINE + 1) + "\n" + line("memory", "a"))
     assert [number for _, number, _ in spool.refused] == [1, 2, 3]
     assert read(spool) == [(MEMORIES, ["a"])]
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("äbc"), st.integers(0, 40)), max_size=12), st.data())
-def test_a_file_may_be_cut_anywhere(given_lines: list[tuple[int, str, int]], data: st.DataObject) -> None:
-    texts = {file: "".join(line("memory", f"{at}{key}", "x" * fill) for at, (of, key, fill) in enumerate(given_lines)
-                           if of == file) for file in range(3)}  # fmt: skip
-    it = _in_task()
-    try:
-        for file, text in texts.items():
-            while text:
-                size = data.draw(st.integers(1, len(text)))
-                it.take(file, text[:size])
-                text = text[size:]
-        it.look(decode)
-        assert it.refused == []
-        assert sorted(key for _, keys in read(it) for key in keys) == sorted(
-            f"{at}{key}" for at, (_, key, _) in enumerate(given_lines)
-        )
-    finally:
-        it.close()
-
-
-def _in_task() -> SyncSpool:
-    async def make() -> SyncSpool:
-        return SyncSpool("default", 0, Path(tempfile.gettempdir()))
-
-    return trio.run(make)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("äbc"), st.integers(0, 40)), max_size=12), st.booleans())
+def test_each_line_is_found_where_it_is(given_lines: list[tuple[int, str, int]], ended: bool) -> None:
+    texts = ["".join(line("memory", f"{at}{key}", "x" * fill) for at, (of, key, fill) in enumerate(given_lines)
+                     if of == file) for file in range(3)]  # fmt: skip
+    it = spool_of(*(text if ended else text.removesuffix("\n") for text in texts))
+    assert it.refused == []
+    assert sorted(key for _, keys in read(it) for key in keys) == sorted(
+        f"{at}{key}" for at, (_, key, _) in enumerate(given_lines)
+    )

@@ -158,7 +158,7 @@ async def test_a_look_into_a_repository(tmp_path: Path, monkeypatch: pytest.Monk
         seen = await other.look(remote, monkeypatch)
         assert by_name(seen)["laptop"].unread == 1
         assert await trio_run("rev-parse", remote) == head
-        assert list((tmp_path / "working").rglob("*.jsonl")) == []
+        assert list(other.over.path.rglob("*.jsonl")) == []
 
 
 async def trio_run(what: str, remote: Path) -> bytes:

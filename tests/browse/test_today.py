@@ -18,10 +18,8 @@ LATER = "2999-01-01T00:00:00Z"
 def session(client: Client, prompt: str = "Always use tabs in Makefiles. Why is it slow?") -> None:
     """A session of which one sentence is kept and one is left out."""
     said = SessionExchange("s-1", "/home/ada/shop", LATER, prompt, "Since May.")
-    begun = client.imports.open(kind="codex-sessions", digest="0" * 64)
-    text = msgspec.json.encode(said).decode() + "\n"
-    client.imports.send(import_id=begun.import_id, text=text)
-    client.imports.finish(import_id=begun.import_id)
+    with client.spooled([msgspec.json.encode(said) + b"\n"]) as (name, _):
+        client.imports.run(kind="codex-sessions", digest="0" * 64, spool=name)
     client.jobs.run(name="extract")
 
 

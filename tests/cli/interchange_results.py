@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_interchange import ExportOpenResult, ImportConflict, ImportContradiction, ImportFinishResult
+from mnemond.api.types_interchange import ImportResult
 from mnemond.api.types_sync import SyncUniteResult
+from mnemond.model.outcomes import ImportConflict, ImportContradiction
 
 INTERCHANGE_RESULTS: dict[str, object] = {
-    "export": ExportOpenResult(export="0123456789abcdef", store="default", whole=True, expected=1_200),
-    "import": ImportFinishResult(
+    "import": ImportResult(
         op_id="1a2b3c4d-0000-4000-8000-000000000001",
         replayed=False,
         kind="mnemond",
@@ -22,14 +22,13 @@ INTERCHANGE_RESULTS: dict[str, object] = {
         secrets=1,
         samples=["Every change to main goes through a merge request"],
         over_cap=198,
-        contradictions=(
+        contradictions=[
             ImportContradiction(
                 "8e7d6c5b-0000-4000-8000-000000000003", "The port is 8080\x1b[2J", "The port is 9090 since May"
             ),
-        ),
+        ],
         contradictions_found=2,
     ),
-    "share": ExportOpenResult(export="0123456789abcdef", store="default", whole=False, expected=12),
     "sync": SyncUniteResult(
         added=3, changed=1, retired=0, purged=1, links=2, relations=0, names=1,
         conflicts=["1a2b3c4d-0000-4000-8000-000000000001"], conflicts_found=1,
@@ -43,7 +42,6 @@ INTERCHANGE_RESULTS: dict[str, object] = {
 }  # fmt: skip
 
 INTERCHANGE_TRANSCRIPTS = {
-    "export": 'Export 0123456789abcdef of store "default", all of it: about 1,200 lines\n',
     "import": """\
 Would import 1,198 memories into store "default"
   out of recall: 2
@@ -60,7 +58,6 @@ Would import 1,198 memories into store "default"
   Every change to main goes through a merge request
   198 memories more than the store's maximum: --raise-cap raises it
 """,
-    "share": "0123456789abcdef\n",
     "sync": """\
 From other devices: 3 memories added, 1 memory changed, 1 memory purged, 2 links changed, 1 name changed
 To other devices: 4 records

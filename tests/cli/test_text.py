@@ -310,7 +310,8 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if not command.is_local}
-    assert commands == set(TRANSCRIPTS)
+    of_client = {"export", "share"}  # the client says what it wrote
+    assert commands - of_client == set(TRANSCRIPTS)
     # These have names of their own.
     named = {
         "backup",

@@ -8,6 +8,7 @@ from typing import get_args
 
 from mnemond.api.registry import METHODS
 from mnemond.model.outcomes import Result
+from tests.api.factories import spooled
 from tests.faults.test_cancellation import REQUESTS, Params, World
 from tests.tables import each_row
 
@@ -18,11 +19,8 @@ ABOUT_NO_STORE = {
     "hello", "ping",  # the daemon
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
-    "backup.send",  # what is restored
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
-    "sync.send", "sync.unite", "sync.read", "sync.finish",  # a sync that was begun; tests/api/test_sync.py
-    "import.send", "import.finish",  # an import that was begun; tests/interchange/test_import.py
-    "export.read",  # an export that was begun, whose beginning says it
+    "sync.unite", "sync.finish",  # a sync that was begun; tests/api/test_sync.py
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/cli/test_text.py
 }  # fmt: skip
@@ -45,8 +43,8 @@ MORE: dict[str, Callable[[World], Params]] = {
     "jobs.list": lambda _: {},
     "jobs.run": lambda _: {"name": "expire", "dry_run": True},
     "verify": lambda _: {},
-    "export.open": lambda _: {},
-    "import.open": lambda _: {"kind": "mnemond", "digest": "0" * 64},
+    "export": lambda world: {"spool": spooled(world.path)},
+    "import.run": lambda world: {"kind": "mnemond", "digest": "0" * 64, "spool": spooled(world.path)},
     "import.accept": lambda _: {},
     "sync.open": lambda _: {"target": "0" * 64, "label": "here"},
     "sync.status": lambda _: {},

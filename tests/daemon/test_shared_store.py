@@ -18,6 +18,7 @@ import pytest
 from benchmarks.daemon_process import NO_CAP, DaemonError, DaemonProcess
 from benchmarks.pg_server import PgServer
 from benchmarks.wire import RpcError, Wire, request
+from mnemonctl import rpc
 from tests.store.pg_proxy import CuttingProxy
 from tests.store.pg_server import running
 
@@ -75,14 +76,9 @@ def eventually_same(*daemons: Sharing, store: str = "team") -> list[str]:
 
 def exported(daemon: Sharing, store: str) -> list[str]:
     """Return the lines of an export, without the first, which has the time."""
-    with daemon.connect_when_ready() as wire:
-        opened = wire.call("export.open", store=store)
-        text, portion = "", 0
-        while True:
-            found = wire.call("export.read", export=opened["export"], portion=portion)
-            text, portion = text + str(found["text"]), portion + 1
-            if not found["text"]:
-                return text.splitlines()[1:]
+    with daemon.connect_when_ready() as wire, rpc.spooled(daemon.data_dir) as (name, file):
+        wire.call("export", store=store, spool=name)
+        return file.read().decode().splitlines()[1:]
 
 
 @pytest.fixture

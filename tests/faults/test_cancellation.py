@@ -57,6 +57,7 @@ class World:
     """A daemon without a socket, and two memories that every request may speak of."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.log = CapturingLogger()
         self.daemon = Daemon(path, Config(), self.log, Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0))
         self._texts = 0

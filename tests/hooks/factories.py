@@ -74,6 +74,11 @@ class Desk:
         warm = await self.daemon.open_stores.open(store)
         return [each.exchange for each in await warm.store.read(lambda connection: oldest(connection, 100))]
 
+    @property
+    def path(self) -> Path:
+        """The data directory."""
+        return self.daemon.stores.path("default").parents[2]
+
     def stores(self) -> list[str]:
         """Those with a file."""
         return self.daemon.stores.names()

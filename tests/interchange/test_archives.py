@@ -54,7 +54,7 @@ def test_an_export_as_it_was_downloaded(tmp_path: Path, files: dict[str, bytes],
     content = transfer._Content(path, None)
     expected = [text for text, _ in DOCUMENTS[kind][1]]
     assert (content.kind, content.memories) == (kind, len(expected))
-    lines = "".join(content.portions()).splitlines()
+    lines = b"".join(content.parts()).decode().splitlines()
     assert [msgspec.json.decode(line)["content"] for line in lines] == expected
     assert [each.name for each in tmp_path.iterdir()] == ["export.zip"], "nothing is unpacked to the disk"
 

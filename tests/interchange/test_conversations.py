@@ -26,6 +26,7 @@ from mnemond.memory.exchanges import MARGIN
 from mnemond.model.changes import LONGEST_PROMPT, LONGEST_REPLY
 from mnemond.model.memory import DAY_US
 from mnemond.store import passages
+from tests.api.factories import spooled
 from tests.api.test_remembering import files_with
 from tests.hooks.factories import Desk, desk
 from tests.interchange.chats import Said, chatgpt, chatgpt_zip, claude, claude_message, claude_zip, hidden, message
@@ -162,12 +163,8 @@ def test_an_export_as_it_was_downloaded_oldest_first(tmp_path: Path) -> None:
     parts = [chatgpt("c2", "Berlin", MOVED)], [chatgpt("c1", "Lisbon", HOME)]
     (tmp_path / "chatgpt.zip").write_bytes(chatgpt_zip(*parts))
     content = transfer._Content(tmp_path / "chatgpt.zip", None)
-    found = [
-        msgspec.json.decode(line, type=Item | SessionExchange)
-        for text in content.portions()
-        for line in text.split("\n")[:-1]
-    ]
-    assert (content.kind, content.exchanges, content.memories) == ("chatgpt", True, 0)
+    found = [msgspec.json.decode(line, type=Item | SessionExchange) for line in content.parts()]
+    assert (content.kind, content.memories) == ("chatgpt", 0)
     assert said_in([each for each in found if isinstance(each, SessionExchange)]) == [
         HOME[0][1],
         HOME[2][1],
@@ -175,7 +172,7 @@ def test_an_export_as_it_was_downloaded_oldest_first(tmp_path: Path) -> None:
     ]
     (tmp_path / "claude.zip").write_bytes(claude_zip([claude("c1", "Lisbon", HOME)], "- Likes short answers"))
     content = transfer._Content(tmp_path / "claude.zip", None)
-    lines = "".join(content.portions()).splitlines()
+    lines = b"".join(content.parts()).decode().splitlines()
     assert (content.kind, content.memories, len(lines)) == ("claude-ai", 1, 3)
     assert '"line":"memory"' in lines[0]
     assert "Narnia" not in "".join(lines)
@@ -186,7 +183,7 @@ def test_an_export_that_was_unpacked(tmp_path: Path) -> None:
     (tmp_path / "conversations-001.json").write_bytes(msgspec.json.encode([chatgpt("c1", "Lisbon", HOME)]))
     (tmp_path / "user.json").write_bytes(b'{"id": "u"}')
     content = transfer._Content(tmp_path, None)
-    assert (content.kind, "".join(content.portions()).count('"line":"session"')) == ("chatgpt", 3)
+    assert (content.kind, b"".join(content.parts()).decode().count('"line":"session"')) == ("chatgpt", 3)
     with pytest.raises(MnemonError, match="it is nothing that can be imported"):
         transfer._Content(tmp_path / "user.json", None)
 
@@ -300,7 +297,7 @@ async def test_without_extraction_exchanges_are_kept_alone(tmp_path: Path, extra
 @pytest.mark.parametrize("line", ['{"line":"session"}', '{"line":"floppy"}', '{"line":"session","session":7}'])
 async def test_a_line_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
     async with desk(tmp_path) as over:
-        begun = await over.does("import.open", kind="chatgpt", digest="0" * 64)
+        spool = spooled(over.path, line + "\n")
         with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
-            await over.does("import.send", import_id=begun.import_id, text=line + "\n")
+            await over.does("import.run", kind="chatgpt", digest="0" * 64, spool=spool)
         assert caught.value.kind is INVALID_PARAMS

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
 
-from mnemond.api.interchange import MAX_EXPORTS, is_whole
-from mnemond.api.transfers import IDLE_S
+from mnemonctl import rpc
+from mnemond.api import requests
+from mnemond.api.interchange import is_whole
 from mnemond.api.types_changes import LinkParams, UpdateParams
-from mnemond.api.types_interchange import ExportOpenParams, ExportReadParams
+from mnemond.api.types_interchange import ExportParams, ExportResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.interchange import export
-from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from mnemond.wire.dispatch import Call
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench, spooled
 from tests.api.test_op_ids import files_with
 from tests.tables import each_row
 
@@ -30,18 +33,12 @@ async def remember(over: Bench, content: str, **fields: Any) -> str:
     return made.id
 
 
-async def exported(over: Bench, **params: Any) -> str:
-    begun = await over.exports.open(CALL, ExportOpenParams(**params))
-    return await rest_of(over, begun.export)
-
-
-async def rest_of(over: Bench, name: str, portion: int = 0) -> str:
-    texts = []
-    while (found := await over.exports.read(CALL, ExportReadParams(export=name, portion=portion))).lines:
-        assert found.lines == found.text.count("\n")
-        texts.append(found.text)
-        portion += 1
-    return "".join(texts)
+async def exported(over: Bench, call: Call = CALL, **params: Any) -> str:
+    with rpc.spooled(over.path) as (name, file):
+        result = await over.exports.export(call, ExportParams(spool=name, **params))
+        text = file.read().decode()
+    assert result.lines == text.count("\n")
+    return text
 
 
 def decoded(text: str) -> list[dict[str, Any]]:
@@ -92,30 +89,46 @@ async def test_it_shows_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(export, "PORTION_BYTES", 1)
     async with bench(tmp_path) as over:
         one = await remember(over, "As it was")
-        begun = await over.exports.open(CALL, ExportOpenParams())
-        await over.changes.update(CALL, UpdateParams(id=one, content="As it is now"))
-        await remember(over, "Made later")
-        text = await rest_of(over, begun.export)
+
+        async def change() -> None:
+            await over.changes.update(CALL, UpdateParams(id=one, content="As it is now"))
+            await remember(over, "Made later")
+
+        text = await interrupted(over, monkeypatch, change)
         assert [line["content"] for line in of_kind(text, "memory")] == ["As it was"]
         assert len(of_kind(await exported(over), "memory")) == 2
 
 
-async def test_a_portion_may_be_read_again_but_none_be_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "PORTION_BYTES", 1)
-    async with bench(tmp_path) as over:
-        await remember(over, "One")
-        name = (await over.exports.open(CALL, ExportOpenParams())).export
-        first = await over.exports.read(CALL, ExportReadParams(export=name, portion=0))
-        assert await over.exports.read(CALL, ExportReadParams(export=name, portion=0)) == first
-        with pytest.raises(MnemonError, match="portion 2 is not the next: 1") as caught:
-            await over.exports.read(CALL, ExportReadParams(export=name, portion=2))
-        assert caught.value.kind is INVALID_PARAMS
-        assert first.text + await rest_of(over, name, 1) == await exported(over)
-        with pytest.raises(MnemonError, match="no such export any more") as caught:
-            await over.exports.read(CALL, ExportReadParams(export=name, portion=0))
-        assert caught.value.kind is NOT_FOUND
+async def interrupted(over: Bench, monkeypatch: pytest.MonkeyPatch, work: Callable[[], Awaitable[object]]) -> str:
+    """Export, and do something between the first two portions."""
+    real, begun, done = export.portions, threading.Event(), threading.Event()
+
+    def portions(*arguments: Any) -> Any:
+        found = real(*arguments)
+        yield next(found)
+        begun.set()
+        done.wait(30)
+        yield from found
+
+    monkeypatch.setattr(export, "portions", portions)
+    found: list[str | MnemonError] = []
+
+    async def run() -> None:
+        try:
+            found.append(await exported(over))
+        except MnemonError as error:
+            found.append(error)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        await trio.to_thread.run_sync(begun.wait, 30)
+        try:
+            await work()
+        finally:
+            done.set()
+    if isinstance(found[0], MnemonError):
+        raise found[0]
+    return found[0]
 
 
 async def test_a_filter_chooses_memories_and_what_belongs_to_them(tmp_path: Path) -> None:
@@ -139,7 +152,7 @@ async def test_the_past_is_no_filter_of_an_export(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await remember(over, "One")
         with pytest.raises(MnemonError, match="leave as_of, known_at, include_invalid and status out"):
-            await over.exports.open(CALL, ExportOpenParams(as_of="2026-01-01"))
+            await exported(over, as_of="2026-01-01")
 
 
 async def test_secrets_are_cut_out_of_every_text(tmp_path: Path) -> None:
@@ -152,50 +165,53 @@ async def test_secrets_are_cut_out_of_every_text(tmp_path: Path) -> None:
     assert decoded(text)[0]["redacted"] is True
 
 
-async def test_only_so_many_at_once(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "One")
-        for _ in range(MAX_EXPORTS):
-            await over.exports.open(CALL, ExportOpenParams())
-        with pytest.raises(MnemonError, match="exports are being read already") as caught:
-            await over.exports.open(CALL, ExportOpenParams())
-        assert caught.value.kind is BUSY
-
-
-async def test_an_export_that_nobody_reads_ends(
-    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "PORTION_BYTES", 1)
-    async with bench(tmp_path) as over, trio.open_nursery() as nursery:
-        await nursery.start(over.exports.run)
-        await remember(over, "One")
-        name = (await over.exports.open(CALL, ExportOpenParams())).export
-        for _ in range(4):
-            mock_clock.jump(IDLE_S / 2)
-            await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(MnemonError, match="no such export"):
-            await over.exports.read(CALL, ExportReadParams(export=name, portion=0))
-        nursery.cancel_scope.cancel()
-
-
 async def test_a_purge_ends_an_export_and_wipes_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PORTION_BYTES", 1)
     async with bench(tmp_path) as over:
         gone = await remember(over, "The word zanzibar is here")
         await remember(over, "And another")
-        name = (await over.exports.open(CALL, ExportOpenParams())).export
-        await over.exports.read(CALL, ExportReadParams(export=name, portion=0))
-        await over.changes.forget(CALL, ForgetParams(id=gone, purge=True))
-        with pytest.raises(MnemonError, match="no such export any more"):
-            await over.exports.read(CALL, ExportReadParams(export=name, portion=1))
+        with pytest.raises(MnemonError, match="memories were purged") as ended:
+            await interrupted(over, monkeypatch, lambda: over.changes.forget(CALL, ForgetParams(id=gone, purge=True)))
+        assert ended.value.kind is BUSY
         await remember(over, "One more write, after which the log is emptied")
     assert files_with(tmp_path, "zanzibar") == []
 
 
+async def test_it_says_how_far_it_is_and_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PORTION_BYTES", 1)
+    monkeypatch.setattr(requests, "EVERY_S", 0.0)
+    said: list[bytes] = []
+    watching = msgspec.structs.replace(CALL, notify=said.append)
+    async with bench(tmp_path) as over:
+        await remember(over, "One")
+        text = await exported(over, watching)
+        assert said == [], "it did not ask for that"
+        assert await exported(over, watching, progress=True) == text
+        await trio.testing.wait_all_tasks_blocked()
+        found = [msgspec.json.decode(line) for line in said]
+        assert {each["method"] for each in found} == {"progress"}
+        done = [each["params"]["done"] for each in found]
+        assert done == sorted(done)
+        assert done[-1] == found[-1]["params"]["total"]
+        with pytest.raises(MnemonError, match="the client has ended"):
+            await exported(over, msgspec.structs.replace(CALL, gone=lambda: True))
+
+
+async def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(tmp_path) as over:
+        await remember(over, "One")
+        name = spooled(tmp_path)
+        full = Path("/dev/full").open("wb")  # noqa: ASYNC230, SIM115
+        monkeypatch.setattr("mnemond.api.interchange.taken", lambda *_, **__: full)
+        with pytest.raises(MnemonError, match="cannot be written: No space left on device") as refused:
+            await over.exports.export(CALL, ExportParams(spool=name))
+        assert refused.value.kind is STORAGE
+
+
 def test_whole_means_no_filter() -> None:
-    assert is_whole(ExportOpenParams(store="a", directory="/x", redact=True))
+    assert is_whole(ExportParams(store="a", directory="/x", redact=True, spool="12345678", progress=True))
     for each in ({"category": "fact"}, {"user_id": "a"}, {"all_sessions": True}, {"since": "2026-01-01"}):
-        assert not is_whole(ExportOpenParams(**each))
+        assert not is_whole(ExportParams(spool="12345678", **each))
 
 
 @each_row(
@@ -220,11 +236,15 @@ def test_deep_json_stays_a_text() -> None:
 async def test_what_is_shared_names_the_store_and_the_project(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         await remember(over, "Prices are in cents", project="shop#1a2b3c4d")
-        plain = await over.exports.open(CALL, ExportOpenParams(project="shop"))
+
+        async def found(**params: Any) -> ExportResult:
+            return await over.exports.export(CALL, ExportParams(spool=spooled(tmp_path), **params))
+
+        plain = await found(project="shop")
         assert (plain.store_id, plain.project) == (None, None)
-        found = await over.exports.open(CALL, ExportOpenParams(project="shop", share=True))
-        assert found.project == "shop#1a2b3c4d"
-        assert found.store_id is not None
-        assert len(found.store_id) == 16
-        again = await over.exports.open(CALL, ExportOpenParams(project="none", share=True))
-        assert (again.store_id, again.project) == (found.store_id, "")
+        shared = await found(project="shop", share=True)
+        assert shared.project == "shop#1a2b3c4d"
+        assert shared.store_id is not None
+        assert len(shared.store_id) == 16
+        again = await found(project="none", share=True)
+        assert (again.store_id, again.project) == (shared.store_id, "")

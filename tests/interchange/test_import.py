@@ -1,4 +1,4 @@
-"""Imports over the handlers: in portions, looked at first, taken back as one, out of briefs for a day."""
+"""Imports over the handlers: looked at first, taken back as one, out of briefs for a day."""
 
 from __future__ import annotations
 
@@ -9,42 +9,29 @@ from typing import Any
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
 
-from mnemond.api.imports import MAX_IMPORTS
-from mnemond.api.transfers import IDLE_S
+from mnemond.api import imports, requests
 from mnemond.api.types_changes import UndoParams
-from mnemond.api.types_interchange import (
-    ImportAcceptParams,
-    ImportFinishParams,
-    ImportFinishResult,
-    ImportOpenParams,
-    ImportSendParams,
-)
+from mnemond.api.types_interchange import ImportAcceptParams, ImportParams, ImportResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.interchange.items import Item
 from mnemond.interchange.recognise import items_of
-from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from mnemond.wire.dispatch import Call
+from mnemond.wire.params import SPOOL
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench, spooled
 from tests.interchange.test_export import exported, remember
 
 DAY_US = 86_400_000_000
 
 
-async def opened(over: Bench, text: str, **fields: Any) -> str:
+async def imported(over: Bench, text: str, call: Call = CALL, **fields: Any) -> ImportResult:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    params = ImportOpenParams(**{"kind": "mnemond", "digest": digest, **fields})
-    return (await over.imports.open(CALL, params)).import_id
-
-
-async def imported(over: Bench, text: str, size: int = 1000, **fields: Any) -> ImportFinishResult:
-    name = await opened(over, text, **fields)
-    for start in range(0, len(text), size):
-        await over.imports.send(CALL, ImportSendParams(import_id=name, text=text[start : start + size]))
-    return await over.imports.finish(CALL, ImportFinishParams(import_id=name))
+    params = {"kind": "mnemond", "digest": digest, "spool": spooled(over.path, text), **fields}
+    return await over.imports.run(call, ImportParams(**params))
 
 
 def made(path: Path) -> Path:
@@ -63,16 +50,16 @@ async def source(path: Path, count: int = 3) -> str:
         return await exported(over)
 
 
-async def test_it_comes_back_byte_for_byte_whatever_the_portions(tmp_path: Path) -> None:
+async def test_it_comes_back_byte_for_byte(tmp_path: Path) -> None:
     text = await source(tmp_path / "a")
-    for number, size in enumerate((5, 100_000)):
-        async with bench(made(tmp_path / f"b{number}"), ToyEmbedder()) as over:
-            result = await imported(over, text, size)
-            assert (result.memories, result.added["memory"], result.dry_run) == (3, 4, False)
-            assert await exported(over) == text
-            again = await imported(over, text, 100_000)
-            assert (again.memories, again.added, again.known["memory"]) == (0, {}, 4)
-            assert await exported(over) == text
+    async with bench(made(tmp_path / "b"), ToyEmbedder()) as over:
+        result = await imported(over, text)
+        assert (result.memories, result.added["memory"], result.dry_run) == (3, 4, False)
+        assert await exported(over) == text
+        again = await imported(over, text)
+        assert (again.memories, again.added, again.known["memory"]) == (0, {}, 4)
+        assert await exported(over) == text
+        assert list((over.path / SPOOL).iterdir()) == []
 
 
 async def test_a_dry_run_says_what_would_be_and_writes_nothing(tmp_path: Path) -> None:
@@ -176,6 +163,7 @@ async def test_a_store_that_is_too_small_says_so_and_may_be_made_larger(tmp_path
         result = await imported(over, text, raise_cap=True)
         assert (result.memories, result.raised_cap) == (3, 1000)
         assert (await over.warm()).config.lifecycle.max_insights == 1000
+        over.ids.made = 1000
         await over.remembering.remember(CALL, RememberParams(content="Room for one more"))
         assert (await over.warm()).store.snapshot.live == 4
 
@@ -195,27 +183,51 @@ async def test_a_broken_line_leaves_the_store_as_it_was(tmp_path: Path) -> None:
         assert await exported(over) == before
 
 
-async def test_only_so_many_at_once_and_none_that_is_silent(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with bench(tmp_path) as over, trio.open_nursery() as nursery:
-        await nursery.start(over.imports.run)
-        names = [await opened(over, str(number)) for number in range(MAX_IMPORTS)]
-        with pytest.raises(MnemonError, match="imports are running already") as caught:
-            await opened(over, "one more")
-        assert caught.value.kind is BUSY
-        for _ in range(4):
-            mock_clock.jump(IDLE_S / 2)
-            await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(MnemonError, match="no such import any more") as caught:
-            await over.imports.send(CALL, ImportSendParams(import_id=names[0], text="x"))
-        assert caught.value.kind is NOT_FOUND
-        await opened(over, "now")
-        nursery.cancel_scope.cancel()
+async def test_a_client_that_ended_ends_it_and_an_export_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "EVERY_S", 0.0)
+    monkeypatch.setattr(imports, "ITEMS_AT_ONCE", 1)
+    text, ended = await source(tmp_path / "a"), msgspec.structs.replace(CALL, gone=lambda: True)
+    said: list[bytes] = []
+    watching = msgspec.structs.replace(CALL, notify=said.append)
+    async with bench(made(tmp_path / "b")) as over:
+        await remember(over, "Mine")
+        before = await exported(over)
+        with pytest.raises(MnemonError, match="the client has ended"):
+            await imported(over, text, ended)
+        assert await exported(over) == before
+        with pytest.raises(MnemonError, match="the client has ended"):
+            await imported(over, draft_lines(), ended, kind="mnemon-draft")
+        assert (await over.warm()).store.snapshot.live == 2, "one, and then no more"
+        assert (await imported(over, draft_lines(), watching, kind="mnemon-draft", progress=True)).memories == 2
+        await imported(over, text, watching, progress=True)
+        await trio.testing.wait_all_tasks_blocked()
+    of = [msgspec.json.decode(line)["params"] for line in said]
+    assert {each["total"] for each in of} == {len(text.encode()), len(draft_lines().encode())}
+    assert of[-1]["done"] == of[-1]["total"]
+
+
+async def test_a_store_that_is_closed_meanwhile_gets_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "ITEMS_AT_ONCE", 1)
+    real = imports.ImportHandlers._import_items
+    async with bench(made(tmp_path / "a")) as over:
+
+        async def closing(*arguments: Any) -> None:
+            await real(*arguments)
+            async with over.stores.exclusive("default"):
+                pass
+
+        monkeypatch.setattr(imports.ImportHandlers, "_import_items", closing)
+        with pytest.raises(MnemonError, match="the store was closed meanwhile"):
+            await imported(over, draft_lines(), kind="mnemon-draft")
+        assert (await over.warm()).store.snapshot.live == 1
 
 
 async def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="there is no import of 'floppy'"):
-            await opened(over, "x", kind="floppy")
+            await imported(over, "x", kind="floppy")
 
 
 KEY = "token=ghp_" + "a1B2" * 9

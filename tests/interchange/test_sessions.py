@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import transcripts
-from mnemond.api import import_exchanges
+from mnemond.api import import_exchanges, imports
 from mnemond.api.import_exchanges import NO_DIRECTORY, PAUSED
-from mnemond.api.types_interchange import ImportFinishResult
+from mnemond.api.types_interchange import ImportResult
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
@@ -25,6 +25,7 @@ from mnemond.interchange import sessions
 from mnemond.interchange.items import Item
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.model.memory import format_us
+from tests.api.factories import spooled
 from tests.api.test_remembering import files_with
 from tests.hooks.factories import Desk, desk
 from tests.interchange.transcripts import (
@@ -163,17 +164,15 @@ def test_a_copy_of_a_session_in_another_file_and_lines_without_end_are_passed_ov
 # Into a store.
 
 
-async def imported(over: Desk, found: Sequence[Item | SessionExchange], kind: str, **fields: Any) -> ImportFinishResult:
+async def imported(over: Desk, found: Sequence[Item | SessionExchange], kind: str, **fields: Any) -> ImportResult:
     text = "".join(msgspec.json.encode(each).decode() + "\n" for each in found)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    begun = await over.does("import.open", kind=kind, digest=digest, **fields)
-    for start in range(0, len(text), 500):
-        await over.does("import.send", import_id=begun.import_id, text=text[start : start + 500])
-    result: ImportFinishResult = await over.does("import.finish", import_id=begun.import_id)
+    spool = spooled(over.path, text)
+    result: ImportResult = await over.does("import.run", kind=kind, digest=digest, spool=spool, **fields)
     return result
 
 
-async def claude_code(over: Desk, **fields: Any) -> ImportFinishResult:
+async def claude_code(over: Desk, **fields: Any) -> ImportResult:
     return await imported(over, parsed(sessions.CLAUDE_CODE, CLAUDE).exchanges, sessions.CLAUDE_CODE, **fields)
 
 
@@ -293,6 +292,7 @@ async def test_a_full_queue_is_read_first_and_refused_if_that_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_exchanges, "MAX_PENDING", 2)
+    monkeypatch.setattr(imports, "EXCHANGES_AT_ONCE", 1)
     found = [SessionExchange("s", SHOP, f"2026-10-07T11:00:0{n}Z", f"Ask {n} " * 60, "Yes") for n in range(5)]
     async with desk(tmp_path) as over, trio.open_nursery() as nursery:
         await nursery.start(over.daemon.scheduler.run)

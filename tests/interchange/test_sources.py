@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.api import imports, requests
 from mnemond.api.types_changes import UndoParams
-from mnemond.api.types_interchange import ImportFinishParams, ImportFinishResult, ImportOpenParams, ImportSendParams
+from mnemond.api.types_interchange import ImportResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
@@ -28,6 +29,7 @@ from mnemond.model.memory import MAX_CONTENT
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.examples import examples
 from tests.interchange.test_import import SMALL, brief
+from tests.interchange.test_import import imported as send
 from tests.interchange.test_restore import JSON
 from tests.store.mnemon import legacy_at
 from tests.tables import each_row
@@ -322,14 +324,12 @@ def test_a_database_that_is_none_is_refused(content: bytes) -> None:
 # Over the handlers.
 
 
-async def imported(over: Bench, items: list[Item], kind: str = "notes", **fields: Any) -> ImportFinishResult:
-    lines = [msgspec.json.encode(each).decode() + "\n" for each in items]
-    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    begun = await over.imports.open(CALL, ImportOpenParams(kind=kind, digest=digest, memories=len(items), **fields))
-    for start in range(0, len(lines), 2):
-        text = "".join(lines[start : start + 2])
-        await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=text))
-    return await over.imports.finish(CALL, ImportFinishParams(import_id=begun.import_id))
+def lines_of(items: Sequence[Item]) -> str:
+    return "".join(msgspec.json.encode(each).decode() + "\n" for each in items)
+
+
+async def imported(over: Bench, items: list[Item], kind: str = "notes", **fields: Any) -> ImportResult:
+    return await send(over, lines_of(items), kind=kind, memories=len(items), **fields)
 
 
 TEXT = ("The staging database listens on 5433", "Invoices are sent on the first of a month", "Ada maintains the parser")
@@ -359,21 +359,19 @@ async def test_it_is_imported_once_and_taken_back_as_one(tmp_path: Path) -> None
         assert (await imported(over, ITEMS)).memories == 3, "what was taken back can be imported again"
 
 
-async def test_an_interrupted_import_goes_on_as_the_same_operation(tmp_path: Path) -> None:
+async def test_an_interrupted_import_goes_on_as_the_same_operation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "EVERY_S", 0.0)
+    monkeypatch.setattr(imports, "ITEMS_AT_ONCE", 1)
     async with bench(tmp_path) as over:
-        lines = [msgspec.json.encode(each).decode() + "\n" for each in ITEMS]
-        digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-        params = ImportOpenParams(kind="notes", digest=digest, memories=3)
-        begun = await over.imports.open(CALL, params)
-        await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=lines[0]))
+        with pytest.raises(MnemonError, match="the client has ended"):
+            await send(over, lines_of(ITEMS), msgspec.structs.replace(CALL, gone=lambda: True), kind="notes")
     async with bench(tmp_path) as over:
         over.ids.made = 1000
-        again = await over.imports.open(CALL, params)
-        assert (again.continued, again.op_id) == (True, begun.op_id)
-        await over.imports.send(CALL, ImportSendParams(import_id=again.import_id, text="".join(lines)))
-        result = await over.imports.finish(CALL, ImportFinishParams(import_id=again.import_id))
+        result = await imported(over, ITEMS)
         assert (result.memories, result.known["memory"]) == (2, 1)
-        assert len((await over.history.undo(CALL, UndoParams(operation=begun.op_id))).memories) == 3
+        assert len((await over.history.undo(CALL, UndoParams(operation=result.op_id))).memories) == 3
 
 
 async def test_nothing_here_is_replaced_and_what_is_known_is_none(tmp_path: Path) -> None:
@@ -415,9 +413,8 @@ async def test_a_store_that_is_too_small_says_so_before_anything_is_written(tmp_
 @pytest.mark.parametrize("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
 async def test_a_line_that_is_no_memory_is_refused(tmp_path: Path, line: str) -> None:
     async with bench(tmp_path) as over:
-        begun = await over.imports.open(CALL, ImportOpenParams(kind="notes", digest="0" * 64))
         with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
-            await over.imports.send(CALL, ImportSendParams(import_id=begun.import_id, text=line))
+            await send(over, line, kind="notes")
         assert caught.value.kind is INVALID_PARAMS
 
 

@@ -152,7 +152,7 @@ def test_a_service_manager_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
         signal.signal(signal.SIGTERM, background_sync._leave)
 
         def portions() -> Any:
-            yield "text\n" * 100_000
+            yield b"text\n" * 100_000
             (tmp_path / "begun").touch()
             time.sleep(60)
 

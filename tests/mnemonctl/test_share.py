@@ -3,9 +3,12 @@ others wrote there stays."""
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import pytest
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from mnemonctl import rpc
 from mnemonctl import share as command
-from mnemond.api.types_interchange import ExportOpenResult, ExportReadResult
+from mnemond.api.types_interchange import ExportResult
 from mnemond.cli.grammar import Invocation, Output
 from mnemond.cli.help import COMMANDS
 from mnemond.errors import MnemonError
@@ -52,17 +55,16 @@ def share(
     root: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, Any]], *, store: str = MINE, project: str = SHOP,
     here: str = "", form: str = "text", **options: Any,
 ) -> str:  # fmt: skip
-    text = "".join(f"{msgspec.json.encode(each).decode()}\n" for each in lines)
-    opened = ExportOpenResult(
-        export="e", store="default", whole=False, expected=9, store_id=store, project=project, here=here
-    )
-    replies: dict[str, list[Any]] = {
-        "export.open": [opened],
-        "export.read": [ExportReadResult(text=text, lines=len(lines)), ExportReadResult(text="", lines=0)],
-    }
-    monkeypatch.setattr(rpc, "call", lambda _directory, method, *_: replies[method].pop(0))
+    exported = ExportResult(store="default", whole=False, lines=len(lines), store_id=store, project=project, here=here)
+
+    @contextmanager
+    def spooled(_directory: Path) -> Iterator[tuple[str, IO[bytes]]]:
+        yield "12345678", io.BytesIO(b"".join(msgspec.json.encode(each) + b"\n" for each in lines))
+
+    monkeypatch.setattr(rpc, "spooled", spooled)
+    monkeypatch.setattr(rpc, "call", lambda *_: exported)
     params = {"project": "shop", "share": True}
-    invocation = Invocation(SHARE, "export.open", params, {"file": str(root), **options}, Output(form=form))  # type: ignore[arg-type]
+    invocation = Invocation(SHARE, "export", params, {"file": str(root), **options}, Output(form=form))  # type: ignore[arg-type]
     return command.run(invocation, root / "none", 1.0, "").stdout
 
 
