@@ -269,7 +269,8 @@ def test_a_name_that_is_none(directory: Path) -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_syncs_that_fail_are_a_problem(directory: Path, fails: bool) -> None:
-    failed = {"why": "no network", "count": 3, "since": "2026-11-28T09:00:00Z", "at": "2026-11-28T10:00:00Z"}
+    times = {"since": "2026-11-28T09:00:00Z", "at": "2026-11-28T10:00:00Z"}
+    failed = {"label": "/srv/a", "why": "no network", "count": 3, **times}
     target: dict[str, Any] = {
         "label": "/srv/a",
         "synced_at": None,
