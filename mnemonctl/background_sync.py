@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from mnemonctl import daemon, fast, sync
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.grammar import Invocation
 from mnemond.cli.output import duration, one_line
 from mnemond.config.sections import seconds

@@ -27,21 +27,23 @@ import msgspec
 from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
 from mnemond.api import (
-    types_admin,
     types_changes,
     types_core,
+    types_daemon,
     types_entities,
     types_extract,
     types_interchange,
+    types_jobs,
     types_knowledge,
     types_memories,
     types_relations,
     types_rules,
     types_sessions,
+    types_stores,
     types_sync,
     types_viz,
 )
-from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
+from mnemond.api.types_jobs import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.model import answers
 from mnemond.wire.params import Access, Params, TypedMethod, method
@@ -115,11 +117,11 @@ class _Methods:
 class StoreMethods(_Methods):
     """`store.…`: the named stores."""
 
-    list = remote(types_admin.STORE_LIST)
-    create = remote(types_admin.STORE_CREATE)
-    set = remote(types_admin.STORE_SET)
-    path = remote(types_admin.STORE_PATH)
-    remove = remote(types_admin.STORE_REMOVE)
+    list = remote(types_stores.STORE_LIST)
+    create = remote(types_stores.STORE_CREATE)
+    set = remote(types_stores.STORE_SET)
+    path = remote(types_stores.STORE_PATH)
+    remove = remote(types_stores.STORE_REMOVE)
 
 
 class EmbedMethods(_Methods):
@@ -134,8 +136,8 @@ class EmbedMethods(_Methods):
 class JobMethods(_Methods):
     """`jobs.…`: background jobs."""
 
-    list = remote(types_admin.JOBS_LIST)
-    run = remote(types_admin.JOBS_RUN)
+    list = remote(types_jobs.JOBS_LIST)
+    run = remote(types_jobs.JOBS_RUN)
 
 
 class SessionMethods(_Methods):
@@ -213,22 +215,22 @@ class RuleMethods(_Methods):
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
-    create = remote(types_admin.BACKUP_CREATE)
-    list = remote(types_admin.BACKUP_LIST)
-    verify = remote(types_admin.BACKUP_VERIFY)
-    restore = remote(types_admin.BACKUP_RESTORE)
+    create = remote(types_stores.BACKUP_CREATE)
+    list = remote(types_stores.BACKUP_LIST)
+    verify = remote(types_stores.BACKUP_VERIFY)
+    restore = remote(types_stores.BACKUP_RESTORE)
 
 
 class ConfigMethods(_Methods):
     """`config.…`: settings."""
 
-    show = remote(types_admin.CONFIG_SHOW)
+    show = remote(types_daemon.CONFIG_SHOW)
 
 
 class DaemonMethods(_Methods):
     """`daemon.…`: the daemon itself."""
 
-    stop = remote(types_admin.DAEMON_STOP)
+    stop = remote(types_daemon.DAEMON_STOP)
 
 
 RECALL = method(
@@ -273,8 +275,8 @@ class Client:
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 
-    hello = remote(types_admin.HELLO)
-    ping = remote(types_admin.PING)
+    hello = remote(types_daemon.HELLO)
+    ping = remote(types_daemon.PING)
     remember = remote(types_memories.REMEMBER)
     extract = remote(types_extract.EXTRACT)
     diff = remote(types_memories.DIFF)
@@ -306,11 +308,11 @@ class Client:
     today = remote(types_sessions.TODAY)
     log = remote(types_changes.LOG)
     receipt = remote(types_changes.RECEIPT)
-    gc = remote(types_admin.GC)
-    verify = remote(types_admin.VERIFY)
-    status = remote(types_admin.STATUS)
-    stats = remote(types_admin.STATS)
-    top = remote(types_admin.TOP)
+    gc = remote(types_jobs.GC)
+    verify = remote(types_daemon.VERIFY)
+    status = remote(types_daemon.STATUS)
+    stats = remote(types_daemon.STATS)
+    top = remote(types_daemon.TOP)
 
     def events(self, topics: tuple[Topic, ...] = TOPICS, *, since_seq: int | None = None) -> LiveEvents:
         """Return an iterator over events from now on, or since the one of that number. It blocks: use a thread of its

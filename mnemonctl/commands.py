@@ -13,15 +13,9 @@ import msgspec
 
 from mnemonctl import fast, keys, rpc
 from mnemond import encryption
-from mnemond.api.types_admin import (
-    BackupCreateResult,
-    BackupListResult,
-    BackupRestoreResult,
-    BackupVerifyResult,
-    CliRunResult,
-    TopResult,
-)
 from mnemond.api.types_changes import MemoryCues
+from mnemond.api.types_daemon import CliRunResult, TopResult
+from mnemond.api.types_stores import BackupCreateResult, BackupListResult, BackupRestoreResult, BackupVerifyResult
 from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, Output, failure, success
 from mnemond.cli.output import one_line

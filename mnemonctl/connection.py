@@ -16,7 +16,7 @@ from typing import Final, Self
 import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
-from mnemond.api.types_admin import Dropped, Event, SubscribeParams, SubscribeResult
+from mnemond.api.types_jobs import Dropped, Event, SubscribeParams, SubscribeResult
 from mnemond.errors import TOO_LARGE, MnemonError
 from mnemond.wire.params import Params
 

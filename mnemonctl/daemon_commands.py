@@ -13,7 +13,7 @@ import msgspec
 from mnemonctl import daemon, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.service import State, Supervisor, UnitFile
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.admin import InstallOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import duration, neutralise, one_line

@@ -21,14 +21,7 @@ from mnemonctl.setup import check as setup_check
 from mnemonctl.setup.environment import SetupEnvironment
 from mnemond import encryption
 from mnemond.api.admin import check_view
-from mnemond.api.types_admin import (
-    CheckView,
-    CliRunResult,
-    DoctorResult,
-    ProblemView,
-    SalvageResult,
-    VerifyResult,
-)
+from mnemond.api.types_daemon import CheckView, CliRunResult, DoctorResult, ProblemView, SalvageResult, VerifyResult
 from mnemond.api.types_sync import SyncStatusResult
 from mnemond.cli.admin import DoctorOptions, render_doctor, render_salvage
 from mnemond.cli.grammar import Output

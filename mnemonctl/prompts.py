@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.grammar import Invocation
 from mnemond.cli.output import one_line
 from mnemond.config import loading

@@ -16,7 +16,7 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemonctl.transfer import not_writable, target_of, write_file
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.api.types_interchange import ExportResult
 from mnemond.cli.grammar import Invocation
 from mnemond.cli.output import escape_json, one_line

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli import completion, mnemon
 from mnemond.cli.admin import DoctorOptions, LogsOptions, TopOptions
 from mnemond.cli.grammar import Invocation, failure, output_of, parse

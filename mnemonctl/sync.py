@@ -26,7 +26,7 @@ import msgspec
 from mnemonctl import fast, keys, rpc
 from mnemonctl.files import private_file, try_lock
 from mnemond import encryption
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.api.types_sync import (
     MAX_FILES,
     MAX_UNREAD,

@@ -16,7 +16,7 @@ import msgspec
 
 from mnemonctl import fast, keys, rpc, transcripts
 from mnemond import encryption
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.api.types_interchange import ExportResult, ImportResult
 from mnemond.cli.grammar import Invocation, Output, success
 from mnemond.cli.interchange import imported

@@ -16,7 +16,7 @@ import msgspec
 
 from mnemonctl import daemon, fast, rpc
 from mnemonctl.client import Client
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.output import neutralise
 from mnemond.errors import MnemonError
 

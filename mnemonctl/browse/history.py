@@ -11,7 +11,7 @@ from mnemonctl.browse.dialogs import Confirm
 from mnemonctl.browse.memories import render
 from mnemonctl.browse.widgets import PAGE, Page, Pane, Row
 from mnemonctl.client import Client
-from mnemond.api.types_admin import JobsListResult, JobView
+from mnemond.api.types_jobs import JobsListResult, JobView
 from mnemond.cli.history import HISTORY
 from mnemond.cli.maintenance import JOBS_LIST, JOBS_RUN
 from mnemond.cli.output import Style, lines, note, one_line, second, short_id

@@ -15,7 +15,7 @@ from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.host import Host, all_hosts
 from mnemonctl.setup.plan import Plan, entries_in, plan_for
 from mnemonctl.setup.record import HostRecord
-from mnemond.api.types_admin import CheckView, HostView, ProblemView
+from mnemond.api.types_daemon import CheckView, HostView, ProblemView
 from mnemond.errors import MnemonError
 
 

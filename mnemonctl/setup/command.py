@@ -19,7 +19,7 @@ from mnemonctl.setup.host import Host, generic_text
 from mnemonctl.setup.install import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
 from mnemonctl.setup.plan import Plan, Selection, diff_of_own, expected_diffs, plan_for, select
 from mnemonctl.setup.record import HostRecord
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style

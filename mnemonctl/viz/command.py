@@ -13,7 +13,7 @@ import msgspec
 from mnemonctl import files, rpc
 from mnemonctl.viz.dot import render_dot
 from mnemonctl.viz.page import render_page
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.grammar import Invocation, success
 from mnemond.cli.output import escape_json, one_line
 from mnemond.cli.viz import Drawn, Format

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import trio
 
-from mnemond.api import types_admin
+from mnemond.api import types_daemon
 from mnemond.api.embed import read_counts
 from mnemond.api.registry import METHODS
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.sync_status import failures
-from mnemond.api.types_admin import (
+from mnemond.api.types_daemon import (
     CheckView,
     MethodRate,
     ProblemView,
@@ -214,7 +214,7 @@ class ProcessState(msgspec.Struct, frozen=True):
     connections: Callable[[], int]
     request_stop: Callable[[], None]
     questions: Callable[[str], list[str]] = lambda _: []
-    hosts: Callable[[], dict[str, types_admin.HostSeen]] = dict
+    hosts: Callable[[], dict[str, types_daemon.HostSeen]] = dict
     reader: Callable[[], ReaderStatus | None] = lambda: None
 
 
@@ -235,12 +235,12 @@ class DaemonHandlers:
         self._config = config
 
     @handles("hello")
-    async def hello(self, call: Call, params: types_admin.HelloParams) -> types_admin.HelloResult:
+    async def hello(self, call: Call, params: types_daemon.HelloParams) -> types_daemon.HelloResult:
         """Return the daemon's identity. Raises MnemonError(PROTOCOL_VERSION) for a client of another protocol."""
         check_protocol(params.protocol)
         if params.directory is not None:
             call.state.directory = params.directory
-        return types_admin.HelloResult(
+        return types_daemon.HelloResult(
             name="mnemond",
             version=SERVER_VERSION,
             protocol=PROTOCOL,
@@ -256,12 +256,12 @@ class DaemonHandlers:
         )
 
     @handles("ping")
-    async def ping(self, call: Call, params: NoParams) -> types_admin.PingResult:
+    async def ping(self, call: Call, params: NoParams) -> types_daemon.PingResult:
         """Answer at once."""
-        return types_admin.PingResult(ok=True)
+        return types_daemon.PingResult(ok=True)
 
     @handles("status", in_task=True)
-    async def status(self, call: Call, params: StoreParams) -> types_admin.StatusResult:
+    async def status(self, call: Call, params: StoreParams) -> types_daemon.StatusResult:
         """Return the state of a store and of the daemon."""
         warm = await self._open_stores.use(params.store)
         snapshot, questions = warm.store.snapshot, self._process.questions(warm.store.name)
@@ -278,9 +278,9 @@ class DaemonHandlers:
         except MnemonError as error:
             unreadable = error.message
         cap = warm.config.lifecycle.max_insights
-        result = types_admin.StatusResult(
+        result = types_daemon.StatusResult(
             **_counted(warm, snapshot, by_status),
-            top_entities=[types_admin.EntityCount(name, n) for name, n in snapshot.top_entities(TOP_ENTITIES)],
+            top_entities=[types_daemon.EntityCount(name, n) for name, n in snapshot.top_entities(TOP_ENTITIES)],
             oplog_count=oplog_count,
             db_path=str(warm.store.path),
             db_size_bytes=size_bytes(warm.store.path),
@@ -305,10 +305,10 @@ class DaemonHandlers:
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
     @handles("daemon.stop")
-    async def daemon_stop(self, call: Call, params: NoParams) -> types_admin.DaemonStopResult:
+    async def daemon_stop(self, call: Call, params: NoParams) -> types_daemon.DaemonStopResult:
         """Answer, then stop."""
         self._process.request_stop()
-        return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
+        return types_daemon.DaemonStopResult(stopping=True, pid=os.getpid())
 
 
 def _counted(warm: OpenStore, snapshot: Snapshot, by_status: dict[str, int] | None) -> dict[str, Any]:

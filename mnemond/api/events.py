@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from mnemond import errors
-from mnemond.api.types_admin import (
+from mnemond.api.types_jobs import (
     JobEvent,
     MemoryEvent,
     SubscribeParams,

@@ -12,7 +12,7 @@ from structlog.typing import FilteringBoundLogger
 from mnemond.api.events import Feed, emit_job_event, emit_replayed, emit_writes
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
-from mnemond.api.types_admin import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
+from mnemond.api.types_jobs import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.clock import Clock
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem, MnemonError, invalid

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from mnemond.api import (
-    types_admin,
     types_changes,
     types_core,
+    types_daemon,
     types_entities,
     types_extract,
     types_interchange,
+    types_jobs,
     types_knowledge,
     types_memories,
     types_relations,
     types_rules,
     types_sessions,
+    types_stores,
     types_sync,
     types_viz,
 )
@@ -34,7 +36,9 @@ METHODS: dict[str, Method] = {
         types_sessions,
         types_sync,
         types_interchange,
-        types_admin,
+        types_daemon,
+        types_stores,
+        types_jobs,
     )
     for declared in vars(module).values()
     if isinstance(declared, Method)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, SettingView
+from mnemond.api.types_daemon import ConfigShowParams, ConfigShowResult, SettingView
 from mnemond.config import loading
 from mnemond.config.loading import FILE, SETTINGS, Configuration, Layers, Loaded, Sources
 from mnemond.config.settings import Config

@@ -12,7 +12,7 @@ import msgspec
 import trio
 from msgspec import UNSET
 
-from mnemond.api import types_admin
+from mnemond.api import types_stores
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.requests import is_person
 from mnemond.api.spool import taken
@@ -63,23 +63,23 @@ class BackupHandlers:
         self._data_dir = data_dir
 
     @handles("backup.create", in_task=True)
-    async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
+    async def create(self, call: Call, params: types_stores.BackupCreateParams) -> types_stores.BackupCreateResult:
         """Back up a store while it is in use. Raises MnemonError: NOT_FOUND, STORAGE, and INVALID_PARAMS or UNAVAILABLE
         if it cannot be encrypted."""
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
         made = await self._safekeeping.back_up(name, params.encrypt_to or ())
-        result = types_admin.BackupCreateResult(backup=made.backup, dropped=made.dropped)
+        result = types_stores.BackupCreateResult(backup=made.backup, dropped=made.dropped)
         return warm.marked(result)
 
     @handles("backup.list", in_task=True)
-    async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
+    async def list(self, call: Call, params: types_stores.BackupListParams) -> types_stores.BackupListResult:
         """List backups, newest first."""
         found = await self._safekeeping.list(_checked(params.store))
-        return types_admin.BackupListResult(backups=found)
+        return types_stores.BackupListResult(backups=found)
 
     @handles("backup.verify", in_task=True)
-    async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
+    async def verify(self, call: Call, params: types_stores.BackupVerifyParams) -> types_stores.BackupVerifyResult:
         """Read every page of a backup, or compare the bytes of one that is encrypted with its note. Raises MnemonError:
         NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
@@ -87,7 +87,7 @@ class BackupHandlers:
             if (wrong := await self._safekeeping.examine(backup)) is not None:
                 hint = "`mnemonctl backup list` shows others; `mnemonctl backup` makes one"
                 raise MnemonError(STORAGE, f"{backup.name}: {wrong}", hint=hint)
-            return types_admin.BackupVerifyResult(backup=backup, read=False)
+            return types_stores.BackupVerifyResult(backup=backup, read=False)
         facts = await self._safekeeping.verify(backup)
         if facts.unreadable:
             raise MnemonError(
@@ -105,10 +105,10 @@ class BackupHandlers:
                 " one can be restored: `mnemonctl backup restore NAME --into ANOTHER` shows it",
             )
         shown = msgspec.structs.replace(backup, memories=facts.memories, retired=facts.retired, sha256=facts.sha256)
-        return types_admin.BackupVerifyResult(backup=shown)
+        return types_stores.BackupVerifyResult(backup=shown)
 
     @handles("backup.restore", in_task=True)
-    async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
+    async def restore(self, call: Call, params: types_stores.BackupRestoreParams) -> types_stores.BackupRestoreResult:
         """Replace or create a store from a backup.
 
         Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS, BUSY, STORAGE, UNSUPPORTED.
@@ -143,7 +143,7 @@ class BackupHandlers:
             with await trio.to_thread.run_sync(taken, self._data_dir, params.spool, MAX_PLAINTEXT) as plain:
                 done = await self._safekeeping.restore(backup, into, admit, plain)
         await self._open_stores.open(into)
-        return types_admin.BackupRestoreResult(
+        return types_stores.BackupRestoreResult(
             store=into,
             backup=backup.name,
             memories=done.memories,
@@ -168,7 +168,7 @@ class BackupHandlers:
             )
 
 
-def _log_of(params: types_admin.StoreCreateParams) -> Cursor | None:
+def _log_of(params: types_stores.StoreCreateParams) -> Cursor | None:
     """Return the log of a new store, None for a local one. Raises MnemonError(INVALID_PARAMS)."""
     if params.backend is None and params.dsn_env is None:
         if params.visibility is not None:
@@ -205,27 +205,27 @@ class StoreHandlers:
         self._safekeeping = safekeeping
 
     @handles("store.list")
-    async def list(self, call: Call, params: NoParams) -> types_admin.StoreListResult:
+    async def list(self, call: Call, params: NoParams) -> types_stores.StoreListResult:
         """List all stores."""
         active, source = self._stores.active()
         shared = {each.name: each.shared.visibility for each in self._stores.open_stores() if each.shared}
         names = self._stores.names()
-        entries = [types_admin.StoreEntry(name, name == active, shared.get(name) or UNSET) for name in names]
-        return types_admin.StoreListResult(stores=entries, active=active, source=source)
+        entries = [types_stores.StoreEntry(name, name == active, shared.get(name) or UNSET) for name in names]
+        return types_stores.StoreListResult(stores=entries, active=active, source=source)
 
     @handles("store.create", in_task=True)
-    async def create(self, call: Call, params: types_admin.StoreCreateParams) -> types_admin.StoreCreateResult:
+    async def create(self, call: Call, params: types_stores.StoreCreateParams) -> types_stores.StoreCreateResult:
         """Create a store. Raises MnemonError for an invalid name, a directory that cannot be written, or a log that
         cannot be used."""
         path = self._stores.path(params.name)
         created = await self._stores.create(params.name, _log_of(params), params.visibility)
         shared = None if (store := self._stores.warm(params.name)) is None else store.shared
-        return types_admin.StoreCreateResult(
+        return types_stores.StoreCreateResult(
             name=params.name, path=str(path), created=created, shared=None if shared is None else shared.standing
         )
 
     @handles("store.set", in_task=True)
-    async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
+    async def set(self, call: Call, params: types_stores.StoreSetParams) -> types_stores.StoreSetResult:
         """Set the active store, or the visibility of a shared one. Raises MnemonError: NOT_FOUND, STORAGE; UNAVAILABLE,
         INVALID_PARAMS for a visibility that cannot be set."""
         name, (previous, _) = check_name(params.name), self._stores.active()
@@ -234,20 +234,20 @@ class StoreHandlers:
             if store.shared is None:
                 raise _only_shared(f'the store "{name}" is not shared: it is seen by you alone')
             await store.show(params.visibility)
-            return types_admin.StoreSetResult(name=name, previous=previous, visibility=params.visibility)
+            return types_stores.StoreSetResult(name=name, previous=previous, visibility=params.visibility)
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
-        return types_admin.StoreSetResult(name=name, previous=previous)
+        return types_stores.StoreSetResult(name=name, previous=previous)
 
     @handles("store.path")
-    async def path(self, call: Call, params: StoreParams) -> types_admin.StorePathResult:
+    async def path(self, call: Call, params: StoreParams) -> types_stores.StorePathResult:
         """Return the path of a store. Raises MnemonError(NOT_FOUND)."""
         name = self._stores.resolve(params.store)
-        return types_admin.StorePathResult(
+        return types_stores.StorePathResult(
             name=name, path=str(self._stores.find(name)), exists=self._stores.exists(name)
         )
 
     @handles("store.remove", in_task=True)
-    async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
+    async def remove(self, call: Call, params: types_stores.StoreRemoveParams) -> types_stores.StoreRemoveResult:
         """Remove a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
         name = check_name(params.name)
         self._stores.find_directory(name)
@@ -256,7 +256,7 @@ class StoreHandlers:
         if not params.yes:
             raise await self._unsure(name)
         removed = await self._safekeeping.remove(name, purge=params.purge)
-        return types_admin.StoreRemoveResult(
+        return types_stores.StoreRemoveResult(
             name=name,
             backup=None if removed.backup is None else removed.backup.name,
             purged=params.purge,

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from mnemond.api.types_admin import Recipient
 from mnemond.api.types_interchange import Digest
+from mnemond.api.types_stores import Recipient
 from mnemond.model.outcomes import Result
 from mnemond.model.sync import Failure
 from mnemond.wire.params import Access, Name, Params, SpoolName, StoreParams, Tty, about, method

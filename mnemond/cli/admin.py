@@ -12,8 +12,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from mnemond.api import types_admin
-from mnemond.api.types_admin import (
+from mnemond.api import types_daemon
+from mnemond.api.types_daemon import (
     CheckView,
     DoctorResult,
     HostSeen,
@@ -117,7 +117,7 @@ STATUS = Command(
     "status",
     Group.LOOK,
     ("mnemonctl status", "mnemonctl status --store work --json"),
-    method=types_admin.STATUS,
+    method=types_daemon.STATUS,
     render=_status,
 )
 
@@ -173,7 +173,7 @@ STATS = Command(
     "stats",
     Group.LOOK,
     ("mnemonctl stats", "mnemonctl stats --store work --json"),
-    method=types_admin.STATS,
+    method=types_daemon.STATS,
     render=_stats,
 )
 
@@ -275,7 +275,7 @@ NAME: Final = 18
 
 class TopOptions(msgspec.Struct, frozen=True):
     once: Annotated[bool, about("watch once, print, and leave")] = False
-    interval: types_admin.Interval = 1.0
+    interval: types_daemon.Interval = 1.0
 
 
 def render_top(result: TopResult, style: Style) -> str:

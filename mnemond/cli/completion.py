@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from mnemond.api.types_admin import StoreListResult
 from mnemond.api.types_changes import ReviewsResult
+from mnemond.api.types_stores import StoreListResult
 from mnemond.cli.help import COMMANDS, EXIT_CODES, FIRST_WORDS, PREFIXES
 from mnemond.cli.output import SHORT_ID, one_line, shorten
 from mnemond.cli.parser import GLOBALS, Command, Group, Option, Request, looks_like_option

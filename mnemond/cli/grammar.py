@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams, CliRunResult, Program
+from mnemond.api.types_daemon import CliRunParams, CliRunResult, Program
 from mnemond.cli import completion
 from mnemond.cli import help as help_text
 from mnemond.cli.help import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES

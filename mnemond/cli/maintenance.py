@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from mnemond.api import types_admin
-from mnemond.api.types_admin import JobsListResult, JobsRunResult, JobView
+from mnemond.api import types_jobs
+from mnemond.api.types_jobs import JobsListResult, JobsRunResult, JobView
 from mnemond.cli.output import (
     MIN_CONTENT,
     Style,
@@ -132,7 +132,7 @@ GC = Command(
         "mnemonctl gc --apply --yes",
         "mnemonctl gc --purge-deleted 90 --yes",
     ),
-    method=types_admin.GC,
+    method=types_jobs.GC,
     details=(
         "Importance fades with time and grows with use and links.",
         "What matters much, is used often or is pinned is never listed, nor is the older of a pair.",
@@ -185,7 +185,7 @@ JOBS_LIST = Command(
     "jobs list",
     Group.STORES,
     ("mnemonctl jobs list", "mnemonctl jobs list --store work --json"),
-    method=types_admin.JOBS_LIST,
+    method=types_jobs.JOBS_LIST,
     details=("Jobs run one at a time while a store is not used, or ten minutes late.",),
     render=_jobs,
 )
@@ -208,7 +208,7 @@ JOBS_RUN = Command(
     "jobs run",
     Group.STORES,
     ("mnemonctl jobs run prune --dry-run", "mnemonctl jobs run prune --yes", "mnemonctl jobs run decay_refresh"),
-    method=types_admin.JOBS_RUN,
+    method=types_jobs.JOBS_RUN,
     words=Words("NAME", ("name",)),
     details=(
         "prune takes no more than a twentieth of a store without --yes.",

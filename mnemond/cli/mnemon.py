@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, MAX_DEPTH
+from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli import help as help_text
 from mnemond.cli.grammar import Output, output_of, reading
 from mnemond.cli.help import BY_NAME, FIRST_WORDS, option_row, table

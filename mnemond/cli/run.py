@@ -8,7 +8,7 @@ import msgspec
 
 from mnemond.api.admin import check_protocol, is_outdated
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli import completion, mnemon
 from mnemond.cli.grammar import Invocation, failure, output_of, parse, success
 from mnemond.errors import INVALID_PARAMS, MnemonError

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import msgspec
 
-from mnemond.api import types_admin
-from mnemond.api.types_admin import (
+from mnemond.api import types_daemon, types_stores
+from mnemond.api.types_daemon import ConfigShowResult, SettingView
+from mnemond.api.types_stores import (
     BackupCreateResult,
     BackupListResult,
     BackupRestoreResult,
     BackupVerifyResult,
-    ConfigShowResult,
-    SettingView,
     StoreCreateResult,
     StoreEntry,
     StoreListResult,
@@ -58,7 +57,7 @@ STORE_LIST = Command(
     "store list",
     Group.STORES,
     ("mnemonctl store list",),
-    method=types_admin.STORE_LIST,
+    method=types_stores.STORE_LIST,
     summary="List every store; * marks the active one.",
     render=_list,
 )
@@ -92,7 +91,7 @@ STORE_CREATE = Command(
         'mnemonctl remember --store work "The office opens at nine"',
         "mnemonctl store create team --backend postgresql --dsn-env TEAM_DSN",
     ),
-    method=types_admin.STORE_CREATE,
+    method=types_stores.STORE_CREATE,
     words=Words("NAME", ("name",)),
     details=('A name is a letter or digit, then up to 63 letters, digits, "_" or "-".',),
     render=_create,
@@ -112,7 +111,7 @@ STORE_SET = Command(
     "store set",
     Group.STORES,
     ("mnemonctl store set work", "mnemonctl store set default", "mnemonctl store set team --visibility private"),
-    method=types_admin.STORE_SET,
+    method=types_stores.STORE_SET,
     words=Words("NAME", ("name",)),
     details=("--store NAME goes before it, and so does $MNEMON_STORE.",),
     render=_set,
@@ -128,7 +127,7 @@ STORE_PATH = Command(
     "store path",
     Group.STORES,
     ("mnemonctl store path", "mnemonctl store path work"),
-    method=types_admin.STORE_PATH,
+    method=types_stores.STORE_PATH,
     words=Words("[NAME]", ("store",), optional=True, what="the name of a store"),
     details=("For looking, not for copying: mnemonctl backup copies a store that is in use.",),
     render=_path,
@@ -152,7 +151,7 @@ STORE_REMOVE = Command(
     "store remove",
     Group.STORES,
     ("mnemonctl store remove old --yes", "mnemonctl store remove old --purge --yes"),
-    method=types_admin.STORE_REMOVE,
+    method=types_stores.STORE_REMOVE,
     summary="Delete a store, after a last backup of it; needs --yes.",
     words=Words("NAME", ("name",)),
     details=(
@@ -321,7 +320,7 @@ CONFIG_SHOW = Command(
     "config show",
     Group.DAEMON,
     ("mnemonctl config show", "mnemonctl config show diff --origin", "mnemonctl config show --store work"),
-    method=types_admin.CONFIG_SHOW,
+    method=types_daemon.CONFIG_SHOW,
     words=Words("[TABLE]", ("below",), optional=True),
     details=(
         "The first of these counts: the command line of mnemond, the environment, the store's own config.toml,",

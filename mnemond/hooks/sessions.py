@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from mnemond.api.types_admin import HostSeen
+from mnemond.api.types_daemon import HostSeen
 from mnemond.config.hosts import Host, Moment
 from mnemond.config.regular_files import read_regular
 from mnemond.config.settings import HookSettings

@@ -11,8 +11,8 @@ import trio
 from msgspec import UNSET
 
 from mnemond.api.projects import Projects
-from mnemond.api.types_admin import StoreListResult
 from mnemond.api.types_changes import ReviewsResult
+from mnemond.api.types_stores import StoreListResult
 from mnemond.config.settings import McpSettings
 from mnemond.errors import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.briefing import Briefs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from mnemond.api.types_admin import StatusResult
 from mnemond.api.types_changes import ReviewsResult, ReviewView
+from mnemond.api.types_daemon import StatusResult
 from mnemond.api.types_entities import EntityListResult, EntityPage
 from mnemond.api.types_extract import ExtractResult, FactView
 from mnemond.api.types_knowledge import CommunitiesResult, ConsolidateResult

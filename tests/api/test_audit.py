@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from mnemond.api.requests import submitted
-from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     HistoryParams,
     LinkParams,
@@ -22,6 +21,7 @@ from mnemond.api.types_changes import (
     UndoParams,
     UpdateParams,
 )
+from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.api import types_admin
+from mnemond.api import types_daemon
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
@@ -19,9 +19,9 @@ from mnemond.wire.params import NoParams, StoreParams
 from tests.api.factories import CALL, Bench, bench
 
 
-async def status_of(over: Bench) -> types_admin.StatusResult:
+async def status_of(over: Bench) -> types_daemon.StatusResult:
     result = await over.daemon.status(CALL, StoreParams())
-    assert isinstance(result, types_admin.StatusResult)
+    assert isinstance(result, types_daemon.StatusResult)
     return result
 
 
@@ -77,10 +77,10 @@ async def test_stopping_answers_first(tmp_path: Path) -> None:
 
 async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert (await over.daemon.hello(CALL, types_admin.HelloParams())).data_dir == str(tmp_path)
+        assert (await over.daemon.hello(CALL, types_daemon.HelloParams())).data_dir == str(tmp_path)
         for theirs, words in ((0, "this client is older"), (99, "this daemon is older")):
             with pytest.raises(MnemonError, match=words) as caught:
-                await over.daemon.hello(CALL, types_admin.HelloParams(protocol=theirs))
+                await over.daemon.hello(CALL, types_daemon.HelloParams(protocol=theirs))
             assert caught.value.kind is PROTOCOL_VERSION
 
 

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from mnemond.api.admin import VerifyHandlers
-from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
+from mnemond.api.types_daemon import CheckView, VerifyParams, VerifyResult
 from mnemond.api.types_memories import GetParams, RememberParams
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings

@@ -14,14 +14,14 @@ import pyrage
 import pytest
 import trio
 
-from mnemond.api.types_admin import (
+from mnemond.api.types_memories import ForgetParams
+from mnemond.api.types_stores import (
     BackupCreateParams,
     BackupListParams,
     BackupRestoreParams,
     BackupVerifyParams,
     StoreRemoveParams,
 )
-from mnemond.api.types_memories import ForgetParams
 from mnemond.config.settings import BackupSettings, Config
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.answers import Backup

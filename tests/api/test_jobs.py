@@ -18,7 +18,8 @@ from mnemond.api.maintenance import JobHandlers, StoreListeners, job_reporter
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import one_active
 from mnemond.api.store_access import OpenStores
-from mnemond.api.types_admin import JobsListResult, JobsRunParams, JobsRunResult, JobView, StatusResult
+from mnemond.api.types_daemon import StatusResult
+from mnemond.api.types_jobs import JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import LogParams, UndoParams
+from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.answers import LogLine
 from mnemond.store import operations

@@ -11,7 +11,6 @@ import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.requests import digest
-from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
     MergeParams,
@@ -21,6 +20,7 @@ from mnemond.api.types_changes import (
     UnlinkParams,
     UpdateParams,
 )
+from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.draft import op_id_problems

@@ -11,7 +11,7 @@ from typing import Any
 
 import mnemond
 from mnemond.api.embed_worker import EmbeddingState
-from mnemond.api.types_admin import GcParams
+from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import DEFAULT, create

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams, SearchParams
+from mnemond.api.types_stores import StoreCreateParams
 from mnemond.config.loading import Sources, loaded_from, read, resolve
 from mnemond.config.reading import RetrievalSettings
 from mnemond.config.settings import Config

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_memories import RememberParams
+from mnemond.api.types_stores import StoreCreateParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from tests.api.factories import CALL, bench
 from tests.text.secret_attack import attacks

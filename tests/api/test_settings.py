@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from mnemond.api.settings import StoreSettings
-from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, StatusResult, StoreCreateParams
+from mnemond.api.types_daemon import ConfigShowParams, ConfigShowResult, StatusResult
+from mnemond.api.types_stores import StoreCreateParams
 from mnemond.config.loading import FILE, SETTINGS, Sources, loaded
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.wire.params import StoreParams

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api import types_admin
+from mnemond.api import types_stores
 from mnemond.api.events import Feed
 from mnemond.api.maintenance import StoreListeners
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
@@ -38,7 +38,7 @@ async def test_what_cannot_be_shared_is_refused(
     backend: Any, dsn_env: str | None, kind: object, why: str, tmp_path: Path
 ) -> None:
     async with bench(tmp_path) as over:
-        params = types_admin.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env, visibility="project")
+        params = types_stores.StoreCreateParams(name="team", backend=backend, dsn_env=dsn_env, visibility="project")
         with pytest.raises(MnemonError, match=why) as caught:
             await over.named.create(CALL, params)
         assert caught.value.kind is kind

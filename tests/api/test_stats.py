@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.admin import StatsHandlers
-from mnemond.api.types_admin import Quantiles, StatsResult, StoreCounts
+from mnemond.api.types_daemon import Quantiles, StatsResult, StoreCounts
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import RememberResult

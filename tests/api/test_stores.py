@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from mnemond.api import types_admin
+from mnemond.api import types_stores
 from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
@@ -33,11 +33,11 @@ async def recalled(over: Bench, store: str | None, query: str) -> list[str]:
 
 async def create(over: Bench, *names: str) -> None:
     for name in names:
-        await over.named.create(CALL, types_admin.StoreCreateParams(name=name))
+        await over.named.create(CALL, types_stores.StoreCreateParams(name=name))
 
 
 async def back_up(over: Bench, store: str) -> Backup:
-    return (await over.backups.create(CALL, types_admin.BackupCreateParams(store=store))).backup
+    return (await over.backups.create(CALL, types_stores.BackupCreateParams(store=store))).backup
 
 
 def damage(path: str) -> None:
@@ -47,13 +47,13 @@ def damage(path: str) -> None:
 
 async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        made = await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))
+        made = await over.named.create(CALL, types_stores.StoreCreateParams(name="shop"))
         assert (made.created, made.path) == (True, str(tmp_path / "data" / "shop" / "mnemon.db"))
-        assert (await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))).created is False
-        chosen = await over.named.set(CALL, types_admin.StoreSetParams(name="shop"))
+        assert (await over.named.create(CALL, types_stores.StoreCreateParams(name="shop"))).created is False
+        chosen = await over.named.set(CALL, types_stores.StoreSetParams(name="shop"))
         assert (chosen.name, chosen.previous) == ("shop", "default")
         listed = await over.named.list(CALL, NoParams())
-        assert listed.stores == [types_admin.StoreEntry("shop", True)]
+        assert listed.stores == [types_stores.StoreEntry("shop", True)]
         assert (listed.active, listed.source) == ("shop", "active-file")
 
 
@@ -86,14 +86,14 @@ async def test_removing_asks_first_and_says_what_would_go(tmp_path: Path) -> Non
         await create(over, "shop")
         await remember(over, "shop", "tea at four")
         with pytest.raises(MnemonError, match=r'removes the store "shop" with its 1 memory; it needs yes') as unsure:
-            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop"))
+            await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop"))
         assert (unsure.value.kind, unsure.value.outcome) == (INVALID_PARAMS, "rejected")
         assert over.stores.names() == ["shop"]
-        done = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
+        done = await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True))
         assert done.backup is not None
         with pytest.raises(MnemonError):
             await recalled(over, "shop", "tea")
-        back = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=done.backup))
+        back = await over.backups.restore(CALL, types_stores.BackupRestoreParams(backup=done.backup))
         assert (back.store, back.memories, back.before) == ("shop", 1, None)
         assert await recalled(over, "shop", "tea") == ["tea at four"]
 
@@ -104,15 +104,15 @@ async def test_a_damaged_store_is_not_removed_without_a_trace_by_mistake(tmp_pat
         path.parent.mkdir(parents=True)
         path.write_bytes(b"not a database" * 1000)
         with pytest.raises(MnemonError, match="which cannot be opened; it needs yes"):
-            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop"))
+            await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop"))
         content = path.read_bytes()
-        gone = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
+        gone = await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True))
         assert (gone.backup, gone.purged, path.exists()) == (None, False, False)
         assert gone.kept is not None
         assert (Path(gone.kept) / "mnemon.db").read_bytes() == content
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
-        gone = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True, purge=True))
+        gone = await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True, purge=True))
         assert (gone.backup, gone.purged, path.exists(), gone.kept) == (None, True, False, None)
         assert list((path.parent.parent.parent / "damaged").glob("shop/*")) == []
 
@@ -125,14 +125,14 @@ async def test_a_store_that_is_being_embedded_stays(tmp_path: Path) -> None:
         state = over.worker.state("shop")
         state.switch = SwitchRecord("ollama", EmbedderRecord("other", 4, "x"), "2026-02-18T09:30:00Z")
         for attempt in (
-            lambda: over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True)),
-            lambda: over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name, yes=True)),
+            lambda: over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True)),
+            lambda: over.backups.restore(CALL, types_stores.BackupRestoreParams(backup=made.name, yes=True)),
         ):
             with pytest.raises(MnemonError, match="being embedded") as busy:
                 await attempt()
             assert busy.value.kind is BUSY
         state.switch = None
-        await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
+        await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True))
         assert not over.worker.has_active_run("shop")
 
 
@@ -144,14 +144,14 @@ async def test_a_restored_store_is_a_new_one_for_whoever_asks(tmp_path: Path) ->
         made = await back_up(over, "shop")
         await remember(over, "shop", "milk at five")
         with pytest.raises(MnemonError, match=r'replaces the store "shop" by what it was at .*; it needs yes'):
-            await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name))
-        done = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name, yes=True))
+            await over.backups.restore(CALL, types_stores.BackupRestoreParams(backup=made.name))
+        done = await over.backups.restore(CALL, types_stores.BackupRestoreParams(backup=made.name, yes=True))
         assert await recalled(over, "shop", "at") == ["tea at four"]
         after = await over.warm("shop")
         assert after.store is not before.store
         assert over.worker.state("shop").store is after.store
         assert before.store.snapshot.live == 2, "who had it goes on reading what it was"
-        again = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=str(done.before), into="both"))
+        again = await over.backups.restore(CALL, types_stores.BackupRestoreParams(backup=str(done.before), into="both"))
         assert (again.store, again.memories) == ("both", 2)
 
 
@@ -187,7 +187,7 @@ async def test_what_embeds_in_the_background_lets_go_of_a_store_that_is_closed(t
         await remember(over, "shop", "milk at five")
         state = over.worker.state("shop")
         await until(lambda: state.waiting)
-        await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
+        await over.named.remove(CALL, types_stores.StoreRemoveParams(name="shop", yes=True))
         await until(lambda: not state.has_task)
         with pytest.raises(MnemonError, match="is being closed") as gone:
             over.worker.state("shop")
@@ -201,14 +201,14 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         made = []
         for _ in range(KEPT + 1):
             over.clock.us += 1_000_000
-            made.append(await over.backups.create(CALL, types_admin.BackupCreateParams(store="shop")))
+            made.append(await over.backups.create(CALL, types_stores.BackupCreateParams(store="shop")))
         other = await back_up(over, "home")
         assert [each.dropped for each in made] == [[]] * KEPT + [[made[0].backup.name]]
-        listed = (await over.backups.list(CALL, types_admin.BackupListParams())).backups
+        listed = (await over.backups.list(CALL, types_stores.BackupListParams())).backups
         assert [each.store for each in listed].count("shop") == KEPT
-        only = (await over.backups.list(CALL, types_admin.BackupListParams(store="home"))).backups
+        only = (await over.backups.list(CALL, types_stores.BackupListParams(store="home"))).backups
         assert only == [other]
-        checked = await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
+        checked = await over.backups.verify(CALL, types_stores.BackupVerifyParams(backup=other.name, store="home"))
         assert checked.backup == other
         note = Path(other.path).with_suffix(".json")
         whole = note.read_text()
@@ -218,11 +218,11 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         ):
             note.write_text(text)
             with pytest.raises(MnemonError, match=f"its note {note.name} {why}") as refused:
-                await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
+                await over.backups.verify(CALL, types_stores.BackupVerifyParams(backup=other.name, store="home"))
             assert (refused.value.kind, "--into" in str(refused.value.hint)) == (STORAGE, True)
         note.write_text(whole)
         damage(other.path)
         with pytest.raises(MnemonError, match="is damaged"):
-            await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
+            await over.backups.verify(CALL, types_stores.BackupVerifyParams(backup=other.name, store="home"))
         with pytest.raises(MnemonError):
-            await over.backups.list(CALL, types_admin.BackupListParams(store="../x"))
+            await over.backups.list(CALL, types_stores.BackupListParams(store="../x"))

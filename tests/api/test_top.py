@@ -11,7 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.api.admin import MAX_WATCHERS, TopHandlers, rates
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import TopParams, TopResult
+from mnemond.api.types_daemon import TopParams, TopResult
 from mnemond.errors import BUSY, MnemonError
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.store.registry import StoreRegistry

@@ -10,7 +10,6 @@ import pytest
 from msgspec import UNSET
 
 from mnemond.api.core import CoreHandlers
-from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
     MergeParams,
@@ -21,6 +20,7 @@ from mnemond.api.types_changes import (
     UpdateParams,
 )
 from mnemond.api.types_core import CoreSetParams, CoreUpdateParams
+from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.config.settings import Config
 from mnemond.jobs.core_summary import CoreDeps

@@ -22,7 +22,7 @@ from benchmarks.daemon_process import DaemonProcess
 from mnemonctl import slow
 from mnemonctl.browse import command
 from mnemonctl.client import Client
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import parse
 from mnemond.errors import INVALID_PARAMS, MnemonError
 

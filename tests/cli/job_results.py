@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_admin import JobsListResult, JobsRunResult, JobView
+from mnemond.api.types_jobs import JobsListResult, JobsRunResult, JobView
 
 QUESTION = (
     "it would prune 300 of 1,000 memories, and does no more than 50 at once unasked; "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import EntityCount, StatusResult, StoreCreateResult, StoreEntry, StoreListResult
+from mnemond.api.types_daemon import EntityCount, StatusResult
+from mnemond.api.types_stores import StoreCreateResult, StoreEntry, StoreListResult
 from mnemond.model.answers import (
     ContextResult,
     DiffMatch,

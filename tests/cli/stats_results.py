@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_admin import Quantiles, StatsResult
+from mnemond.api.types_daemon import Quantiles, StatsResult
 
 STATS = StatsResult(
     store="default", total_insights=87, deleted_insights=3, by_status={"active": 87, "forgotten": 3},

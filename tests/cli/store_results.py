@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_admin import (
-    BackupCreateResult,
-    ConfigShowResult,
-    SettingView,
-    StorePathResult,
-    StoreRemoveResult,
-    StoreSetResult,
-)
+from mnemond.api.types_daemon import ConfigShowResult, SettingView
+from mnemond.api.types_stores import BackupCreateResult, StorePathResult, StoreRemoveResult, StoreSetResult
 from mnemond.model.answers import Backup
 
 MADE = Backup(

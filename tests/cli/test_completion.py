@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mnemonctl
 from mnemonctl import fast
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.completion import (
     FLAG,
     LATEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style

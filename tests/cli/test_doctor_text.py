@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import CheckView, CliRunParams, DoctorResult, ProblemView
+from mnemond.api.types_daemon import CheckView, CliRunParams, DoctorResult, ProblemView
 from mnemond.cli.admin import render_doctor
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_extract import CalibrationView
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_extract import (
     ContextMessage,
     ExtractContext,

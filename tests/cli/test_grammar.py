@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_memories import FilterParams
 from mnemond.cli import parser
 from mnemond.cli.grammar import Invocation, parse

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import trio
 
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
 from mnemond.model.answers import ListResult, RecallResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import CliRunParams
+from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style

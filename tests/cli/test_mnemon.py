@@ -12,14 +12,8 @@ import pytest
 
 from mnemonctl import fast
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import (
-    CliRunParams,
-    CliRunResult,
-    StoreEntry,
-    StoreListResult,
-    StoreRemoveResult,
-    StoreSetResult,
-)
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
+from mnemond.api.types_stores import StoreEntry, StoreListResult, StoreRemoveResult, StoreSetResult
 from mnemond.cli import mnemon
 from mnemond.cli.mnemon import BY_CLIENT, COMMANDS, INSTEAD, OPTIONS_INSTEAD
 from mnemond.cli.run import CliHandler

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.daemon_process import DaemonProcess
-from mnemond.api.types_admin import CliRunParams
+from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
 from tests.daemon.typed import Terminal, play
 from tests.tables import each_row

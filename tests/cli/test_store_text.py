@@ -8,13 +8,11 @@ import msgspec
 import pytest
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import (
+from mnemond.api.types_daemon import CliRunParams, ConfigShowResult, SettingView
+from mnemond.api.types_stores import (
     BackupListResult,
     BackupRestoreResult,
     BackupVerifyResult,
-    CliRunParams,
-    ConfigShowResult,
-    SettingView,
     StoreRemoveResult,
     StoreSetResult,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import StoreListResult
+from mnemond.api.types_stores import StoreListResult
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style

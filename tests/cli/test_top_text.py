@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
 from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.client import Client
 from mnemonctl.connection import LiveEvents
-from mnemond.api.types_admin import Dropped, Event, JobEvent, MemoryEvent
+from mnemond.api.types_jobs import Dropped, Event, JobEvent, MemoryEvent
 from mnemond.errors import INVALID_PARAMS, UNREACHABLE, MnemonError
 
 

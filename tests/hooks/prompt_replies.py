@@ -11,7 +11,7 @@ import msgspec
 from trio.testing import MockClock
 
 from mnemond.api.store_access import OpenStore
-from mnemond.api.types_admin import JobsRunResult
+from mnemond.api.types_jobs import JobsRunResult
 from mnemond.extract.facts import Engine
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.jobs.extract import Extract

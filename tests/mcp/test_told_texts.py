@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mnemond.api.types_admin import CliRunParams
+from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli import grammar, recall
 from mnemond.cli.grammar import Invocation
 from mnemond.config.prompt_texts import shipped

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_daemon import CliRunResult
 from mnemond.wire.jsonrpc import encode_result
 
 Behaviour = Callable[[bytes], bytes | None]

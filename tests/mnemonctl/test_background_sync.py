@@ -15,7 +15,7 @@ import pytest
 from mnemonctl import background_sync, daemon, fast, rpc, sync
 from mnemonctl.background_sync import BUSY_PAUSE_S, OLDER, repeat
 from mnemonctl.daemon import Running
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_sync import SyncFailedResult, SyncStatusResult
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError, rejected

@@ -16,8 +16,8 @@ from mnemonctl import fast
 from mnemonctl.client import Client
 from mnemonctl.connection import given
 from mnemond.api.registry import METHODS
-from mnemond.api.types_admin import JobsRunResult
 from mnemond.api.types_extract import ExtractContext, ExtractResult
+from mnemond.api.types_jobs import JobsRunResult
 from mnemond.api.types_memories import QuestionParams
 from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE, Kind, MnemonError
 from mnemond.model import answers, outcomes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl import commands, rpc
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.outcomes import CuesApplied

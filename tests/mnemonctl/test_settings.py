@@ -12,7 +12,7 @@ import pytest
 
 import mnemonctl
 from mnemonctl import daemon
-from mnemond.api.types_admin import BackupCreateResult
+from mnemond.api.types_stores import BackupCreateResult
 from mnemond.model.answers import Backup
 from mnemond.model.outcomes import CuesApplied
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION

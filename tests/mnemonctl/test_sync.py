@@ -13,7 +13,7 @@ import pyrage
 import pytest
 
 from mnemonctl import rpc, sync
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_sync import SyncDevice, SyncDeviceView, SyncStatusResult, SyncTarget, SyncUniteResult
 from mnemond.cli.grammar import Invocation, Output, parse
 from mnemond.cli.help import COMMANDS

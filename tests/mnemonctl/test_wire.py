@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import daemon, fast, rpc, slow
-from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import parse
 from mnemond.cli.parser import GLOBAL_VALUES
 from mnemond.errors import MnemonError

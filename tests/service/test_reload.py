@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from structlog.testing import CapturingLogger
 
-from mnemond.api.types_admin import HelloResult, StatusResult
+from mnemond.api.types_daemon import HelloResult, StatusResult
 from mnemond.config import loading
 from mnemond.config.loading import LIVE, is_live
 from mnemond.config.reading import EmbeddingSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.api.types_admin import CliRunParams, HelloParams
+from mnemond.api.types_daemon import CliRunParams, HelloParams
 from mnemond.wire.params import release_key
 from tests.tables import each_row
 
