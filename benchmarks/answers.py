@@ -99,7 +99,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def answerable(self) -> bool:
-        """True if a memory answers it."""
+        """Return True if a memory answers it."""
         return self.kind != "missing"
 
 

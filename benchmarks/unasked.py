@@ -60,16 +60,16 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def answered(self) -> bool:
-        """True if a note belongs to the prompt."""
+        """Return True if a note belongs to the prompt."""
         return bool(self.wanted)
 
     @property
     def right(self) -> bool:
-        """True if the hook brings a right note."""
+        """Return True if the hook brings a right note."""
         return not self.wanted.isdisjoint(self.hook)
 
     def is_right_among(self, most: int) -> bool:
-        """True if recall has a right note among the first."""
+        """Return True if recall has a right note among the first."""
         return not self.wanted.isdisjoint(self.recalled[:most])
 
 

@@ -44,7 +44,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def is_json(self) -> bool:
-        """True if the answer is one JSON object and nothing else."""
+        """Return True if the answer is one JSON object and nothing else."""
         try:
             return isinstance(json.loads(self.text), dict)
         except ValueError:

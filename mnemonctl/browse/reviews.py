@@ -123,7 +123,7 @@ def _text(it: Waiting, answer: str) -> str | None:
 
 
 def _needs_text(it: Waiting, answer: str) -> bool:
-    """True for a merge of two memories whose common text does not follow from theirs."""
+    """Return True for a merge of two memories whose common text does not follow from theirs."""
     return answer == "MERGE" and isinstance(it, ReviewView) and it.preview is None
 
 

@@ -94,7 +94,7 @@ class _Syncing:
 
     @property
     def is_left(self) -> bool:
-        """True if its client has ended, or was silent."""
+        """Return True if its client has ended, or was silent."""
         late = trio.current_time() - self.heard_at > IDLE_S
         return not self.lock.locked() and (late or has_ended(self.client))
 

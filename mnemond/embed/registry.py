@@ -115,7 +115,7 @@ class Embedders:
 
     @property
     def wants(self) -> bool:
-        """True if new stores get an embedder."""
+        """Return True if new stores get an embedder."""
         return self._settings.provider != "none"
 
     @property

@@ -189,7 +189,7 @@ def importance(text: str, intent: Intent, *, decided: bool, corrects: bool, spec
 
 
 def is_hedged(text: str) -> bool:
-    """True if the speaker is unsure."""
+    """Return True if the speaker is unsure."""
     return _HEDGES.search(fold(text)) is not None
 
 
@@ -292,8 +292,8 @@ def stated_name(text: str) -> str | None:
 
 
 def _may_be_name(words: Sequence[str], text: str, end: int) -> bool:
-    """True if the words before `end`, one or two, are a name that a person gives. One in small letters must be neither
-    ordinary nor a participle, as in "my name is pronounced Yo-han"."""
+    """Return True if the words before `end`, one or two, are a name that a person gives. One in small letters must be
+    neither ordinary nor a participle, as in "my name is pronounced Yo-han"."""
     first = words[0].lower()
     if first in _NOT_NAMES:
         return False
@@ -313,6 +313,6 @@ def given_name(name: str) -> str:
 
 
 def _is_elsewhere(name: str) -> bool:
-    """True for a place or a company: "I'm Berlin based"."""
+    """Return True for a place or a company: "I'm Berlin based"."""
     lists = entity_lists()
     return name.lower() in lists.places.names or name.lower() in lists.organizations.names

@@ -65,7 +65,7 @@ _ENDS = ("{", "}", ";", "=>", "->", "):", "(", "[", "\\", "=")
 
 
 def is_machine(line: str) -> bool:
-    """True if a program wrote `line`, which is stripped and not empty. Time is bounded for any line."""
+    """Return True if a program wrote `line`, which is stripped and not empty. Time is bounded for any line."""
     seen = line[:MAX_LINE]
     if _MACHINE.match(seen) is not None or seen.endswith(_ENDS):
         return True
@@ -146,7 +146,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_abbreviation(text: str, end: int) -> bool:
-    """True if the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
+    """Return True if the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
     if any((found := _GERMAN.match(text, max(0, end - size))) and found.end() == end for size in (2, 3)):
         return True
     if _ABBREVIATION.search(text, max(0, end - _BEFORE), end) is None:
@@ -365,7 +365,7 @@ class _Reader:
 
 
 def _goes_on(line: str, following: str) -> bool:
-    """True if an editor, not the writer, broke the line here."""
+    """Return True if an editor, not the writer, broke the line here."""
     return MIN_WRAPPED <= len(line) <= MAX_UNWRAPPED and line[-1] not in ".!?:;。！？：；" and following[0].islower()
 
 

@@ -216,5 +216,5 @@ def _joined(sentences: Sequence[Sentence]) -> str:
 
 
 def _is_handed(request: Sentence, following: Sentence) -> bool:
-    """True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
+    """Return True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
     return ":" in request.text or "：" in request.text or following.group != request.group

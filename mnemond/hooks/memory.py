@@ -437,7 +437,8 @@ class AgentMemory:
         return sorted(best.values(), key=lambda candidate: candidate.probability, reverse=True)
 
     def _is_in_time(self, begun_s: float, call: Call) -> bool:
-        """True if a hook that began then still waits for its text. On a busy machine it may have begun long before."""
+        """Return True if a hook that began then still waits for its text. On a busy machine it may have begun long
+        before."""
         return self._stopwatch() - begun_s < self._within_s and not call.gone()
 
     def _note(self, event: HookEvent, moment: ShownAt, place: Place, offer: Offer) -> None:

@@ -402,7 +402,7 @@ class Dense(NamedTuple):
 
     @property
     def graphed(self) -> bool:
-        """True if a graph finds the nearest rows without reading all of them."""
+        """Return True if a graph finds the nearest rows without reading all of them."""
         return self.approximate is not None and self.approximate.graph is not None
 
     @property
@@ -563,7 +563,7 @@ class VectorAccelerators:
         return waiting > 0
 
     def _wants_codes(self, rows: int) -> bool:
-        """True if so many rows are searched by codes. A graph needs them: they find what it cannot."""
+        """Return True if so many rows are searched by codes. A graph needs them: they find what it cannot."""
         settings = self.settings
         by_size = settings.index == "auto" and rows >= settings.int8_from
         return settings.index == "int8" or by_size or self._wants_graph(rows)

@@ -199,7 +199,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def held_back(self) -> bool:
-        """True if both stay against the suggestion."""
+        """Return True if both stay against the suggestion."""
         return self.action == "ADD" != self.suggestion
 
 

@@ -152,7 +152,7 @@ def _relation(other: str, claim: Claim, shared: float, conflict: bool, *, is_cau
 
 
 def _in_conflict(new_us: int | None, other_us: int | None, *, is_cause: bool) -> bool:
-    """True if the cause is later than its effect."""
+    """Return True if the cause is later than its effect."""
     cause_us, effect_us = (new_us, other_us) if is_cause else (other_us, new_us)
     return cause_us is not None and effect_us is not None and cause_us > effect_us
 

@@ -221,7 +221,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def discarded(self) -> bool:
-        """True if an automatically chosen text has too little substance."""
+        """Return True if an automatically chosen text has too little substance."""
         return self.reading.substance.decision == "discard" and self.draft.channel in ENFORCED
 
 

@@ -85,7 +85,7 @@ class Effect(msgspec.Struct):
 
     @property
     def of_links_alone(self) -> bool:
-        """True if it changed no memory."""
+        """Return True if it changed no memory."""
         return all(each.before == each.after for each in self.memories.values())
 
 

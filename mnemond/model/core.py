@@ -93,7 +93,7 @@ class CoreSummary(CoreBody, frozen=True, kw_only=True):
 
     @property
     def by_model(self) -> bool:
-        """True if a model wrote the text."""
+        """Return True if a model wrote the text."""
         return self.generator not in (RULES, BY_HAND)
 
     @property

@@ -208,7 +208,8 @@ class Insight(Described, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def is_enforced(self) -> bool:
-        """True for a rule that a person had ask or deny, also while it is off: only a person changes or retires it."""
+        """Return True for a rule that a person had ask or deny, also while it is off: only a person changes or retires
+        it."""
         return any(each.enforce != "tell" for each in self.when)
 
     @property

@@ -138,7 +138,7 @@ class CausalCandidate(msgspec.Struct, frozen=True):
 
     @property
     def is_likely(self) -> bool:
-        """True if there is a causal cue and enough common words, not only proximity in the graph."""
+        """Return True if there is a causal cue and enough common words, not only proximity in the graph."""
         return self.causal_signal is not None and self.overlap >= MIN_SHARED
 
 
@@ -180,7 +180,7 @@ class United(msgspec.Struct, frozen=True):
 
     @property
     def is_some(self) -> bool:
-        """True if anything was added."""
+        """Return True if anything was added."""
         return bool(self.tags or self.entities or self.cues or self.when or self.importance is not None)
 
     def sentences(self, verb: str = "added") -> list[str]:

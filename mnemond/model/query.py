@@ -202,7 +202,7 @@ class Filter(msgspec.Struct, frozen=True):
 
     @property
     def historic(self) -> bool:
-        """True if retired rows are requested, which only an archive has."""
+        """Return True if retired rows are requested, which only an archive has."""
         timed = self.as_of_us is not None or self.known_at_us is not None
         return timed or self.include_invalid or self.status not in (None, "active")
 

@@ -79,7 +79,7 @@ class Lack(NamedTuple):
 
     @property
     def excludes(self) -> bool:
-        """True if the memory is surely no answer. Talk answers without a date or a number in the same turn."""
+        """Return True if the memory is surely no answer. Talk answers without a date or a number in the same turn."""
         return self.share >= SURE or (self.kind is not None and not self.talk)
 
 

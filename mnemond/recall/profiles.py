@@ -59,8 +59,8 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def is_slow(self) -> bool:
-        """True if every question takes too long for an event loop: texts are embedded, or the links of a whole store
-        followed, after each write."""
+        """Return True if every question takes too long for an event loop: texts are embedded, or the links of a whole
+        store followed, after each write."""
         settings = self.settings
         return settings.anchors.hypothetical or self.fusion == "start_node" or settings.prior.weight > 0.0
 

@@ -138,7 +138,7 @@ class Offer(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """True if the walk took the row. Draws are below 1, so a probability of 1 always wins."""
+        """Return True if the walk took the row. Draws are below 1, so a probability of 1 always wins."""
         return self.draw < self.probability
 
 

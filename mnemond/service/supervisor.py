@@ -87,7 +87,7 @@ class Notifier:
 
     @property
     def has_manager(self) -> bool:
-        """True if notifications are sent."""
+        """Return True if notifications are sent."""
         return self._socket is not None
 
     def send(self, **assignments: str | int) -> None:

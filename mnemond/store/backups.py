@@ -359,7 +359,7 @@ def _incomplete(root: Path) -> Iterator[Path]:
 
 
 def _store_holds(path: Path, ids: Collection[str]) -> bool:
-    """True if another store, which may be open, has one of these memories, or its history has."""
+    """Return True if another store, which may be open, has one of these memories, or its history has."""
     try:
         connection = Connection(path, read_only=True)
         try:

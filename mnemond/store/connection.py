@@ -390,7 +390,7 @@ class Connection:
 
     @property
     def is_checksummed(self) -> bool:
-        """True if the checksum of every page that is read is verified. Raises SqliteError."""
+        """Return True if the checksum of every page that is read is verified. Raises SqliteError."""
         self._db.execute(_READ_PAGE).fetchall()  # known once a page was read
         return bool(self._db.pragma("checksum_verification") == "1")
 

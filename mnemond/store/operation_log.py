@@ -147,7 +147,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if it left no row other than it was."""
+        """Return True if it left no row other than it was."""
         return not (self.drop or self.change or self.add)
 
 

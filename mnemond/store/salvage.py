@@ -68,7 +68,7 @@ class Salvaged(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if everything was read from sound pages and can be used."""
+        """Return True if everything was read from sound pages and can be used."""
         changed = any(each.doubtful or each.left_out or each.gaps or each.mended for each in self.tables)
         return not (changed or self.recovered or self.problems)
 
@@ -341,7 +341,7 @@ class _Table:
 
     @property
     def is_whole(self) -> bool:
-        """True if every row was read and kept as it is."""
+        """Return True if every row was read and kept as it is."""
         return not (self._gaps or self._left_out or self._mended)
 
     def salvaged(self) -> SalvagedTable:
@@ -513,7 +513,7 @@ class _Table:
             found["embedding"] = found["embedding_model"] = found["embedding_dim"] = None
 
     def _exists(self, row: tuple[Any, ...]) -> bool:
-        """True if the new file has the row already: tables are walked from both ends."""
+        """Return True if the new file has the row already: tables are walked from both ends."""
         key = (self._key,) if isinstance(self._key, str) else self._key
         if self._name == "insights":
             key = ("id",)
@@ -563,8 +563,8 @@ _ESSENTIAL: Final = frozenset({"id", "content", "content_hash", "created_at", "u
 
 
 def _matches_hash(named: Mapping[str, Any]) -> bool:
-    """True if the text of a memory has the stored hash. Every mnemond stores one: a row without is of another table,
-    whose page has come into this one's place."""
+    """Return True if the text of a memory has the stored hash. Every mnemond stores one: a row without is of another
+    table, whose page has come into this one's place."""
     content, noted = named["content"], named["content_hash"]
     return isinstance(content, str) and noted == content_hash(content)
 

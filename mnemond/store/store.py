@@ -102,7 +102,7 @@ class Writer:
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing is being written or read, and nothing waits."""
+        """Return True if nothing is being written or read, and nothing waits."""
         return not (self._busy or self._waiting)
 
     @property
@@ -179,7 +179,8 @@ class Writer:
         self._kick()
 
     def _worth_waiting(self) -> bool:
-        """True if the last pass brought so many writes that the next will bring more than it costs those that wait."""
+        """Return True if the last pass brought so many writes that the next will bring more than it costs those that
+        wait."""
         now_s, before_s = monotonic_s(), self._looked_s
         self._looked_s = now_s
         return len(self._waiting) - self._seen >= GATHERED_PER_S * (now_s - before_s)
@@ -314,7 +315,7 @@ class Store:
 
     @property
     def rules_off(self) -> bool:
-        """True if all rules are switched off, as of the last write."""
+        """Return True if all rules are switched off, as of the last write."""
         return self._engine.rules_off
 
     @property
@@ -373,7 +374,8 @@ class Store:
 
     @property
     def is_damaged(self) -> bool:
-        """True if the file is known not to hold what was written, could not be used, or is not there any more."""
+        """Return True if the file is known not to hold what was written, could not be used, or is not there any
+        more."""
         health = self._engine.health
         return health.wrong is not None or health.fault is not None or self.lost is not None
 

@@ -170,7 +170,7 @@ def claims(text: str) -> tuple[Claim, ...]:
 
 
 def _may_claim(text: str) -> bool:
-    """False if `text` has no connective: so are most texts."""
+    """Return False if `text` has no connective: so are most texts."""
     plain = text if text.isascii() else text.replace("’", "'")
     if "To " in text or not _key_words().isdisjoint(_LETTERS.findall(plain.lower())):
         return True
@@ -354,7 +354,7 @@ _DENIED: Final = regex(
 
 
 def _is_denied(before: str) -> bool:
-    """True if a negation stands right before a connective: "not because", "did not lead to", "nicht wegen"."""
+    """Return True if a negation stands right before a connective: "not because", "did not lead to", "nicht wegen"."""
     return _DENIED.search(before[-40:]) is not None or _DENIED_NOUN.search(before[-40:]) is not None
 
 
@@ -421,7 +421,7 @@ class _Words:
         self.looked_for = self.beginnings | {word[2 : 2 + _BEGINNING] for word in self.all if word.startswith("ge")}
 
     def has(self, word: str) -> bool:
-        """True if a form of `word` occurs."""
+        """Return True if a form of `word` occurs."""
         known = self._looked_up.get(word)
         if known is None:
             if len(self._looked_up) >= MAX_LOOKED_UP:
@@ -440,7 +440,7 @@ class _Words:
 
 
 def _are_forms(one: str, other: str) -> bool:
-    """True if two words differ only in endings of `_lists().endings`."""
+    """Return True if two words differ only in endings of `_lists().endings`."""
     shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     if shared < _BEGINNING:
         return False
@@ -547,8 +547,8 @@ def _is_repeated(claim: Claim, side: tuple[str, ...], subject: str, other: _Word
 
 
 def _differ(clause: Clause, other: _Read, sub_type: SubType) -> bool:
-    """True if the clause and the other text say the contrary, or the same about another thing: each has a number or a
-    name of its own next to the same word ("v1 API" and "v2 API", "Berlin office" and "Lisbon office")."""
+    """Return True if the clause and the other text say the contrary, or the same about another thing: each has a number
+    or a name of its own next to the same word ("v1 API" and "v2 API", "Berlin office" and "Lisbon office")."""
     if clause.is_negated != other.clause.is_negated and sub_type != "prevents":
         return True
     sides = ((clause, other.words), (other.clause, _Words(clause.words)))

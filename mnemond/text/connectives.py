@@ -59,7 +59,8 @@ _PURPOSE_BEFORE: Final = regex(r"\b(?:in\s+order|so\s+as)\s+to\s+$", re.IGNORECA
 
 
 def is_connective(sentence: str, mark: re.Match[str]) -> bool:
-    """False if a word that is sometimes a connective is something else here: "since 2019", "so much", "as of"."""
+    """Return False if a word that is sometimes a connective is something else here: "since 2019", "so much", "as
+    of"."""
     word = " ".join(mark[0].lower().split())
     before, after = sentence[max(0, mark.start() - 60) : mark.start()], sentence[mark.end() : mark.end() + 90]
     check = _CHECKS.get(word)

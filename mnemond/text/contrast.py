@@ -254,7 +254,7 @@ def change_cues(text: str) -> tuple[str, ...]:
 
 
 def _may_have_change_cue(text: str, folded: str) -> bool:
-    """False if `text` has none of the words that every change cue has one of."""
+    """Return False if `text` has none of the words that every change cue has one of."""
     words = latin_words(text)
     if not _CHANGE_WORDS.isdisjoint(words) or ("now" in words and not _NOW_WORDS.isdisjoint(words)):
         return True

@@ -87,7 +87,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     silent: bool = False
 
     def has(self, kind: CueKind) -> bool:
-        """True if a cue of this kind occurs outside of the phrases that only look like it."""
+        """Return True if a cue of this kind occurs outside of the phrases that only look like it."""
         if self.silent:
             return False
         cue = _lists().kinds[kind]
@@ -160,7 +160,7 @@ class _Key(msgspec.Struct, frozen=True):
     ends: bool
 
     def may_be(self, word: str) -> bool:
-        """True if `word`, of a text, may be this one: "residue" may be the "due" of "due to"."""
+        """Return True if `word`, of a text, may be this one: "residue" may be the "due" of "due to"."""
         if self.begins:
             return word.startswith(self.word) and (not self.ends or word == self.word)
         return word.endswith(self.word) if self.ends else self.word in word
@@ -344,7 +344,7 @@ def causal_cue(text: str) -> CausalCue | None:
 
 
 def _may_have_causal_cue(text: str, folded: str) -> bool:
-    """False if `text` has none of the words that every cue has one of: so are four of five texts."""
+    """Return False if `text` has none of the words that every cue has one of: so are four of five texts."""
     words = latin_words(text)
     if not _CUE_WORDS.isdisjoint(words) or words >= _SO_THAT:
         return True
@@ -360,7 +360,7 @@ def _causal_cues(folded: str) -> Iterator[tuple[Role | None, str]]:
 
 
 def _is_causal(signal: str, folded: str, start: int, end: int) -> bool:
-    """False if the words around a cue show that it is a noun, an adjective or a time."""
+    """Return False if the words around a cue show that it is a noun, an adjective or a time."""
     before, after = folded[max(0, start - _CONTEXT) : start], folded[end : end + _CONTEXT]
     match signal:
         case "since":
@@ -386,13 +386,13 @@ def _is_causal(signal: str, folded: str, start: int, end: int) -> bool:
 
 
 def _is_verb(before: str, after: str) -> bool:
-    """True if "blocks" or "causes" has a subject before it and an object after it."""
+    """Return True if "blocks" or "causes" has a subject before it and an object after it."""
     is_noun = _DETERMINER_BEFORE.search(before) or _NOUN_BEFORE.search(before)
     return is_noun is None and _OBJECT_AFTER.match(after) is not None
 
 
 def opens_reason(before: str, after: str) -> bool:
-    """True if "since", between two folded texts, starts a clause that gives a reason rather than a time."""
+    """Return True if "since", between two folded texts, starts a clause that gives a reason rather than a time."""
     if _SPAN_BEFORE.search(before) or _LIFE_AFTER.match(after):
         return False
     return any(shape.match(after) for shape in (_PERSON_AFTER, _VERB_AFTER, _SUBJECT_AND_VERB_AFTER))

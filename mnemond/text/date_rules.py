@@ -197,7 +197,7 @@ _AFTER_MAY: Final = regex(r"\s*(?:$|[^\w\s]|(?:and|i|we|he|she|they|of|this|last
 
 
 def _is_verb(found: re.Match[str], scene: Scene) -> bool:
-    """True if a small "may" or "march" is a verb: "this may break", "the state we are in may change"."""
+    """Return True if a small "may" or "march" is a verb: "this may break", "the state we are in may change"."""
     is_may = _part(found, "name") == "may"
     return _part(found, "cue") == "this" or (is_may and not _AFTER_MAY.match(scene.folded, found.end()))
 

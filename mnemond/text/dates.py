@@ -124,7 +124,7 @@ def only_date(text: str, reference_us: int) -> DateMention | None:
 
 
 def _may_have_latin(text: str, folded: str) -> bool:
-    """False if `text` cannot match `latin_rules`."""
+    """Return False if `text` cannot match `latin_rules`."""
     if not folded.isascii():
         return _MAY_HAVE_LATIN.search(folded) is not None
     if not _DATE_WORDS.isdisjoint(latin_words(text)) or _DATE_DIGITS.search(folded) is not None:

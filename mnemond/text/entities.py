@@ -257,7 +257,7 @@ class _Reader:
             self.patterns.append(shape)
 
     def _is_shouted(self, at: int) -> bool:
-        """True for a word in capitals among ordinary ones in capitals: "DO NOT DELETE FOO"."""
+        """Return True for a word in capitals among ordinary ones in capitals: "DO NOT DELETE FOO"."""
         words = self._words
         if at + 1 < len(words) and self._is_loud(words[at + 1]):
             return True
@@ -312,7 +312,7 @@ def bare(word: str) -> str:
 
 
 def is_name(word: str) -> bool:
-    """True if `word`, without suffix, is written like a name and is no ordinary word."""
+    """Return True if `word`, without suffix, is written like a name and is no ordinary word."""
     spelled = word.istitle() or (word.startswith("Mc") and word[2:].istitle())
     if not (spelled and len(word) > 1 and word.replace("-", "").isalpha()):
         return False
@@ -360,7 +360,7 @@ def _is_cued(words: Sequence[str], at: int) -> bool:
 
 
 def _is_after_cue(words: Sequence[str], at: int) -> bool:
-    """True if a cue precedes word `at`, or the capitalised word before it."""
+    """Return True if a cue precedes word `at`, or the capitalised word before it."""
     before = words[at - 1].lower()
     return before in _CUES or (at > 1 and is_name(words[at - 1]) and words[at - 2].lower() in _CUES)
 

@@ -58,7 +58,7 @@ def split(text: str) -> list[str]:
 
 
 def is_ordinary(word: str) -> bool:
-    """True for a word that names nothing, however it is written."""
+    """Return True for a word that names nothing, however it is written."""
     return word.lower() in entity_lists().ordinary
 
 
@@ -138,7 +138,7 @@ def handle(word: str, following: str) -> Shape | None:
 
 
 def is_path(word: str) -> bool:
-    """True for the path of a file: slashes and any ending, or none and a well-known ending."""
+    """Return True for the path of a file: slashes and any ending, or none and a well-known ending."""
     if "/" in word:
         match = _PATH.fullmatch(word)
         return match is not None and not match[1].isdigit()
@@ -215,5 +215,5 @@ def _kind_by_ending(folded: str) -> EntityType | None:
 
 
 def _is_dated(folded: str) -> bool:
-    """True if a name of several words holds a date: "offsite March 2026", "2026-02-18 launch"."""
+    """Return True if a name of several words holds a date: "offsite March 2026", "2026-02-18 launch"."""
     return (" " in folded or not folded.isascii()) and _DATED.search(folded) is not None

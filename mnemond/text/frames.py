@@ -380,7 +380,7 @@ class _Clause:
         return last if last is not None else self._unknown_verb(items)
 
     def _more(self) -> bool:
-        """True of "kein … mehr"."""
+        """Return True of "kein … mehr"."""
         return any(item.raw == "mehr" for item in self._items) and any(item.form == "not" for item in self._items)
 
     def _directions(self, pivot: int | None) -> frozenset[tuple[str, str]]:
@@ -401,11 +401,11 @@ class _Clause:
         return frozenset(item.unit.key for item in items[:end])
 
     def _fresh(self, pivot: int | None, relation: str) -> bool:
-        """True of "our new landlord is …"."""
+        """Return True of "our new landlord is …"."""
         return relation == BE and pivot is not None and any(item.raw in _NEW for item in self._items[:pivot])
 
     def _perfect(self, pivot: int | None) -> bool:
-        """True of "have disabled", "has been closed": what was done is so now."""
+        """Return True of "have disabled", "has been closed": what was done is so now."""
         items = self._items
         if self._german or pivot is None or items[pivot].raw not in ("have", "has", "'ve", "we've"):
             return False

@@ -128,7 +128,7 @@ class _Names:
         return self._low[at] if at < len(self._low) else ""
 
     def _is_capital(self, at: int) -> bool:
-        """True for a capitalised word that may be part of a name."""
+        """Return True for a capitalised word that may be part of a name."""
         if at >= len(self._words):
             return False
         word = bare_name(self._words[at])
@@ -140,7 +140,7 @@ class _Names:
         )
 
     def _is_surname(self, at: int) -> bool:
-        """True if the capitalised word at `at` may follow a given name."""
+        """Return True if the capitalised word at `at` may follow a given name."""
         if not self._is_capital(at) or (len(self._words[at]) == 1 and self._at(at + 1) != "."):
             return False
         word = bare_name(self._words[at])
@@ -176,7 +176,7 @@ class _Names:
         return end
 
     def _is_irish(self, at: int) -> bool:
-        """True for O'Connor or D'Angelo, which `split` cuts at the apostrophe."""
+        """Return True for O'Connor or D'Angelo, which `split` cuts at the apostrophe."""
         return self._at(at) in ("o", "d") and self._at(at + 1) in ("'", "’") and self._is_capital(at + 2)
 
     # ------------------------------------------------------------ people
@@ -224,7 +224,7 @@ class _Names:
         return 0
 
     def _is_thing(self, at: int) -> bool:
-        """True if the word behind an ambiguous given name makes both a thing: "Grace Period", "Max Retries"."""
+        """Return True if the word behind an ambiguous given name makes both a thing: "Grace Period", "Max Retries"."""
         low = self._low[at]
         return is_ordinary(low) or low in _THINGS or low.endswith(_ENDINGS_OF_THINGS)
 
@@ -232,7 +232,7 @@ class _Names:
         return self._at(at) in self._lists.verbs_behind_full_names or self._at(at) in self._lists.verbs_of_persons
 
     def _acts_alone(self, at: int, end: int) -> bool:
-        """True if the words around one word that is a name and an ordinary word too show a person."""
+        """Return True if the words around one word that is a name and an ordinary word too show a person."""
         lists, following = self._lists, self._at(end)
         if self._words[end - 1] != bare_name(self._words[end - 1]):
             return following in lists.belongings
@@ -284,7 +284,7 @@ class _Names:
         return end
 
     def _is_part(self, at: int) -> bool:
-        """True if an organisation's name may begin at `at`: no article, no verb of an instruction."""
+        """Return True if an organisation's name may begin at `at`: no article, no verb of an instruction."""
         low = self._low[at]
         if low in FUNCTION_WORDS or low in self._lists.german_words or low in _WEEK:
             return False
@@ -393,7 +393,7 @@ class _Names:
         return 0
 
     def _is_meant(self, at: int, low: str, *, is_place: bool) -> bool:
-        """True unless the word of the gazetteer is another word here."""
+        """Return True unless the word of the gazetteer is another word here."""
         word = bare_name(self._words[at])
         if word.isupper() and is_place:
             return False
@@ -446,7 +446,7 @@ class _Names:
         return not (self._is_start(at) and low in self._lists.not_names_at_start)
 
     def _has_near(self, at: int, wanted: frozenset[str]) -> bool:
-        """True if one of `wanted` stands before `at` in the same sentence."""
+        """Return True if one of `wanted` stands before `at` in the same sentence."""
         for place in range(at - 1, max(at - 1 - _LOOKED_BACK, -1), -1):
             if self._words[place] in _ENDS:
                 return False
@@ -455,7 +455,7 @@ class _Names:
         return False
 
     def _is_about_a_place(self, at: int) -> bool:
-        """True if the sentence before `at` speaks of a place, or of a person who lives or goes somewhere."""
+        """Return True if the sentence before `at` speaks of a place, or of a person who lives or goes somewhere."""
         lists = self._lists
         if self._has_near(at, lists.place_words):
             return True

@@ -97,7 +97,7 @@ def _known_size(run: str, at: int) -> int:
 
 
 def _is_meant(run: str, at: int, size: int, words: Chinese) -> bool:
-    """True unless the name is another word here: 苹果 is an apple unless someone works there."""
+    """Return True unless the name is another word here: 苹果 is an apple unless someone works there."""
     if run[at : at + size] not in words.doubtful:
         return True
     return at > 0 and run[at - 1] in words.around_doubtful
@@ -157,5 +157,5 @@ def _person(run: str, at: int, words: Chinese) -> str:
 
 
 def _follows(run: str, at: int, wanted: tuple[str, ...]) -> bool:
-    """True if the run ends at `at`, or one of the words follows there."""
+    """Return True if the run ends at `at`, or one of the words follows there."""
     return at == len(run) or run.startswith(wanted, at)

@@ -50,7 +50,8 @@ class QualityPattern(msgspec.Struct, frozen=True):
     sign: str
 
     def may_be_in(self, lowered: str, words: frozenset[str] | None) -> bool:
-        """False if the pattern cannot match. `words` are the `latin_words` of the text, None if it is not ASCII."""
+        """Return False if the pattern cannot match. `words` are the `latin_words` of the text, None if it is not
+        ASCII."""
         if words is not None and (self.sign not in lowered or (self.words and self.words.isdisjoint(words))):
             return False
         return any(needle in lowered for needle in self.needles)
@@ -90,7 +91,7 @@ _LETTERS: Final = regex(r"[A-Za-z]+")
 
 
 def _is_line_reference(match: re.Match[str]) -> bool:
-    """True if `match`, of a name or path, a colon and a number, is a place in code. Bounded time.
+    """Return True if `match`, of a name or path, a colon and a number, is a place in code. Bounded time.
 
     A file extension makes it one. Otherwise hosts, paths of images, known services, versions and settings are none, nor
     is a bare word before one digit, or before four, which are a port.
@@ -154,7 +155,7 @@ def _refusal(text: str, read: Reading) -> Refusal:
 
 
 def only_questions(text: str) -> bool:
-    """True if `text` ends in a question mark, and no sentence before ends otherwise."""
+    """Return True if `text` ends in a question mark, and no sentence before ends otherwise."""
     end = text.rstrip().rstrip("\"'”’)）」』").rstrip()
     return end.endswith(("?", "？")) and _STATEMENT.search(end) is None
 

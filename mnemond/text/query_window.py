@@ -165,7 +165,7 @@ def _cue(folded: str, start: int, end: int) -> str | None:
 
 
 def _is_plain(folded: str, start: int, end: int) -> bool:
-    """True if an explicit date can only mean that the answer is of that time."""
+    """Return True if an explicit date can only mean that the answer is of that time."""
     written = folded[start:end]
     if _YEAR.match(written) and not _AFTER_YEAR.match(folded, end):
         return False

@@ -116,7 +116,7 @@ _CLASSES = str.maketrans(
 
 
 def is_placeholder(value: str) -> bool:
-    """True for a variable, a template, stars, and words that documentation uses."""
+    """Return True for a variable, a template, stars, and words that documentation uses."""
     lowered, words = value.lower(), _words()
     if lowered in words.placeholders or lowered.strip("!.,;:") in words.placeholders or "[redacted:" in lowered:
         return True
@@ -126,8 +126,8 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_varied(body: str) -> bool:
-    """True if the body of a token may be random: it has a digit or a capital, and is no xxxx or EXAMPLE. An alphabet in
-    the form of a token counts: a later reader cannot tell that it was made up."""
+    """Return True if the body of a token may be random: it has a digit or a capital, and is no xxxx or EXAMPLE. An
+    alphabet in the form of a token counts: a later reader cannot tell that it was made up."""
     lowered = body.lower()
     if lowered == body and not _DIGIT.search(body):
         return False
@@ -137,7 +137,8 @@ def is_varied(body: str) -> bool:
 
 
 def is_random(value: str, least_changes: float = MIN_CHANGES) -> bool:
-    """True if letters and digits are mixed as chance mixes them: no words, no identifier. The beginning decides."""
+    """Return True if letters and digits are mixed as chance mixes them: no words, no identifier. The beginning
+    decides."""
     plain = _SEPARATORS.sub("", value[:LONGEST_SAMPLE])
     classes = plain.translate(_CLASSES)
     kinds = set(classes)
@@ -150,14 +151,14 @@ def is_random(value: str, least_changes: float = MIN_CHANGES) -> bool:
 
 
 def is_hexadecimal(value: str) -> bool:
-    """True for sixteen hexadecimal digits or more in one case, and for a UUID."""
+    """Return True for sixteen hexadecimal digits or more in one case, and for a UUID."""
     if _UUID.match(value):
         return True
     return _HEX.match(value) is not None and not value.isdigit() and not value.isalpha()
 
 
 def is_password(value: str, quoted: bool) -> bool:
-    """True if a value under the name password is one. Words alone are not: see `is_word`."""
+    """Return True if a value under the name password is one. Words alone are not: see `is_word`."""
     if not SHORTEST_PASSWORD <= len(value) <= LONGEST_VALUE or is_placeholder(value) or _is_reference(value, quoted):
         return False
     if value.isdigit():
@@ -177,12 +178,12 @@ def is_password(value: str, quoted: bool) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """True for a number that may be a PIN, a PUK or the code of a door."""
+    """Return True for a number that may be a PIN, a PUK or the code of a door."""
     return not (value.isdigit() and _is_sequence(value))
 
 
 def is_recovery_code(value: str) -> bool:
-    """True for groups of letters and digits as chance mixes them, or of digits alone."""
+    """Return True for groups of letters and digits as chance mixes them, or of digits alone."""
     plain = _SEPARATORS.sub("", value)
     if plain.isdigit():
         return len(plain) >= SHORTEST_RECOVERY_CODE and not _is_sequence(plain) and _DATE.match(value) is None
@@ -190,7 +191,7 @@ def is_recovery_code(value: str) -> bool:
 
 
 def is_strong_password(value: str, quoted: bool) -> bool:
-    """True for a password that needs no sign between it and its name: mixed, or of letters, digits and signs."""
+    """Return True for a password that needs no sign between it and its name: mixed, or of letters, digits and signs."""
     if not is_password(value, quoted) or len(value) < 8 or value.isdigit():
         return False
     has_digit = any(letter.isdigit() for letter in value)
@@ -198,7 +199,7 @@ def is_strong_password(value: str, quoted: bool) -> bool:
 
 
 def is_secret(value: str, quoted: bool) -> bool:
-    """True if a value under the name secret, token or key is one: issued by a machine, so long and random."""
+    """Return True if a value under the name secret, token or key is one: issued by a machine, so long and random."""
     if not SHORTEST_SECRET <= len(value) <= LONGEST_SECRET:
         return False
     if is_hexadecimal(value):
@@ -209,7 +210,7 @@ def is_secret(value: str, quoted: bool) -> bool:
 
 
 def is_strong_secret(value: str, quoted: bool) -> bool:
-    """True for a secret that needs no sign between it and its name."""
+    """Return True for a secret that needs no sign between it and its name."""
     if not is_secret(value, quoted) or _PATH.match(value):
         return False
     return (len(value) >= SHORTEST_BARE and (is_hexadecimal(value) or _three_kinds(value))) or _GROUPS.fullmatch(
@@ -218,7 +219,7 @@ def is_strong_secret(value: str, quoted: bool) -> bool:
 
 
 def is_high_entropy(value: str) -> bool:
-    """True for a secret beside the word key, token, secret or password without an assignment."""
+    """Return True for a secret beside the word key, token, secret or password without an assignment."""
     if (
         is_placeholder(value)
         or value.startswith(("AAAA", "sha256-", "sha384-", "sha512-", "SHA256"))
@@ -230,12 +231,12 @@ def is_high_entropy(value: str) -> bool:
 
 
 def is_bearer(value: str) -> bool:
-    """True for a token after the word Bearer, which prose follows by words."""
+    """Return True for a token after the word Bearer, which prose follows by words."""
     return len(value) >= 16 and not is_placeholder(value) and (is_hexadecimal(value) or is_random(value))
 
 
 def is_basic(value: str) -> bool:
-    """True for base64 of a name, a colon and a password (RFC 7617)."""
+    """Return True for base64 of a name, a colon and a password (RFC 7617)."""
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
@@ -257,7 +258,7 @@ def _three_kinds(value: str) -> bool:
 
 
 def _is_reference(value: str, quoted: bool) -> bool:
-    """True for code, a path, a number or an address."""
+    """Return True for code, a path, a number or an address."""
     if _NUMBER.match(value) and not value.isdigit():
         return True
     if len(value) <= LONGEST_SAMPLE and _FILE.match(value):
@@ -319,21 +320,21 @@ _NAMING = regex(r"(?:lautete?|heißt|heisst)(?:[ \t][a-z ]{3,9})?[ \t:]{0,3}$")
 
 
 def is_word(value: str) -> bool:
-    """True for one word, or several with hyphens, that neither stands for a value nor names a field."""
+    """Return True for one word, or several with hyphens, that neither stands for a value nor names a field."""
     if not (_WORD.fullmatch(value) or _HYPHENATED.fullmatch(value)):
         return False
     return not (is_placeholder(value) or OF_FIELDS.search(value) or value.lower() in _words().states)
 
 
 def is_words(value: str) -> bool:
-    """True for a phrase of small letters without function words, which every sentence has."""
+    """Return True for a phrase of small letters without function words, which every sentence has."""
     if not _PHRASE.fullmatch(value) or is_placeholder(value) or OF_FIELDS.search(value):
         return False
     return _words().function_words.isdisjoint(value.split())
 
 
 def _is_value_of(text: str, start: int, end: int, sign: str) -> bool:
-    """True if the unquoted word `text[start:end]` can only be the value of the name before `sign`."""
+    """Return True if the unquoted word `text[start:end]` can only be the value of the name before `sign`."""
     if not _CLAUSE_END.match(text, end) or text[start:end].endswith(_STATE_ENDINGS):
         return False
     if "=" in sign or _ASSIGNING.search(sign.strip(" \t")):
@@ -445,7 +446,7 @@ _END = regex(
 
 
 def names_secret(text: str, lowered: str) -> bool:
-    """True if the name of a secret may occur. `lowered`: the text in lower case."""
+    """Return True if the name of a secret may occur. `lowered`: the text in lower case."""
     if any(trigger in lowered for trigger in _TRIGGERS):
         return True
     return not text.isascii() and any(trigger in lowered for trigger in _FOREIGN_TRIGGERS)
@@ -477,7 +478,7 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
-    """True if the value is a password of words."""
+    """Return True if the value is a password of words."""
     chosen, sign = name["chosen"], name["is"]
     if chosen is None and sign == "=" and text[name.start()].isupper() and end - start >= SHORTEST_SECRET:
         return is_word(text[start:end])
@@ -503,8 +504,8 @@ def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: 
 
 
 def _is_parameter(lowered: str, place: int) -> bool:
-    """True if the `name=` at `place` belongs to an option, a connection string (`;Password=…;`, `user=… password=…`) or
-    a properties file (`spring.datasource.password=…`)."""
+    """Return True if the `name=` at `place` belongs to an option, a connection string (`;Password=…;`, `user=…
+    password=…`) or a properties file (`spring.datasource.password=…`)."""
     return _PAIR.search(lowered, max(0, place - 60), place) is not None or _is_option(lowered, place)
 
 
@@ -533,7 +534,7 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
 
 
 def _is_option(text: str, place: int) -> bool:
-    """True if the word at `place` belongs to an option of a command line: `--db-password`."""
+    """Return True if the word at `place` belongs to an option of a command line: `--db-password`."""
     return (
         text.rfind("-", max(0, place - 30), place) >= 0 and _OPTION.search(text, max(0, place - 30), place) is not None
     )

@@ -107,7 +107,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def announces(text: str) -> bool:
-    """True if a text may announce a change: far cheaper than reading its statements."""
+    """Return True if a text may announce a change: far cheaper than reading its statements."""
     small = text[:MAX_TEXT].lower()
     if not _lists().announcing.isdisjoint(_LATIN.findall(small)):
         return True
@@ -167,37 +167,37 @@ class Statement:
 
     @cached_property
     def denies(self) -> bool:
-        """True if it negates."""
+        """Return True if it negates."""
         return polarity(self._sentence) == 1
 
     @cached_property
     def past(self) -> bool:
-        """True if it looks back at one event."""
+        """Return True if it looks back at one event."""
         return _RECURS.search(self._folded) is None and tense(self._folded, 0, 0) == "past"
 
     @cached_property
     def supposed(self) -> bool:
-        """True if it describes a possibility."""
+        """Return True if it describes a possibility."""
         return _SUPPOSED.search(self._folded) is not None
 
     @cached_property
     def indefinite(self) -> bool:
-        """True if its subject is one of several."""
+        """Return True if its subject is one of several."""
         return _INDEFINITE.search(self._folded) is not None
 
     @cached_property
     def role(self) -> bool:
-        """True if it fills a role that there is one of: "Priya is the owner of billing"."""
+        """Return True if it fills a role that there is one of: "Priya is the owner of billing"."""
         return _ROLE.search(self._folded) is not None
 
     @cached_property
     def one_of_many(self) -> bool:
-        """True if it has a noun of which a thing has several, so that another statement does not correct it."""
+        """Return True if it has a noun of which a thing has several, so that another statement does not correct it."""
         return not _lists().one_of_many.isdisjoint(self.words)
 
     @cached_property
     def settles(self) -> bool:
-        """True if it may state something that has one value at a time, now."""
+        """Return True if it may state something that has one value at a time, now."""
         fixed = self.state != "" or any(unit.startswith(FIXED) for unit in self.units)
         return fixed and not (self.labelled or self.indefinite or self.past or self.supposed)
 
@@ -349,7 +349,7 @@ class _Reader:
         return None
 
     def _leads(self, words: list[str], place: int) -> bool:
-        """True if a verb of switching before `place` has an origin or a goal."""
+        """Return True if a verb of switching before `place` has an origin or a goal."""
         if place < len(words) and words[place] in self._lists.between:
             place += 1
         return place < len(words) and words[place] in self._lists.leads

@@ -44,8 +44,8 @@ def long_run_at(text: str) -> int | None:
 
 
 def _has_long_run(text: str) -> bool:
-    """True if a run is too long. Every such run has a mark at a multiple of 31: checking these takes 10 µs for 8,000
-    characters, and searching all of them 2 to 3 ms."""
+    """Return True if a run is too long. Every such run has a mark at a multiple of 31: checking these takes 10 µs for
+    8,000 characters, and searching all of them 2 to 3 ms."""
     if text.isascii() or not any(map(unicodedata.combining, text[MAX_MARKS :: MAX_MARKS + 1])):
         return False
     places = range(MAX_MARKS, len(text), MAX_MARKS + 1)
@@ -231,7 +231,7 @@ def is_paired(run: str) -> bool:
 
 
 def _is_pair(token: str) -> bool:
-    """True for a token that `_pairs` made."""
+    """Return True for a token that `_pairs` made."""
     return len(token) <= 2 and all(map(is_paired, token))
 
 

@@ -263,7 +263,7 @@ def without_recalled(text: str) -> str:
 
 
 def is_echo(line: str, known: IsMemory) -> bool:
-    """True if one line was contributed by this memory."""
+    """Return True if one line was contributed by this memory."""
     if not line or line.isspace():
         return False
     if _OURS.match(line) or _FRAMES.fullmatch(line) or DATA in line or line.lstrip(_QUOTES).startswith(INTRODUCTIONS):
@@ -293,7 +293,7 @@ def pieces(text: str) -> list[str]:
 
 
 def _is_known(text: str, known: IsMemory) -> bool:
-    """True if a text is a memory, or several beside each other and nothing else."""
+    """Return True if a text is a memory, or several beside each other and nothing else."""
     parts = pieces(text)
     return known(normalised(text)) or (bool(parts) and all(known(normalised(part)) for part in parts))
 

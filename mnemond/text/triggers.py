@@ -71,7 +71,7 @@ class ToolCall(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """False for a tool that only reads."""
+        """Return False for a tool that only reads."""
         return self.tool not in tool_names().readers
 
     def words(self) -> frozenset[str]:

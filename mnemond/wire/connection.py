@@ -104,7 +104,7 @@ class Connection:
 
     @property
     def unfinished(self) -> bool:
-        """True while a task is needed to read from it or to work on what was read."""
+        """Return True while a task is needed to read from it or to work on what was read."""
         return not self.closed and (not self.ended or bool(self._inbox))
 
     def serve_once(self) -> bool:
@@ -268,7 +268,7 @@ class Connection:
 
     @property
     def _has_capacity(self) -> bool:
-        """False if this client has to take what is ready before more is done for it."""
+        """Return False if this client has to take what is ready before more is done for it."""
         return self._in_flight < self._limits.max_in_flight and self._unsent < self._limits.unsent_bytes
 
     async def _wait_for_capacity(self) -> None:
@@ -395,7 +395,7 @@ class Connection:
 
     @property
     def unanswered(self) -> bool:
-        """True if anything read has not been answered completely."""
+        """Return True if anything read has not been answered completely."""
         return bool(self._inbox or self._in_flight or self._unsent)
 
     def close(self) -> None:
@@ -428,7 +428,7 @@ class BatchBudget:
 
     @property
     def exhausted(self) -> bool:
-        """True if no further long reply may be added; the one that crossed the bound is kept."""
+        """Return True if no further long reply may be added; the one that crossed the bound is kept."""
         return self.held >= self._limit
 
     def error(self) -> MnemonError:

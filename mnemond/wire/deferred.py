@@ -46,7 +46,7 @@ class Deferred(Generic[T]):
 
     @property
     def settled(self) -> bool:
-        """True once `result` can be called."""
+        """Return True once `result` can be called."""
         return self._settled
 
     def resolve(self, value: T) -> None:

@@ -37,7 +37,7 @@ class Framer:
 
     @property
     def pending(self) -> bool:
-        """True if the beginning of a message has arrived and its end has not."""
+        """Return True if the beginning of a message has arrived and its end has not."""
         return bool(self._partial) or (self._skipped is not None and not self.overlong)
 
     @property
@@ -94,7 +94,7 @@ class Framer:
         return False
 
     def _skips(self, data: bytes) -> bool:
-        """True if `data` belongs to a message that is thrown away."""
+        """Return True if `data` belongs to a message that is thrown away."""
         if self._skipped is None:
             return False
         self._skipped += len(data)

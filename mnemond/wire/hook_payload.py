@@ -340,8 +340,8 @@ def _host_by_name(fields: Fields, name: str) -> Host:
 
 
 def _has_transcript_of_codex(fields: Fields) -> bool:
-    """True if the transcript is one of Codex: it gives the file the same name for any $CODEX_HOME, or keeps none and
-    sends null. It never sends a timestamp."""
+    """Return True if the transcript is one of Codex: it gives the file the same name for any $CODEX_HOME, or keeps none
+    and sends null. It never sends a timestamp."""
     path = fields.text("transcript_path", most=BEGINNING)
     kept = "/.codex/" in path or path.rpartition("/")[2].startswith("rollout-")
     return kept or (fields.null("transcript_path") and "timestamp" not in fields)

@@ -34,7 +34,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def notification(self) -> bool:
-        """True if the request has no id, so that it gets no reply."""
+        """Return True if the request has no id, so that it gets no reply."""
         return self.id is _ABSENT
 
     @property
@@ -103,7 +103,7 @@ def perhaps_foreign(message: bytes, refused: Refused, *, whole: bool = True) -> 
 
 
 def _is_utf8(message: bytes) -> bool:
-    """True if all of the message is UTF-8; the decoder looks only at the texts that it keeps."""
+    """Return True if all of the message is UTF-8; the decoder looks only at the texts that it keeps."""
     try:
         message.decode()
     except UnicodeDecodeError:

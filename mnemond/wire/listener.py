@@ -186,7 +186,7 @@ class Listener:
 
     @property
     def adopted(self) -> bool:
-        """True if the socket was passed to this process."""
+        """Return True if the socket was passed to this process."""
         return self._bound_in is None
 
     def refuse_newcomers(self) -> None:
@@ -202,7 +202,7 @@ class Listener:
 
     @property
     def lost(self) -> bool:
-        """True if the bound socket is no longer in the directory: it was removed or replaced."""
+        """Return True if the bound socket is no longer in the directory: it was removed or replaced."""
         if self._bound_in is None or self._inode is None:
             return False
         try:

@@ -537,7 +537,7 @@ def _out_of_bounds(path: str, node: inspect.Type, size: float, words: str) -> It
 
 
 def _is_a(node: inspect.Type, value: object) -> bool:
-    """True if the JSON type fits; limits aside."""
+    """Return True if the JSON type fits; limits aside."""
     match node:
         case inspect.StrType():
             return isinstance(value, str)
