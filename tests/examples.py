@@ -8,7 +8,7 @@ _DEEP = 100
 """Examples of a property without a number of its own in the deep profile (tests/conftest.py)."""
 
 
-def examples(number: int, least: int = 10) -> settings:
+def examples(number: int, least: int = 6) -> settings:
     """`number` of them in a deep run, the profile's part of that (and no fewer than `least`) in a quick one."""
     share = settings().max_examples / _DEEP
     return settings(max_examples=max(min(least, number), round(number * share)))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bench_files import lines_of
-from benchmarks.causes import NONE, Pair, counted, linked, main, outcome
+from benchmarks.causes import NONE, Pair, main
 
 NOTE = "The bakery raised its prices because flour got dearer."
 PAIRS = [
@@ -18,7 +17,6 @@ PAIRS = [
     Pair("4", "zh", "The bakery raised its prices.", NOTE, NONE),
     Pair("5", "zh", "Lunch is at noon.", NOTE, NONE),
 ]
-FOUND = ["right", "reversed", "missing", "in vain", "right: no link"]
 
 
 @pytest.fixture
@@ -27,23 +25,6 @@ def pair_file(tmp_path: Path) -> Path:
     names = Pair.__struct_fields__
     path.write_text("".join(json.dumps({name: getattr(pair, name) for name in names}) + "\n" for pair in PAIRS))
     return path
-
-
-def test_every_outcome() -> None:
-    assert [outcome(pair, linked(pair)) for pair in PAIRS] == FOUND
-
-
-def test_counts_by_language() -> None:
-    assert counted(PAIRS, FOUND) == [
-        ["en", 3, 1, 1, 1, 0, 0, 1 / 3],
-        ["zh", 2, 0, 0, 0, 1, 1, None],
-        ["all", 5, 1, 1, 1, 1, 1, 1 / 3],
-    ]
-
-
-def test_a_half_of_the_file(pair_file: Path) -> None:
-    assert lines_of(pair_file, Pair, None) == PAIRS
-    assert [pair.id for pair in lines_of(pair_file, Pair, "report")] == ["3"]
 
 
 def test_the_report_names_what_is_not_right(pair_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.changes import HEADINGS, Pair, counted, fate, main
+from benchmarks.changes import Pair, main
 
 PAIRS = [
     Pair("1", "en", "keep", "Squad 7 owns billing", "Squad 8 owns billing", "minimal"),
@@ -15,27 +15,6 @@ PAIRS = [
     Pair("3", "de", "contradict", "The office is in Berlin", "The office is in Munich", "free"),
     Pair("4", "de", "contradict", "Tea is at four", "tea is at four.", split="report"),
 ]
-FATES = ["kept", "replaced", "named", "skipped"]
-
-
-def test_every_fate() -> None:
-    assert [fate(pair, None) for pair in PAIRS] == FATES
-
-
-def test_counts_by_kind_language_and_form() -> None:
-    assert HEADINGS == ("", "pairs", "kept", "named", "replaced", "skipped", "right", "stays")
-    assert counted(PAIRS, ["kept", "replaced", "named", "skipped"]) == [
-        ["keep", 1, 1, 0, 0, 0, 1.0, 1.0],
-        ["  en", 1, 1, 0, 0, 0, 1.0, 1.0],
-        ["  en minimal", 1, 1, 0, 0, 0, 1.0, 1.0],
-        ["replace", 1, 0, 0, 1, 0, 1.0, 0.0],
-        ["  en", 1, 0, 0, 1, 0, 1.0, 0.0],
-        ["  en minimal", 1, 0, 0, 1, 0, 1.0, 0.0],
-        ["contradict", 2, 0, 1, 0, 1, 0.5, 0.5],
-        ["  de", 2, 0, 1, 0, 1, 0.5, 0.5],
-        ["  de free", 1, 0, 1, 0, 0, 1.0, 1.0],
-    ]
-    assert counted([], []) == []
 
 
 def test_the_report_names_what_came_out_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

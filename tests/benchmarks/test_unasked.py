@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import unasked
-from benchmarks.small_stores import DATA, HELD_OUT, load
-from benchmarks.unasked import Outcome, rows
+from benchmarks.small_stores import HELD_OUT, load
 
 ROLL = "Rollbacks go through the blue deploy job, never by reverting on main"
 LAMP = "The lamp in the server room blinks twice when the backup has failed"
@@ -28,30 +27,6 @@ def test_the_sets_are_whole() -> None:
         for prompt in store.prompts:
             assert set(prompt.gold) <= notes
             assert bool(prompt.gold) == (prompt.way != "none")
-
-
-def test_stores_are_chosen_by_name() -> None:
-    assert [each.name for each in load(DATA, ["solo"])] == ["solo"]
-
-
-def outcome(label: str, wanted: str = "", recalled: str = "", hook: str = "", brief: str = "") -> Outcome:
-    return Outcome((label,), "p", frozenset(wanted), tuple(recalled), tuple(hook), frozenset(brief))
-
-
-def test_shares_are_of_prompts_with_an_answer_and_of_those_without() -> None:
-    found = [
-        outcome("en", wanted="a", recalled="abc", hook="a"),
-        outcome("en", wanted="a", recalled="bca", hook="b", brief="a"),
-        outcome("zh", wanted="ab", recalled="cdeb"),
-        outcome("zh", hook="x"),
-        outcome("zh"),
-    ]
-    assert rows(found) == [
-        ["all", 3, pytest.approx(1 / 3), pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(2 / 3),
-         pytest.approx(1 / 3), 2, 0.5],
-        ["en", 2, 0.5, 1.0, 0.5, 1.0, 0.5, 0, pytest.approx(float("nan"), nan_ok=True)],
-        ["zh", 1, 0.0, 0.0, 0.0, 0.0, 0.0, 2, 0.5],
-    ]  # fmt: skip
 
 
 def test_a_store_is_filled_and_prompted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,29 +49,6 @@ def test_a_store_is_filled_and_prompted(tmp_path: Path, capsys: pytest.CaptureFi
     assert "s p2: silent" in capsys.readouterr().out
     assert unasked.main([*arguments, "--cues"]) == 0
     assert json.loads(figures.read_text("utf-8"))["all"]["first"] == 1.0
-
-
-def test_questions_of_another_file_are_in_vain(tmp_path: Path) -> None:
-    store = {"type": "store", "store": "x", "lang": "en"}
-    write(tmp_path / "commits.jsonl", [
-        store,
-        {"type": "memory", "store": "x", "id": "m1", "seq": 0, "content": ROLL},
-        {"type": "query", "store": "x", "id": "q1", "text": "do rollbacks go through the blue deploy job?",
-         "gold": ["m1"]},
-    ])  # fmt: skip
-    write(tmp_path / "others.jsonl", [
-        store, {"type": "query", "store": "x", "id": "q1", "text": "Where did Ana buy her violin?", "gold": ["m1"]},
-    ])  # fmt: skip
-    figures = tmp_path / "figures"
-    arguments = ["--commits", str(tmp_path / "commits.jsonl"), "--unrelated", str(tmp_path / "others.jsonl")]
-    assert unasked.main([*arguments, "--json", str(figures)]) == 0
-    found = json.loads(figures.read_text("utf-8"))
-    assert (found["commits"]["hook"], found["unrelated"]["in vain"]) == (1.0, 0.0)
-
-
-def test_commits_need_questions_of_another_file(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit):
-        unasked.main(["--commits", str(tmp_path)])
 
 
 def write(path: Path, lines: Sequence[Mapping[str, object]]) -> None:

@@ -10,10 +10,7 @@ import pytest
 
 from benchmarks import unasked_fit
 from benchmarks.small_stores import HELD_OUT, load
-from benchmarks.unasked_fit import Examples, examples, fit, held_out, newton, points, without_negative, written
-from mnemond.recall import unasked
-
-ROWS = 400
+from benchmarks.unasked_fit import Examples, examples, held_out, points
 
 
 @pytest.fixture(scope="module")
@@ -27,33 +24,6 @@ def few() -> Examples:
         ]
         stores.append(type(store)(store.name, store.notes, asked, store.cues))
     return examples(stores, None)
-
-
-def test_a_known_weight_is_found() -> None:
-    traits = np.random.default_rng(1).normal(size=(ROWS, 2))
-    design = np.hstack([traits, np.ones((ROWS, 1))])
-    chance = 1 / (1 + np.exp(-(2.0 * traits[:, 0] - 1.0)))
-    found = newton(design, chance, np.ones(ROWS), np.full(3, 1e-6))
-    assert found == pytest.approx([2.0, 0.0, -1.0], abs=1e-3)
-
-
-def test_evidence_never_counts_against() -> None:
-    generator, size = np.random.default_rng(2), len(unasked.TRAITS) + 1
-    own = np.hstack([generator.normal(size=(ROWS, size - 1)), np.ones((ROWS, 1))])
-    right = (own[:, 0] < 0.0).astype(np.float64)  # the first trait speaks against
-    design = np.hstack([own, own * (np.arange(ROWS) % 2)[:, np.newaxis]])
-    found = without_negative(design, right, np.ones(ROWS), np.full(2 * size, 1.0))
-    evidence = np.array([unasked.TRAITS.index(name) for name in unasked.EVIDENCE])
-    assert (found[evidence] >= 0.0).all()
-    assert (found[evidence] + found[size + evidence] >= 0.0).all()
-    assert found[0] == 0.0
-
-
-def test_what_is_written_is_what_is_read(few: Examples) -> None:
-    models = fit(few, np.ones(len(few.prompt), dtype=np.bool_))
-    raw = tomllib.loads(written({"words": models}))["words"]
-    assert raw == models
-    assert unasked.coefficients(raw["han"]).intercept == models["han"]["intercept"][0]
 
 
 def test_each_store_is_measured_by_what_was_fitted_without_it(few: Examples) -> None:

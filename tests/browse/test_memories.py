@@ -105,6 +105,7 @@ def test_pages_have_a_hundred_rows_and_lead_back(client: Client, daemon: Daemon)
     browse(daemon, play)
 
 
+@pytest.mark.check_all
 def test_an_edit_changes_what_was_changed_alone(client: Client, daemon: Daemon) -> None:
     memory = stored(client, "The office opens at nine", tags=("office",), importance=4)
 
@@ -212,6 +213,7 @@ def test_two_marked_memories_become_one(client: Client, daemon: Daemon) -> None:
     assert client.get(id=older).insight.content == "The office with the garden opens at nine"
 
 
+@pytest.mark.check_all
 def test_the_history_of_a_memory(client: Client, daemon: Daemon) -> None:
     client.update(id=stored(client, "The office opens at nine"), importance=5)
 

@@ -41,6 +41,7 @@ def test_an_operation_of_another_program_is_taken_back(client: Client, daemon: D
     assert active(client) == 1
 
 
+@pytest.mark.check_all
 def test_an_operation_that_cannot_be_taken_back_says_why(client: Client, daemon: Daemon) -> None:
     made = client.remember(content="The office opens at nine")
     assert made.id is not None
@@ -58,6 +59,7 @@ def test_an_operation_that_cannot_be_taken_back_says_why(client: Client, daemon:
     assert active(client) == 1
 
 
+@pytest.mark.check_all
 def test_a_purged_memory_has_no_words_in_the_history(client: Client, daemon: Daemon) -> None:
     made = client.remember(content="The office opens at nine")
     assert made.id is not None
@@ -120,6 +122,7 @@ def test_a_merge_of_names_waits_for_a_person_at_a_terminal_or_a_review(client: C
     assert client.reviews().names == 1
 
 
+@pytest.mark.check_all
 def test_names_are_separated(client: Client, daemon: Daemon) -> None:
     client.relations.add(source="Ana", type="uses", target="Vim")
     client.entity.alias(name="Ana", other="Anita")

@@ -54,6 +54,7 @@ def test_what_was_left_out_is_kept_and_what_was_kept_is_forgotten(client: Client
     assert (left.content, left.project) == ("Why is it slow?", "shop")
 
 
+@pytest.mark.check_all
 def test_a_time_is_asked_for(client: Client, daemon: Daemon) -> None:
     async def play(user: Session) -> None:
         await user.go("today")

@@ -56,6 +56,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 
 @pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.check_all
 def test_scenes(scene: str, daemon: DaemonProcess) -> None:
     name = scene.replace(" ", "")
     with daemon.connect() as wire:

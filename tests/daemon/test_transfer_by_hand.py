@@ -77,6 +77,7 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield running
 
 
+@pytest.mark.check_all
 def test_a_store_moves(daemon: DaemonProcess) -> None:
     there = str(daemon.data_dir)
     play(MOVED.replace("HERE", there), Terminal(daemon.data_dir))

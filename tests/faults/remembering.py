@@ -63,13 +63,14 @@ def changing(step: int, *changes: Change) -> Write:
     )
 
 
-def forgetting(step: int, number: int) -> Write:
-    """A memory goes, and its partner is told."""
+def forgetting(step: int, number: int, *, purge: bool = False) -> Write:
+    """A memory goes, or is deleted, and its partner is told."""
 
     def decide(view: View) -> ChangeSet:
         row = view.snapshot.row_of(insight_id(number))
         alone = [] if row is None else parted(view.snapshot, view.snapshot.insight(row))
-        written = changing(step, RetireInsight(insight_id(number), "forgotten"), *alone)
+        goes = PurgeInsight(insight_id(number)) if purge else RetireInsight(insight_id(number), "forgotten")
+        written = changing(step, goes, *alone)
         assert isinstance(written, ChangeSet)
         return written
 

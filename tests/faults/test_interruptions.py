@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.model.changes import PurgeInsight, RetireInsight
+from mnemond.model.changes import RetireInsight
 from mnemond.store.operations import Write
 from tests.faults.interruptions import FullHeap, Interrupt, Interruption, Struck, Surprise
 from tests.faults.remembering import changing, forgetting, linking, remembering
@@ -24,7 +24,7 @@ KINDS: dict[str, Callable[[int], list[Write]]] = {
     "supersede": lambda at: [
         changing(at, RetireInsight(insight_id(at - 50), "superseded", insight_id(at - 100))),
     ],
-    "purge": lambda at: [changing(at, PurgeInsight(insight_id(at - 50)))],
+    "purge": lambda at: [forgetting(at, at - 50, purge=True)],
 }
 """Batches by number; each finds the memories with the numbers 50 and 100 before its own."""
 

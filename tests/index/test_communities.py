@@ -50,6 +50,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 @each_row("name", GRAPHS)
+@pytest.mark.check_all
 def test_the_modularity_is_that_of_louvain(name: str) -> None:
     known = GRAPHS[name]()
     ours = modularity(known, finished(detect(graph_of(known))).tolist())

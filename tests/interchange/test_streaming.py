@@ -71,6 +71,7 @@ def test_one_that_is_damaged_or_too_large_is_refused_before_anything_is_sent(
         transfer._Content(path, None)
 
 
+@pytest.mark.check_all
 def test_a_large_file_of_another_form_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     for content, why in (

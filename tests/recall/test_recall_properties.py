@@ -110,7 +110,7 @@ ROUNDED = 4 * 0.5e-6
 
 
 @given(stores(), TEXTS, ASKED)
-@examples(400, least=100)
+@examples(400)
 def test_any_question_has_an_answer_and_always_the_same(
     store: tuple[list[Insight], list[Link], dict[str, float]], text: str, asked: dict[str, Any]
 ) -> None:

@@ -48,7 +48,7 @@ def ours_in(place: Any, target: str) -> int:
     return sum(content.count(str(place.directory / "bin").encode()) for content in there)
 
 
-@examples(100, least=25)
+@examples(100)
 @given(data=st.data(), target=TARGETS)
 def test_set_up_twice_and_taken_back_everything_is_as_it_was(data: Any, target: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -218,7 +218,7 @@ def test_a_host_may_write_its_file_anew_in_between(data: Any, target: str) -> No
         assert not [name for name in FILES[target] if name not in foreign and (place.home / name).exists()]
 
 
-@examples(100, least=25)
+@examples(100)
 @given(data=st.data(), target=TARGETS)
 def test_what_does_not_fit_is_refused_with_a_sentence_and_nothing_is_touched(data: Any, target: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -63,6 +63,7 @@ def test_a_person_is_shown_the_change_and_asked(home: Path, said: bytes, code: i
     assert (home / ".cursor" / "hooks.json").exists() == there
 
 
+@pytest.mark.check_all
 def test_sessions_of_before_are_offered_and_read_on_request(home: Path) -> None:
     transcripts.home(home)
     plain = {**environ(home), "COLUMNS": "100"}

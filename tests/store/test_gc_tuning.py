@@ -87,6 +87,7 @@ def test_cycles_that_come_later_are_found_as_before(monkeypatch: pytest.MonkeyPa
     assert tied() is None
 
 
+@pytest.mark.check_all
 def test_a_growing_heap_is_looked_at_about_once() -> None:
     """What was there is looked at about once in all; else five times, as each collection looks at everything."""
     freeze_after_long_gc()

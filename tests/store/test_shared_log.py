@@ -596,6 +596,7 @@ def vfs() -> Iterator[None]:
     registered.unregister()
 
 
+@pytest.mark.check_all
 def test_what_holds_for_a_local_store_holds_for_a_shared_one(server: PgServer) -> None:
     """Memories and links in every state, purges, crashes and new starts: after each history another daemon has the
     same store, whether it was there from the beginning, or comes at the end."""
