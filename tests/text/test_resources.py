@@ -13,7 +13,7 @@ from mnemond.text import resources
 from mnemond.text.resources import on_first_use, regex, warm_up
 
 COUNTED = """
-import msgspec.toml, mnemond.config.settings, mnemond.model.memory, numpy.typing, re, Stemmer, tomllib
+import msgspec.toml, mnemond.config.settings, mnemond.model.memory, numpy.typing, pathlib, re, Stemmer, tomllib
 mnemond.config.settings.config_from({})  # whose patterns msgspec compiles
 compiled = []
 original = re._compiler.compile
