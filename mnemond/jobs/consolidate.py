@@ -14,7 +14,7 @@ from mnemond.embed.calibration import scaled_high
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import Done, Think, Work, in_steps
+from mnemond.jobs.job import Done, Job, Think, Work, in_steps
 from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
@@ -50,7 +50,7 @@ async def ask(store: Store, identity: WriteContext, asked: tuple[OpenReview, ...
     await store.write(identity.change_set(NAME, (), outcome, detail=detail, reviews=asked))
 
 
-class Consolidate:
+class Consolidate(Job):
     """Runs every `consolidation.interval`."""
 
     name = NAME

@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.jobs.job import Done, Think, Work, in_steps
+from mnemond.jobs.job import Done, Job, Think, Work, in_steps
 from mnemond.memory.core_summary import Draft, entity_of, is_due, propose
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.questions.asking import Model
@@ -77,7 +77,7 @@ async def stored(
     return result
 
 
-class CoreSummaries:
+class CoreSummaries(Job):
     """Looks every minute for users with new memories. Runs that find none are not recorded."""
 
     name = NAME

@@ -7,7 +7,7 @@ from typing import Final
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.jobs.job import HOUR_S, Done, Job, Work
 from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.history import last_successor
 from mnemond.memory.summaries import Summarize, problem_of, propose_summarize, summary_text
@@ -24,7 +24,7 @@ MAX_LAPSED: Final = 100
 """Retired summaries looked at in one run, the last ones first."""
 
 
-class Summaries:
+class Summaries(Job):
     """Runs hourly."""
 
     name = NAME

@@ -15,7 +15,7 @@ import trio
 from mnemond.config.settings import Config
 from mnemond.config.writing import EntityExtractionSettings
 from mnemond.errors import MnemonError
-from mnemond.jobs.job import DAY_S, Done, Work
+from mnemond.jobs.job import DAY_S, Done, Job, Work
 from mnemond.memory.draft import mentions_of
 from mnemond.memory.names_alike import Named, proposals, seen
 from mnemond.model.memory import Entity
@@ -35,7 +35,7 @@ PORTION: Final = 50
 """Memories of one write: some two milliseconds of the writer, as each names a few things."""
 
 
-class EntityBackfill:
+class EntityBackfill(Job):
     """Runs daily."""
 
     name = NAME

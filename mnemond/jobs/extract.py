@@ -20,7 +20,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.extract.facts import Context, Engine, Extraction, Fact, Message
 from mnemond.extract.quotes import RuleEngine
-from mnemond.jobs.job import Done, Work
+from mnemond.jobs.job import Done, Job, Work
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import (
     decoded,
@@ -99,13 +99,12 @@ class _Noting:
         return found
 
 
-class Extract:
+class Extract(Job):
     """Runs soon after an exchange was queued, and every `lifecycle.extract_interval` to retry failures. Runs are not
     recorded, so that the queue of an earlier daemon is read as soon as the store is open."""
 
     name = NAME
     summary = "what was said in agents' sessions is read for facts, and these are remembered"
-    first_s = 0.0
 
     def __init__(self, interval_s: float, means: ExtractDeps) -> None:
         self.interval_s = interval_s

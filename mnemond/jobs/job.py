@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 import trio
@@ -150,35 +151,26 @@ class Work(msgspec.Struct, frozen=True):
         return self.done(changed, undertaken)
 
 
-class Job(Protocol):
+class Job(ABC):
     """Periodic maintenance of a store. Idempotent."""
 
-    @property
-    def name(self) -> str:
-        """The name, as shown to users."""
-        ...
+    name: str
+    summary: str
+    """A line for users."""
+    interval_s: float
+    """Seconds from one run to the next."""
+    first_s: float = 0.0
+    """Seconds from the opening of a store to the very first run, at most an interval."""
+    of_each_daemon: bool = False
+    """Whether daemons of a shared store may run it at once: it changes what each has for itself. Every other job would
+    find the same work in two daemons, and do it twice."""
 
-    @property
-    def summary(self) -> str:
-        """A one-line description."""
-        ...
-
-    @property
-    def interval_s(self) -> float:
-        """Seconds from one run to the next."""
-        ...
-
-    @property
-    def first_s(self) -> float:
-        """Seconds from the opening of a store to the very first run, at most an interval."""
-        ...
-
+    @abstractmethod
     async def run(self, work: Work) -> Done:
         """Run in transactions so short that no other write waits long. May be cancelled at any moment.
 
         Raises MnemonError.
         """
-        ...
 
 
 # Changes of many memories in small writes, between which other writes run.

@@ -12,7 +12,7 @@ import trio
 
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.jobs.job import HOUR_S, Done, Job, Work
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.llm.replies import UnreadableError
 from mnemond.memory.core_summary import entity_of
@@ -39,12 +39,11 @@ REST_S: Final = 600.0
 """Seconds before a model that gave no answer is asked about memories again."""
 
 
-class ReadMemories:
+class ReadMemories(Job):
     """Runs every minute where a model is configured. Runs that do nothing are not recorded."""
 
     name = NAME
     summary = "a model reads new memories for names, questions and cues, where one is configured"
-    first_s = 0.0
 
     def __init__(self, means: ModelDeps) -> None:
         self.interval_s = HOUR_S if means.model is None else INTERVAL_S

@@ -13,7 +13,7 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from mnemond.jobs.job import METHOD, Done, Work
+from mnemond.jobs.job import METHOD, Done, Job, Work
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteRules, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
@@ -36,7 +36,7 @@ SIMILAR: Final[frozenset[EdgeType]] = frozenset({"semantic"})
 _kinds = msgspec.json.Decoder(list[EdgeType])
 
 
-class LinkReceived:
+class LinkReceived(Job):
     """Runs every minute, and after a sync. A run without anything new writes nothing."""
 
     name = NAME

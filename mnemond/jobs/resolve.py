@@ -16,7 +16,7 @@ import trio
 from mnemond.embed.embedder import UNKNOWN_WORDS
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.jobs.extract import ExtractionContext
-from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.jobs.job import HOUR_S, Done, Job, Work
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find
@@ -49,12 +49,11 @@ class _Answered(msgspec.Struct, frozen=True):
     content: str | None = None
 
 
-class ResolveReviews:
+class ResolveReviews(Job):
     """Runs hourly. A review whose answer is not carried out is not asked about again by this daemon."""
 
     name = NAME
     summary = "a model answers questions about two memories, where one is configured"
-    first_s = 0.0
     interval_s = HOUR_S
 
     def __init__(self, means: ModelDeps) -> None:

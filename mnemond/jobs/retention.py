@@ -49,12 +49,12 @@ WRITTEN: Final = 250
 """Metrics rows per transaction: about 3 ms of the writer's time."""
 
 
-class GraphMetrics:
+class GraphMetrics(Job):
     """Store PageRank, degree and community of every memory, daily."""
 
     name = "graph_metrics"
     summary = "how central every memory is and which community it belongs to, written down"
-    first_s = 0.0
+    of_each_daemon = True
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
@@ -97,12 +97,12 @@ REFRESH_SLICE: Final = 100
 cores)."""
 
 
-class DecayRefresh:
+class DecayRefresh(Job):
     """Update stored effective importances, every `lifecycle.decay_interval`."""
 
     name = "decay_refresh"
     summary = "stored effective importance follows the time that passed"
-    first_s = 0.0
+    of_each_daemon = True
 
     def __init__(self, interval_s: float) -> None:
         self.interval_s = interval_s
@@ -126,13 +126,12 @@ PASSAGES: Final = 100
 """Passages that are deleted in one write."""
 
 
-class Expire:
+class Expire(Job):
     """Retire expired memories, hourly; recall leaves them out from the moment of expiry. Delete what is too old or too
     much of the record of sessions."""
 
     name = "expire"
     summary = "memories whose time is over leave the store, and the oldest of the record of sessions"
-    first_s = 0.0
     interval_s = HOUR_S
 
     def __init__(self, config_of: Callable[[str], Config] = lambda _: Config()) -> None:
@@ -160,12 +159,11 @@ class Expire:
         return await in_slices(work, ids, RETIRED_SLICE, lambda now, some: retire_expired(now, some, work.now_us), line)
 
 
-class Prune:
+class Prune(Job):
     """Retire memories beyond the capacity and faded ones, every `lifecycle.prune_interval`."""
 
     name = "prune"
     summary = "what is beyond the capacity, or has faded away, leaves recall"
-    first_s = 0.0
 
     def __init__(self, interval_s: float, config_of: Callable[[str], Config]) -> None:
         """`config_of` returns the settings of a store, by its name."""
@@ -200,12 +198,12 @@ LINES: Final = 500
 """Log or outcome rows per transaction: some milliseconds."""
 
 
-class OplogTrim:
+class OplogTrim(Job):
     """Trim the log, daily. Every write trims it as well; this is for a reduced `lifecycle.max_oplog`."""
 
     name = "oplog_trim"
     summary = "the log keeps its newest lines"
-    first_s = 0.0
+    of_each_daemon = True
     interval_s = DAY_S
 
     def __init__(self, most: int) -> None:
@@ -223,12 +221,11 @@ class OplogTrim:
         return many, many == LINES
 
 
-class OperationsExpiry:
+class OperationsExpiry(Job):
     """Remove outcomes that are too old to be replayed, daily."""
 
     name = "operations_expiry"
     summary = "outcomes kept for repeated requests go after seven days"
-    first_s = 0.0
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
@@ -243,13 +240,12 @@ class OperationsExpiry:
         return await work.in_parts(some)
 
 
-class ReviewExpiry:
+class ReviewExpiry(Job):
     """End reviews that waited too long with the safe answer, daily: both memories stay, and texts that are no memory
     are dropped."""
 
     name = "review_expiry"
     summary = "questions about two memories end after 14 days, and both stay; texts that give orders are dropped"
-    first_s = 0.0
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:

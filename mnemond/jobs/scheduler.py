@@ -131,12 +131,6 @@ WRITING: Final = "the store is being written; it runs when nothing waits to be w
 
 ELSEWHERE: Final = "another daemon runs jobs in this shared store; it runs after that"
 
-WITHOUT_TURN: Final = frozenset(
-    {"backup", "checkpoint", "decay_refresh", "full_verify", "graph_metrics", "oplog_trim", "vacuum", "verify"}
-)
-"""Jobs that several daemons may run at once in a shared store: they change what each has for itself. All others would
-find the same work, and do it twice."""
-
 POSTPONED_S: Final = 10.0
 """Seconds until a job is tried again that another daemon kept from running."""
 
@@ -301,7 +295,7 @@ class StoreJobRunner:
         self._resting = trio.Event()
 
     async def _run(self, entry: Entry, asked: Asked | None) -> None:
-        alone = self.store.shared is not None and entry.job.name not in WITHOUT_TURN
+        alone = self.store.shared is not None and not entry.job.of_each_daemon
         if alone and not (asked and asked.dry_run):
             if (why := await self._turn_refused(asked)) is not None:
                 self._refused(entry, asked, why)

@@ -13,7 +13,7 @@ import msgspec
 
 from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.jobs.job import HOUR_S, Done, Work
+from mnemond.jobs.job import HOUR_S, Done, Job, Work
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.llm.replies import UnreadableError
 from mnemond.memory.questions.asking import Model
@@ -39,7 +39,7 @@ PORTION: Final = 20
 """Memories of one run, each a call of at most a thousand tokens: with a small model on two cores some two minutes."""
 
 
-class SlowPath:
+class SlowPath(Job):
     """Runs hourly, and once more while memories are left."""
 
     name = NAME

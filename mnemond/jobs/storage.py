@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.jobs.job import DAY_S, HOUR_S, Done, Work
+from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Work
 from mnemond.store import verified_copy
 from mnemond.store.checksums import reason
 from mnemond.store.connection import HAS_CHECKSUMS, BusyError, Connection, SqliteError
@@ -38,12 +38,12 @@ class Pages(NamedTuple):
         return self.plain or (self.unused >= UNUSED_BYTES and self.unused >= UNUSED_SHARE * self.bytes)
 
 
-class Vacuum:
+class Vacuum(Job):
     """Rewrite the file, daily if needed. Of a file without checksums a copy is kept beside it."""
 
     name = "vacuum"
     summary = "the file is written anew where much of it is unused, or without checksums"
-    first_s = 0.0
+    of_each_daemon = True
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
@@ -99,11 +99,12 @@ FIRST_S: Final = 600.0
 """Seconds from the opening of a store to its first backup: a new one has nothing worth copying."""
 
 
-class Backup:
+class Backup(Job):
     """Copy the store, every `lifecycle.backup_interval`."""
 
     name = "backup"
     summary = "a copy of the store, and none too many"
+    of_each_daemon = True
     first_s = FIRST_S
 
     def __init__(self, interval_s: float, copy: Copy) -> None:
@@ -123,12 +124,12 @@ LARGE_BYTES: Final = 4 << 20
 INTERVAL_S: Final = 600.0
 
 
-class Checkpoint:
+class Checkpoint(Job):
     """Truncate a grown write-ahead log, every ten minutes. Runs are not recorded: a restart truncates it anyway."""
 
     name = "checkpoint"
     summary = "the write-ahead log is cut back where it has grown"
-    first_s = 0.0
+    of_each_daemon = True
     interval_s = INTERVAL_S
 
     async def run(self, work: Work) -> Done:
@@ -153,13 +154,13 @@ MAX_NAMED: Final = 3
 """Problems named in the error of a run."""
 
 
-class Verify:
+class Verify(Job):
     """Check the invariants of a store quickly, every hour and after a restart. Nothing stored is changed; data in
     memory that differs from the file is reloaded."""
 
     name = "verify"
     summary = "rows, files and memory are compared; nothing stored is changed"
-    first_s = 0.0
+    of_each_daemon = True
     interval_s = HOUR_S
 
     def __init__(self, examiner: Examiner) -> None:
@@ -171,12 +172,13 @@ class Verify:
         return work.done(0)
 
 
-class FullVerify:
+class FullVerify(Job):
     """Check every page, text, word, link and vector, every `lifecycle.full_verify_interval`. A file found sound may be
     written again. With `--yes` known losses are accepted."""
 
     name = "full_verify"
     summary = "all of the store is looked at, every page of its file too; nothing stored is changed"
+    of_each_daemon = True
     first_s = DAY_S
 
     def __init__(self, interval_s: float, examiner: Examiner) -> None:

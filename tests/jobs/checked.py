@@ -73,7 +73,7 @@ class CheckedMetrics(GraphMetrics):
         return done
 
 
-class CheckedClock:
+class CheckedClock(Job):
     """Sees what every run counts as now."""
 
     name, summary, interval_s, first_s = "clock", "checks the clock", HOUR_S, 0.0

@@ -11,12 +11,12 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
-from mnemond.jobs.job import Done, Work
+from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.scheduler import ATTEMPTS, FIRST_PAUSE_S, IDLE_S, MAX_ASKED, PATIENCE_S, USED, WRITING
 from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, NOW_US, HandClock, Keeping, kept
 
 
-class Toy:
+class Toy(Job):
     """Notes when it ran; may be held, or fail."""
 
     summary = "a toy"
