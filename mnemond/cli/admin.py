@@ -165,8 +165,10 @@ def _some(found: dict[str, int]) -> str:
 def _spread(found: Quantiles | None, unit: str = "") -> str:
     if found is None:
         return "none"
-    low, mid, high = (f"{value:.3g}" for value in (found.p10, found.median, found.p90))
-    return f"median {mid}{unit}, eight of ten from {low} to {high}, at most {found.greatest:.3g}"
+    low, mid, high, most = (f"{value:.3g}" for value in (found.p10, found.median, found.p90, found.greatest))
+    if low == most:
+        return f"{mid}{unit}"
+    return f"mostly {low if low == high else f'{low} to {high}'}{unit} (median {mid}, at most {most})"
 
 
 STATS = Command(

@@ -108,7 +108,7 @@ def _remarks(result: RememberResult) -> Iterator[str | None]:
         nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
         yield f"{nearest} {result.reason}"  # a conflict is listed below, with the same reason
     if result.scope.project is not None and result.action not in ("skipped", "discarded"):
-        yield f"told in project {project_parts(result.scope.project)[0]} alone; in all with --project none"
+        yield f"kept for project {project_parts(result.scope.project)[0]} (--project none: for all)"
     yield f"redacted: {', '.join(result.redacted)} (--allow-secret keeps it)" if result.redacted else None
     yield from result.quality_warnings
     paired = result.redundancy.paired_with if result.redundancy else None

@@ -26,9 +26,9 @@ Store "default"
   types       memory 87
   sources     user 60, agent 27
   embedding   minilm_static_256_int8, 86 embedded (98.9 %)
-  made        median 12.2 days ago, eight of ten from 0.5 to 80, at most 120
-  used        median 3 days ago, eight of ten from 0.1 to 40, at most 90
-  importance  median 0.5, eight of ten from 0.12 to 0.91, at most 1.3
+  made        mostly 0.5 to 80 days ago (median 12.2, at most 120)
+  used        mostly 0.1 to 40 days ago (median 3, at most 90)
+  importance  mostly 0.12 to 0.91 (median 0.5, at most 1.3)
               0-0.1 2, 1+ 85
   file        1.2 MiB, 8.0 KiB of it free, log 4.0 KiB
   index       148.0 KiB in 90 rows: vectors 128.0 KiB, words 20.0 KiB

@@ -11,11 +11,11 @@ from tests.daemon.typed import Terminal, play
 WRITTEN = """\
 $ cd acme && mnemonctl remember "Do not use requests in this repo, use httpx" --cat preference
 Remembered 0a0a0a0a in store "default"
-  told in project acme alone; in all with --project none
+  kept for project acme (--project none: for all)
   undo: mnemonctl undo 0b0b0b0b
 $ cd beta && mnemonctl remember "Use requests for all HTTP calls" --cat preference
 Remembered 0c0c0c0c in store "default"
-  told in project beta alone; in all with --project none
+  kept for project beta (--project none: for all)
   undo: mnemonctl undo 0d0d0d0d
 $ cd acme && mnemonctl remember "Ana drinks tea" --project none -q
 0e0e0e0e
