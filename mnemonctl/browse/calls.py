@@ -35,7 +35,7 @@ _result = msgspec.json.Decoder(CliRunResult)
 
 
 def is_absence(error: MnemonError) -> bool:
-    """True if the daemon does not answer, so that what was read before may be as true as ever."""
+    """Return True if the daemon does not answer, so that what was read before may be as true as ever."""
     return isinstance(error, (rpc.NotRunningError, rpc.NoReplyError))
 
 

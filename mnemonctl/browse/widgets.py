@@ -191,7 +191,7 @@ class Pane(Vertical, Generic[T]):
 
     @property
     def wants_line(self) -> bool:
-        """True if there is nothing to show before something is typed."""
+        """Return True if there is nothing to show before something is typed."""
         return False
 
     def reload(self) -> None:

@@ -66,12 +66,12 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing can be done here: all is in order, or the rest is for the user to run."""
+        """Return True if nothing can be done here: all is in order, or the rest is for the user to run."""
         return not (self.changes or self.own or (self.commands and self.can_run))
 
     @property
     def can_run(self) -> bool:
-        """True if the host's program was found; otherwise commands name it without a path."""
+        """Return True if the host's program was found; otherwise commands name it without a path."""
         return all(Path(command[0]).is_absolute() for command in self.commands)
 
 

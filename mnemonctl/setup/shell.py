@@ -49,12 +49,12 @@ class ShellFile(msgspec.Struct, frozen=True):
 
     @property
     def is_pending(self) -> bool:
-        """True if `install` writes it."""
+        """Return True if `install` writes it."""
         return self.state in ("created", "changed")
 
 
 def is_short(path: Path) -> bool:
-    """True if a diff of the file is shown; the manual page has a thousand lines."""
+    """Return True if a diff of the file is shown; the manual page has a thousand lines."""
     return path.name != Path(MANUAL).name
 
 

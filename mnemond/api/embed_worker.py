@@ -89,7 +89,7 @@ class EmbeddingState:
 
     @property
     def has_request(self) -> bool:
-        """True if work was requested while the last pass ran."""
+        """Return True if work was requested while the last pass ran."""
         return self.backfill_requested or self.requested is not None or self.switch is not None
 
     def set_embedder(self, embedder: Embedder) -> None:
@@ -98,7 +98,7 @@ class EmbeddingState:
         self.change(embedder=embedder, next_embedder=None, embed_error=None, lacks_embedder=False)
 
     def is_given_up(self, insight_id: str) -> bool:
-        """True if the embedder refused a text `ATTEMPTS` times."""
+        """Return True if the embedder refused a text `ATTEMPTS` times."""
         return self.refusals.get(insight_id, 0) >= ATTEMPTS
 
     def wake(self) -> None:
@@ -329,7 +329,7 @@ class EmbeddingWorker:
             state.wake()
 
     def has_active_run(self, name: str) -> bool:
-        """True if a requested run or a switch is under way in a store."""
+        """Return True if a requested run or a switch is under way in a store."""
         state = self._states.get(name)
         return state is not None and (state.requested is not None or state.switch is not None)
 

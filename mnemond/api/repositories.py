@@ -130,7 +130,7 @@ _POINTER: Final = "gitdir:"
 
 
 def _is_repository(path: str) -> bool:
-    """True if a directory has what git requires of a repository."""
+    """Return True if a directory has what git requires of a repository."""
     return stat.S_ISREG(_mode(f"{path}/HEAD")) and all(
         stat.S_ISDIR(_mode(f"{path}/{each}")) for each in ("objects", "refs")
     )

@@ -34,7 +34,7 @@ _ASTRAL = 0x10000
 
 
 def _joins(text: str, at: int) -> bool:
-    """True if the character there is a joiner with something to join. Beside ASCII it would only hide."""
+    """Return True if the character there is a joiner with something to join. Beside ASCII it would only hide."""
     if text[at] not in JOINERS or not 0 < at < len(text) - 1:
         return False
     return all(not char.isascii() and unicodedata.category(char)[0] in _JOINED for char in (text[at - 1], text[at + 1]))

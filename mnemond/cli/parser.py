@@ -111,7 +111,7 @@ class Command(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_local(self) -> bool:
-        """True if the client runs it by itself."""
+        """Return True if the client runs it by itself."""
         return self.method is None and self.request is None
 
     @cached_property
@@ -538,7 +538,7 @@ def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def looks_like_option(word: str) -> bool:
-    """True if `word` was meant as an option: not "-", not "-5 °C", not "- buy milk"."""
+    """Return True if `word` was meant as an option: not "-", not "-5 °C", not "- buy milk"."""
     return len(word) > 1 and word[0] == "-" and not word[1].isdigit() and " " not in word
 
 

@@ -103,7 +103,7 @@ class Supply(Protocol):
 
     @property
     def wants(self) -> bool:
-        """True if new stores get an embedder."""
+        """Return True if new stores get an embedder."""
         ...
 
     @property
