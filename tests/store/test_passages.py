@@ -101,7 +101,7 @@ _STEPS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(_STEPS, max_size=14))
 def test_whatever_is_done_readers_see_what_the_file_has(steps: list[tuple[str, int]]) -> None:
     """In recall is what was kept and is not gone; a turn that comes again is kept once; vectors stay with a text."""
@@ -277,7 +277,7 @@ def test_the_newest_are_there_at_once_and_the_others_soon(many: Path, tmp_path: 
     engine.close()
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(
         st.one_of(
