@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.wire import Wire
+from mnemond.wire.params import SPOOL
 from tests.hosts import programs
 from tests.hosts.tap import Tap, tapped
 
@@ -93,8 +94,11 @@ class Home(msgspec.Struct):
         """What `mnemonctl` says to a person at a terminal. Past the tap: the daemon looks at the process that asks."""
         direct = self.path / "direct"
         direct.mkdir(mode=0o700, exist_ok=True)
+        spool = self.path / ".mnemon" / SPOOL
+        spool.mkdir(mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             (direct / "sock").symlink_to(self.daemon)
+            (direct / SPOOL).symlink_to(spool)
         leader, terminal = os.openpty()
         with subprocess.Popen(
             [str(Path(sys.executable).parent / "mnemonctl"), *words], cwd=self.work, start_new_session=True,
