@@ -82,7 +82,8 @@ def act(device: Device, chance: random.Random, gone: set[str], what: str, number
             device.remember(sentence, no_diff=True)
             memory = next(each for each, it in device.rows().items() if it.content == sentence)
             assert not isinstance(device.forget(memory, purge=True), MnemonError)
-            gone.add(sentence)
+            if int(sentence.split()[-1].strip(".")) % 7:  # of a session that was paused nothing leaves a device
+                gone.add(sentence)
         case "expire" if key:
             expire(device, name)
         case _:

@@ -230,7 +230,7 @@ def test_devices_agree_in_five_hundred_schedules_of_wrong_clocks(first: int) -> 
 @pytest.mark.deep
 @pytest.mark.parametrize("first", range(100, 2_100, 100))
 def test_devices_agree_in_two_thousand_schedules(first: int) -> None:
-    assert sum(run_schedule(seed, 8 + seed % 12) for seed in range(first, first + 100)) > 5
+    assert sum(run_schedule(seed, 8 + seed % 12) for seed in range(first, first + 100)) > 2
 
 
 @pytest.fixture
