@@ -144,10 +144,10 @@ def redact(text: str) -> Redacted:
     return _cut(text)[0]
 
 
-def _cut(text: str) -> tuple[Redacted, list[str]]:
-    """Return a text without its secrets, and these."""
+def _cut(text: str) -> tuple[Redacted, dict[str, str]]:
+    """Return a text without its secrets, and each of these with its kind."""
     kinds: dict[str, None] = {}
-    secrets: list[str] = []
+    secrets: dict[str, str] = {}
     if not text.isascii() and (joined := _INVISIBLE.sub(_unless_beside_ascii, text)) != text and find_secrets(joined):
         text = joined
     while found := find_secrets(text):
@@ -157,7 +157,7 @@ def _cut(text: str) -> tuple[Redacted, list[str]]:
             pieces += (text[end : secret.start], _MARK, secret.kind, "]")
             end = secret.end
             kinds[secret.kind] = None
-            secrets.append(text[secret.start : secret.end])
+            secrets[text[secret.start : secret.end]] = secret.kind
         text = "".join((*pieces, text[end:]))
     return Redacted(text, tuple(kinds)), secrets
 
@@ -172,10 +172,11 @@ def redact_together(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     out of all, also where nothing beside it tells what it is: a name that was taken out of a sentence, an answer."""
     found = [_cut(text) for text in texts]
     kinds = tuple(dict.fromkeys(kind for each, _ in found for kind in each.kinds))
-    keys = {each for _, cut in found for each in cut if len(each) >= SHORTEST_KEY and not each.isalpha()}
+    marks = {key: f"{_MARK}{kind}]" for _, cut in found for key, kind in cut.items()}
+    keys = [each for each in marks if len(each) >= SHORTEST_KEY and not each.isalpha()]
     redacted = [each.text for each, _ in found]
     for key in sorted(keys, key=len, reverse=True):
-        redacted = [text.replace(key, f"{_MARK}{kinds[0]}]") for text in redacted]
+        redacted = [text.replace(key, marks[key]) for text in redacted]
     return redacted, kinds
 
 

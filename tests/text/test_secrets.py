@@ -282,4 +282,12 @@ def test_what_is_a_secret_in_one_text_is_cut_out_of_all() -> None:
     texts, kinds = redact_together(["the api token is Zx81QmLp0Tyw9KdRFA", "I set Zx81QmLp0Tyw9KdRFA", "token"])
     assert (texts, kinds) == (["the api token is [REDACTED:secret]", "I set [REDACTED:secret]", "token"], ("secret",))
     assert redact_together(["password: butterfly", "a butterfly"])[0][1] == "a butterfly"  # a word like any other
+    texts, kinds = redact_together(
+        [
+            f"use {'ghp_' + 'a8Fq3ZkL0xRtYw6MnB2vCs9DeH5jKpQu7iTo'}",
+            "the api token is Zx81QmLp0Tyw9KdRFA",
+            "I set Zx81QmLp0Tyw9KdRFA",
+        ]
+    )
+    assert (texts[2], len(kinds)) == ("I set [REDACTED:secret]", 2), "each by its own kind"
     assert redact_together([]) == ([], ())
