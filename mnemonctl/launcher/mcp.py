@@ -68,7 +68,9 @@ UNANSWERED = (
 )
 """End of the reply to a request that a daemon does not answer that answers no ping either."""
 
-SENTENCE = b"the message is longer than the 1,048,576 bytes that mnemond takes; nothing was stored. Send less at once"
+SENTENCE = b"the message is longer than the %s bytes that mnemond takes; nothing was stored. Send less at once" % (
+    f"{MAX_LINE:,}".encode()
+)
 
 TOO_LONG = b',"error":{"code":1013,"message":"' + SENTENCE + b'"}}\n'
 """End of the reply to a request that is longer than `MAX_LINE`."""

@@ -83,7 +83,7 @@ JOBS_LIST = method("jobs.list", StoreParams, JobsListResult, Access.READ, "List 
 
 
 class JobsRunParams(StoreParams, frozen=True, kw_only=True):
-    """Whether or not the store is in use."""
+    """Run a job of a store, which need not be open."""
 
     name: Annotated[Name, about("the name of a job")]
     dry_run: Annotated[bool, about("say what it would change, and change nothing")] = False

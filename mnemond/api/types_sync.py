@@ -94,7 +94,7 @@ SYNC_OPEN = method("sync.open", SyncOpenParams, SyncOpenResult, Access.WRITE, "B
 
 
 class SyncSent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a client hands over of a file. `file`: its position; `size`: bytes."""
+    """One file that a client hands over. `file`: its position among those that `sync.open` named; `size`: bytes."""
 
     file: Annotated[int, Meta(ge=0, lt=MAX_FILES)]
     size: Annotated[int, Meta(ge=0)]

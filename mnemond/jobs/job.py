@@ -166,8 +166,8 @@ class Job(ABC):
     first_s: float = 0.0
     """Seconds from the opening of a store to the very first run, at most an interval."""
     of_each_daemon: bool = False
-    """Whether daemons of a shared store may run it at once: it changes what each has for itself. Every other job would
-    find the same work in two daemons, and do it twice."""
+    """True if several daemons of a shared store may run it at once, because it changes what each has for itself. Two
+    daemons would find the same work for any other job, and do it twice."""
 
     @abstractmethod
     async def run(self, work: Work) -> Done:

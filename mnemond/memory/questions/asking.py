@@ -30,7 +30,8 @@ class Question(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Answered(msgspec.Struct, Generic[T], frozen=True):
-    """What is believed of an answer, and what is recorded with it: the names of the model and of the prompt's text."""
+    """A checked answer. `value`: what the check believes; `model`: the name of the model; `prompt`: the hash of the
+    prompt's text. A write records the last two with the value."""
 
     value: T
     model: str

@@ -128,9 +128,9 @@ def _known(before: KnownMemory, value: MemoryDigest, restamped: list[str]) -> Kn
 
 
 class United(NamedTuple):
-    """What is known after a record was read. `taken`: groups whose fields are those of the record. `lost`: True if the
-    record's text was changed without knowledge of the text here, which is newer; False the other way round; None if
-    one of them knew of the other."""
+    """The union of a known memory with a record. `taken`: groups whose fields are those of the record. `lost`: True if
+    the record's text was changed without knowledge of the text here, which is newer; False the other way round; None
+    if one of the two texts was changed with knowledge of the other."""
 
     known: KnownMemory
     taken: frozenset[str]

@@ -398,10 +398,10 @@ class Memories(Union):
 
 
 class Repairs(Memories):
-    """What follows from the union of all memories and links. One memory returns of each circle of memories that
-    superseded each other, on devices that did not know: the one that was superseded first, so that what was decided
-    last holds. No successor is named that was purged elsewhere. The stamps follow from those before, so that every
-    device decides the same. And links that are known are made where both memories are in recall by now."""
+    """Repair what the union of all memories and links leaves inconsistent. Of each circle of memories that superseded
+    each other on different devices, bring back the one that was superseded first, so that the last decision holds.
+    Remove successors that were purged elsewhere. Make known links whose two memories are in recall by now. New stamps
+    are computed from those before, so that every device decides the same."""
 
     def finish(self) -> ChangeSet:
         for circle in _circles(self.connection):

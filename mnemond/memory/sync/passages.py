@@ -1,4 +1,4 @@
-"""What was said in sessions, exchanged with other devices where `sync.passages` is on (docs/sync.md).
+"""Sync exchanges of sessions with other devices, where `sync.passages` is on (docs/sync.md).
 
 The key of an exchange is the hash of its turn, the same on every device. A purge holds against everything, a cut
 against all but a purge, of other states the greater stamp. What bounds of age and size delete on a device stays known

@@ -56,8 +56,8 @@ class Report(msgspec.Struct):
 
 
 class Union:
-    """What is known of the things of some records, with what the records change of it. For one operation: `record` for
-    each, then `finish`. Exchanges that were said before `since` (RFC 3339) would be too old here."""
+    """Unite records with what the store knows of their things, in one operation: call `record` for each, then `finish`.
+    Exchanges that were said before `since` (RFC 3339) are too old for this store."""
 
     def __init__(self, view: View, identity: WriteContext, device: str, since: str = "") -> None:
         self.view = view
