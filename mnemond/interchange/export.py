@@ -141,10 +141,10 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
 # Rows as lines.
 
 
-def _line_of(connection: Connection, table: Exported, row: Sequence[Value]) -> Line:
+def _line_of(table: Exported, columns: Sequence[str], row: Sequence[Value]) -> Line:
     """Return a row as a line: without what is NULL, and with JSON as such where that loses nothing."""
     line: Line = {"mnemond": FORMAT, "kind": table.kind}
-    for name, value in zip(table.columns(connection), row, strict=True):
+    for name, value in zip(columns, row, strict=True):
         if value is not None:
             field = field_of(table, name)
             line[field] = embedded(value) if name in table.json else value
@@ -212,8 +212,9 @@ def _entities_of(connection: Connection, chosen: frozenset[str]) -> frozenset[st
 
 
 def _rows(connection: Connection, table: Exported, wanted: Wanted | None = None) -> Iterator[Line]:
+    columns = table.columns(connection)
     for row in _pages(connection, table):
-        line = _line_of(connection, table, row)
+        line = _line_of(table, columns, row)
         if wanted is None or wanted(line):
             yield line
 
@@ -258,10 +259,11 @@ def _numbered(connection: Connection, table: Exported, numbers: Sequence[int]) -
 
 
 def _memories(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Line]:
+    columns = MEMORIES.columns(connection)
     for numbers in _chosen_numbers(connection, chosen):
         parts = [(part, _part(connection, part, numbers)) for part in PARTS]
         for number, row in zip(numbers, _numbered(connection, MEMORIES, numbers), strict=True):
-            line = _line_of(connection, MEMORIES, row)
+            line = _line_of(MEMORIES, columns, row)
             for part, found in parts:
                 if (rows := found.get(number)) is not None:
                     line[part.field] = rows
@@ -294,7 +296,8 @@ def _part(connection: Connection, part: Part, numbers: Sequence[int]) -> dict[in
 
 def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Line]:
     """Yield the edges of each memory in the order of the memories; those of one by the id of the other."""
-    names = ", ".join(f"e.{name}" for name in EDGES.columns(connection))
+    columns = EDGES.columns(connection)
+    names = ", ".join(f"e.{name}" for name in columns)
     for numbers in _chosen_numbers(connection, chosen):
         for number in numbers:
             sql = (
@@ -302,7 +305,7 @@ def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Li
                 " ORDER BY e.target_id, e.edge_type"
             )
             for row in connection.rows(sql, (number,)):
-                line = _line_of(connection, EDGES, row)
+                line = _line_of(EDGES, columns, row)
                 if chosen is None or line["target_id"] in chosen:
                     yield line
 

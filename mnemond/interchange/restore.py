@@ -349,9 +349,10 @@ class _Restoring:
         return False
 
     def _part(self, number: int, part: Part, fields: dict[str, msgspec.Raw]) -> list[dict[str, Any]]:
-        raw = fields.get(part.field)
+        if (raw := fields.get(part.field)) is None:
+            return []
         try:
-            rows = [] if raw is None else _parts[part.field].decode(raw)
+            rows = _parts[part.field].decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise _bad(number, f"has a value that cannot be used: {part.field}") from None
         columns = part.columns(self._connection)
