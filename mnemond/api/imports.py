@@ -34,8 +34,8 @@ from mnemond.memory.links import stored_metadata
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import Vector
 from mnemond.model.memory import IMPORTED, Scope, format_us
-from mnemond.model.outcomes import ImportContradiction, Queued, RememberResult
-from mnemond.store import imports, operations, relations
+from mnemond.model.outcomes import ImportContradiction, RememberResult
+from mnemond.store import history, imports, operations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
 from mnemond.text.secrets import redact
@@ -309,9 +309,7 @@ class ImportHandlers:
                 detail = f"kind={params.kind} memories={report.active}"
                 operations.log(connection, "import", None, detail, now)
                 if "exchange" in report.added:
-                    relations.apply(
-                        connection, context.change_set("import", (), Queued(kept=True, op_id=context.op_id))
-                    )
+                    history.note(connection, context.op_id, "import", context.triggered_by, context.now)
 
             await warm.store.rewrite(work)
         return warm.marked(_result(warm, importing, over, raised))

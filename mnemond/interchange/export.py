@@ -18,7 +18,6 @@ from mnemond.interchange.tables import (
     ENTITIES,
     EVIDENCE,
     FORMAT,
-    KNOWLEDGE,
     MEMORIES,
     META,
     NAMES,
@@ -131,7 +130,6 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
     yield from _rows(connection, OPERATIONS, _has("memory_id", chosen))
     if chosen is not None:
         return  # the rest is of the store as a whole, and may have words of other memories
-    yield from _ranked(connection, KNOWLEDGE, "behind", OPERATIONS)
     yield from _tombstones(connection)
     yield from _rows(connection, tables.SUMMARIES)
     for each in (tables.EXCHANGES, tables.PASSAGES, tables.REVIEWS, tables.REPLIES):
@@ -310,26 +308,12 @@ def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Li
                     yield line
 
 
-# Lines that count others, and tombstones.
-
-
-def _ranked(connection: Connection, table: Exported, column: str, counted: Exported) -> Iterator[Line]:
-    """Yield lines in which a column with the id of a row of `counted` is the number of its lines up to that row."""
-    passed, rank = 0, 0
-    own = _OWN_RECORDS.get(counted.table, "")
-    between = f"SELECT count(*) FROM {counted.table} WHERE id > ? AND id <= ?{own}"  # noqa: S608 - constants
-    for line in _rows(connection, table):
-        row = line[column]
-        if row < passed:
-            passed, rank = 0, 0
-        rank += connection.count(between, (passed, row))
-        passed = row
-        yield line | {column: rank}
+# Tombstones.
 
 
 _GONE: Final = (
-    "SELECT memory_id, max(created_at) FROM memory_operations WHERE memory_id NOT IN (SELECT id FROM insights)"
-    " GROUP BY memory_id ORDER BY max(created_at), memory_id"
+    "SELECT memory_id, max(created_at) FROM memory_operations WHERE memory_id <> ''"
+    " AND memory_id NOT IN (SELECT id FROM insights) GROUP BY memory_id ORDER BY max(created_at), memory_id"
 )
 
 

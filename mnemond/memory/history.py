@@ -29,7 +29,7 @@ from mnemond.model.answers import (
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
-from mnemond.store import history, insights, operations, relations
+from mnemond.store import history, insights, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord
@@ -58,11 +58,9 @@ def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]
         return []
     oldest = min(line.created_at for line in lines)
     known: dict[tuple[str, str], set[str]] = {}
-    for insight_id in {line.insight_id for line in lines if line.insight_id is not None}:
+    for insight_id in {line.insight_id or "" for line in lines}:
         for op_id, moment in history.operations_since(connection, insight_id, oldest, operations.MAX_LINES):
             known.setdefault((insight_id, moment), set()).add(op_id)
-    for op_id, moment in relations.operations_since(connection, oldest):  # of what is known beside memories
-        known.setdefault(("", moment), set()).add(op_id)
     return [_only(known.get((line.insight_id or "", line.created_at), ())) for line in lines]
 
 

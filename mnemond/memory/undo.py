@@ -15,17 +15,16 @@ from mnemond.config.writing import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
-from mnemond.memory import held_texts, relations
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.history import conflicts_after_restore, method_of
 from mnemond.memory.questions.memories import note_of
 from mnemond.memory.questions.pairs import needs_a_person
+from mnemond.memory.relations import contradiction
 from mnemond.memory.reviews import only_by_person
 from mnemond.model.changes import (
     AddEdge,
-    Change,
     ChangeSet,
     PutInsight,
     RemoveEdge,
@@ -33,11 +32,13 @@ from mnemond.model.changes import (
     RetireInsight,
     Vector,
 )
-from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
+from mnemond.model.core import ExpireCore, PutCore
+from mnemond.model.memory import Cue, Edge, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
-from mnemond.store import edges, history, insights, reviews
-from mnemond.store import held_texts as stored_texts
-from mnemond.store import relations as stored_relations
+from mnemond.model.passages import PassageChange
+from mnemond.model.relations import KnowledgeChange
+from mnemond.model.reviews import CloseReview, ReopenReview
+from mnemond.store import edges, history, insights, passages, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord, read_embedder
@@ -108,16 +109,11 @@ def effect_of(records: Sequence[Record]) -> Effect:
 
 
 def _note_links(links: dict[Key, Link], before: State | None, after: State) -> None:
-    had = {key_of(edge): edge for edge in (before.edges if before is not None else [])}
-    has = {key_of(edge): edge for edge in after.edges}
+    had = {edges.key(edge): edge for edge in (before.edges if before is not None else [])}
+    has = {edges.key(edge): edge for edge in after.edges}
     for key in had | has:
         link = links.setdefault(key, Link(had.get(key), None))
         link.after = has.get(key)
-
-
-def key_of(edge: Edge) -> Key:
-    """Return the unique key of an edge."""
-    return edge.source_id, edge.target_id, edge.edge_type
 
 
 def is_as_left(now: Insight, left: Insight) -> bool:
@@ -249,12 +245,6 @@ def look(connection: Connection, named: str | None) -> Found:
 
     Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be undone.
     """
-    found = _of_knowledge(connection, named)
-    if found is not None:
-        relations.check_undo(connection, found)
-        return Found(found)
-    if (dropping := _of_text(connection, named)) is not None:
-        return Found(dropping)
     plan = _planned(connection, named)
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
@@ -277,26 +267,23 @@ def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     connection = view.connection
-    if found.operation is not None and not identity.by_person:
-        for number, kind, resolution in reviews.closed_again_by_undo(connection, found.operation):
-            if needs_a_person(kind, resolution, rules.config):
-                raise only_by_person(number, resolution)
-    if found.operation is not None and relations.is_knowledge(connection, found.operation):
-        return relations.decide_undo(connection, found.operation, identity)
-    if (dropping := _of_text(connection, found.operation)) is not None:
-        return held_texts.decide_undo(dropping, identity)
     plan = _planned(connection, found.operation)
+    closed = [each for each in plan.reviews if isinstance(each, CloseReview)]
+    for each in () if identity.by_person else closed:
+        again = reviews.read(connection, each.id)
+        if again is not None and needs_a_person(again.asked.kind, each.resolution, rules.config):
+            raise only_by_person(again.id, each.resolution)
     means = _Means(
         vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
     )
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
-    returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
+    back = (_back(memory, current, means) for memory, current in plan.changed())
+    returning, parting = mutual(view.snapshot, [change for change in back if change is not None])
     links = _links(plan, view, returning)
-    noted = stored_relations.undoing(connection, plan.op_id)
     outcome = UndoResult(
         status="undone",
         undone=plan.op_id,
-        method=method_of(connection, plan.moment, plan.effect.memories),
+        method=plan.method or method_of(connection, plan.moment, plan.effect.memories),
         memories=[
             *_undone(returning, view.snapshot, rules, identity.now_us),
             *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
@@ -305,52 +292,30 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         edges_removed=0,  # counted by the store, as it removes them
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
-        passages=len(noted.passages),
+        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in plan.knowledge),
+        passages=len(plan.passages),
         op_id=identity.op_id,
         replayed=False,
     )
     change_set = identity.change_set(
         method="undo",
-        changes=(*returning, *parting, *_edge_changes(links)),
+        changes=(
+            *returning,
+            *parting,
+            # Removed first: a restored edge must replace its later version, not combine with it.
+            *(RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed),
+            *map(AddEdge, links.restored),
+        ),
         outcome=outcome,
         detail=f"undone={plan.op_id}",
-        subject=next(iter(plan.effect.memories)),
+        subject=next(iter(plan.effect.memories), None),
+        reviews=plan.reviews,
         undoes=plan.op_id,
     )
-    return msgspec.structs.replace(change_set, knowledge=noted.changes, passages=noted.passages)
+    return msgspec.structs.replace(change_set, knowledge=tuple(plan.knowledge), passages=tuple(plan.passages))
 
 
 # Selection of the operation.
-
-
-def _of_knowledge(connection: Connection, named: str | None) -> str | None:
-    """Return the op_id meant if that is an operation on relations, names or core summaries, which change no memory;
-    None otherwise."""
-    if named is not None:
-        return _knowledge_named(connection, named)
-    newest = relations.newest_undoable(connection)
-    if newest is None:
-        return None
-    try:
-        plan = _newest(connection)
-    except MnemonError as error:
-        if error.kind is not NOT_FOUND:
-            raise
-        return newest.op_id
-    return newest.op_id if newest.behind >= history.last_row_of(connection, plan.op_id) else None
-
-
-def _knowledge_named(connection: Connection, named: str) -> str | None:
-    found = stored_relations.operations_beginning(connection, named, MAX_MATCHES + 1)
-    found = [each for each in found if relations.is_knowledge(connection, each)]
-    if named in found:
-        return named
-    of_memories = history.operations_beginning(connection, named, MAX_MATCHES + 1)
-    if not found or len(named) < SHORTEST or named in of_memories:
-        return None
-    if len(found) + len(of_memories) > 1:
-        raise _several(named, sorted([*found, *of_memories]))
-    return found[0]
 
 
 def _planned(connection: Connection, named: str | None) -> _Plan:
@@ -365,16 +330,12 @@ def _resolved(connection: Connection, named: str) -> str:
         short = "" if len(named) >= SHORTEST else f" (below {SHORTEST} characters only a whole op_id counts)"
         raise MnemonError(
             NOT_FOUND,
-            f"no operation {named[:64]!a} changed a memory of this store{short}",
+            f"no operation {named[:64]!a} changed anything of this store that comes back{short}",
             hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
             outcome="rejected",
         )
-    raise _several(named, found)
-
-
-def _several(named: str, found: Sequence[str]) -> MnemonError:
     listed = ", ".join(each[:64] for each in found[:MAX_MATCHES]) + (" and more" if len(found) > MAX_MATCHES else "")
-    return MnemonError(
+    raise MnemonError(
         AMBIGUOUS,
         f"{named[:64]!a} is the beginning of several op_ids: {listed}",
         hint="write more of the op_id",
@@ -403,12 +364,17 @@ def _newest(connection: Connection) -> _Plan:
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be undone, its time, and its memories as they are now."""
+    """An operation that can be undone, its time and its method as far as its history has it; its memories as they are
+    now, and the changes that take back what else it changed."""
 
     op_id: str
     moment: str
+    method: str | None
     effect: Effect
     current: dict[str, Insight]
+    knowledge: list[KnowledgeChange]
+    passages: list[PassageChange]
+    reviews: tuple[CloseReview | ReopenReview, ...]
 
     def changed(self) -> Iterator[tuple[Memory, Insight]]:
         """Yield every changed memory, and its current value."""
@@ -427,19 +393,10 @@ class _Plan(msgspec.Struct, frozen=True):
                 yield memory, current
 
 
-def _of_text(connection: Connection, named: str | None) -> str | None:
-    """Return the op_id meant if that is an operation that dropped a text, which changed no memory; None otherwise."""
-    if named is None or len(named) < SHORTEST or history.operations_beginning(connection, named, 1):
-        return None
-    found = stored_texts.dropped_by(connection, named)
-    if len(found) > 1 and named not in found:
-        raise _several(named, found)
-    return named if named in found else next(iter(found), None)
-
-
 def _plan(connection: Connection, op_id: str) -> _Plan:
     """Raise MnemonError when the operation cannot be undone."""
-    records = _undoable(connection, history.of_operation(connection, op_id))
+    every = history.of_operation(connection, op_id)
+    records = _undoable(connection, [each for each in every if each.memory_id])
     effect = effect_of(records)
     current: dict[str, Insight] = {}
     for insight_id in (*effect.purged, *effect.memories):
@@ -458,11 +415,21 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     by = history.undone_by(connection, op_id)
     if by is not None:
         raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
-    plan = _Plan(op_id, records[0].created_at, effect, current)
+    method = next((each.operation_type for each in every if not each.memory_id), None)
+    knowledge, expired = relations.undoing(connection, op_id)
+    said, gone = passages.undoing(connection, op_id)
+    asked = reviews.undoing(connection, op_id)
+    plan = _Plan(op_id, every[0].created_at, method, effect, current, knowledge, said, tuple(asked))
+    if expired or gone or not (records or knowledge or said or asked):
+        raise _refusal(
+            f"operation {op_id} cannot be taken back: what it noted was changed again since", "undo that one first"
+        )
+    if (why := contradiction(connection, knowledge)) is not None:
+        raise _refusal(f"operation {op_id} cannot be taken back: {why}", "undo that decision first")
     for memory, now in plan.changed():
         if not is_as_left(now, memory.after):
             raise _changed_since(connection, op_id, now.id)
-    _check_places(connection, plan, records[-1].id)
+    _check_places(connection, plan, every[-1].id)
     if effect.of_links_alone:
         _check_links(connection, plan)
     return plan
@@ -537,15 +504,8 @@ def _undone(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, 
         yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 
 
-def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:
-    """Yield the change that reverts each memory."""
-    for memory, current in plan.changed():
-        change = _back(memory, current, means)
-        if change is not None:
-            yield change
-
-
 def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
+    """Return the change that reverts a memory, None if it is as it was."""
     before = memory.before
     is_active = current.status == "active"
     if before is None:
@@ -556,6 +516,8 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
     reworded = value.content != current.content
     reembedded = value.text != current.text
     vector = means.vectors.of.get(value.text)
+    kept_queries = not reworded and note_of(value) == note_of(current)
+    most = means.queries.count(value.trigger_type)
     if not is_active:
         kept = None if reembedded else _kept_vector(means.connection, current.id, means.embedder)
         return RestoreInsight(value, vector if kept is None else kept)
@@ -564,13 +526,11 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
         "UPDATE",
         embedded=reembedded,
         vector=vector if reembedded else None,
-        mentions=_mentions(value) if reworded or value.entities != current.entities else None,
-        queries=_queries(value, means.queries) if reworded or note_of(value) != note_of(current) else None,
+        mentions=extract(value.content, value.entities, mode="provided", known=lambda _: None)
+        if reworded or value.entities != current.entities
+        else None,
+        queries=None if kept_queries else hypothetical_queries(value.trigger_type, value.content, most=most),
     )
-
-
-def _queries(value: Insight, settings: HypotheticalQueriesSettings) -> tuple[str, ...]:
-    return hypothetical_queries(value.trigger_type, value.content, most=settings.count(value.trigger_type))
 
 
 def _retired_again(before: Insight, means: _Means) -> RetireInsight:
@@ -585,10 +545,6 @@ def _kept_vector(connection: Connection, insight_id: str, embedder: EmbedderReco
     return None if embedder is None else insights.vector_of(connection, insight_id, embedder)
 
 
-def _mentions(it: Insight) -> tuple[Entity, ...]:
-    return extract(it.content, it.entities, mode="provided", known=lambda _: None)
-
-
 def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
     leaving = {change.id for change in returning if isinstance(change, RetireInsight)}
     coming = {change.insight.id for change in returning if isinstance(change, RestoreInsight)}
@@ -596,9 +552,3 @@ def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
     absent = {end for end in ends if end in leaving or (end not in coming and view.snapshot.row_of(end) is None)}
     current = {key: edges.read(view.connection, *key) for key in plan.effect.links}
     return edges_back(plan.effect.links, current, frozenset(absent))
-
-
-def _edge_changes(links: Edges) -> list[Change]:
-    """Remove first: a restored edge must replace its later version, not combine with it."""
-    changes: list[Change] = [RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed]
-    return changes + [AddEdge(each) for each in links.restored]

@@ -1,4 +1,5 @@
-"""The `memory_operations` table: what every operation did to every memory, before and after, never trimmed."""
+"""The `memory_operations` table: what every operation did to every memory, before and after, never trimmed; and which
+operations changed other rows that undo brings back, of which each names what made it and what ended it."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class Entry(NamedTuple):
 
 
 class Record(HistoryEntry, frozen=True, kw_only=True):
-    """One row of the history."""
+    """One row of the history; `memory_id` "" for changes of other rows by the method `operation_type`."""
 
     memory_id: str
     before: State | None
@@ -69,6 +70,12 @@ def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entr
         it = change_set
         own = (it.triggered_by, it.op_id, it.now, it.undoes)
         connection.add(_ADDED, [(*_ENTRY.values(each), *own) for each in entries])
+
+
+def note(connection: Connection, op_id: str, method: str, by: str, now: str, undoes: str | None = None) -> None:
+    """Note an operation on relations, names, core summaries, passages or reviews, once however many parts it has."""
+    if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ? AND +memory_id = ''", (op_id,)) is None:
+        connection.add(_ADDED, [(*_ENTRY.values(Entry(method, "", None, None)), by, op_id, now, undoes)])
 
 
 IMPORTED: Final = "IMPORT"

@@ -84,7 +84,6 @@ TABLES: Final = (
     LoggedTable("relationship_evidence", "evidence", ("id",)),
     LoggedTable("entity_links", "name", ("id",)),
     LoggedTable("memory_operations", "operation", ("id",)),
-    LoggedTable("knowledge_operations", "knowledge", ("id",)),
     LoggedTable("core_summaries", "summary", ("id",)),
     LoggedTable("exchanges", "exchange", ("number",)),
     LoggedTable("passages", "passage", ("id",), _PIECES, _PIECES),

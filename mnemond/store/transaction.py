@@ -54,6 +54,7 @@ from mnemond.model.outcomes import (
 )
 from mnemond.model.passages import DropPassage, PassageChange
 from mnemond.model.relations import Relationship
+from mnemond.model.reviews import OpenReview
 from mnemond.store import (
     edges,
     exchanges,
@@ -184,8 +185,7 @@ def run(
         sync_state.put(connection, change_set.synced)
     if change_set.facts:
         meta.note(connection, change_set.facts)
-    asked = bool(change_set.reviews) or change_set.undoes is not None
-    reviewed = asked or not _LEAVING.isdisjoint(map(type, change_set.changes))
+    reviewed = bool(change_set.reviews) or not _LEAVING.isdisjoint(map(type, change_set.changes))
     return Written(outcome, applied.purged, reviewed, cores, change_set)
 
 
@@ -321,24 +321,23 @@ class _Application:
         if change_set.queue:
             exchanges.apply_queue(connection, change_set)
         if change_set.passages:
-            self._apply_passages()
+            self._applied.passages = passages.apply(connection, change_set, self._embedder)
+        purges_passages = any(isinstance(it, DropPassage) and it.how == "purged" for it in change_set.passages)
+        if purges_passages:
+            purge.note_unwiped(connection)
+            self._applied.purged = True
         if change_set.undoes is not None:
             exchanges.withdraw_imported(connection, change_set.undoes)
-        if change_set.reviews or change_set.undoes is not None:
+        if change_set.reviews:
             reviews.apply(connection, change_set)
         if change_set.knowledge:
             self._applied.relations = relations.apply(connection, change_set)
-        return self._applied
-
-    def _apply_passages(self) -> None:
-        connection, change_set = self._connection, self._change_set
-        self._applied.passages = passages.apply(connection, change_set, self._embedder)
-        if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
-            purge.note_unwiped(connection)
-            self._applied.purged = True
-        elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):
+        decided = any(not isinstance(each, OpenReview) for each in change_set.reviews)
+        is_alone = change_set.operation != "" and not change_set.changes
+        if change_set.knowledge or (is_alone and (decided or (change_set.passages and not purges_passages))):
             it = change_set
-            relations.note_operation(connection, it.op_id, it.method, it.triggered_by, it.now, it.detail, it.undoes)
+            history.note(connection, it.op_id, it.method, it.triggered_by, it.now, it.undoes)
+        return self._applied
 
     def _apply_all(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting

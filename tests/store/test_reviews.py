@@ -71,10 +71,14 @@ def test_an_undo_reopens_what_the_operation_decided(bench: Bench) -> None:
     [review] = waiting(bench)
     bench.run(PutInsight(bench.insight(TWO)), reviews=(CloseReview(review.id, "COEXIST", "user"),))
     decided = f"op-{bench.operations}"
-    bench.run(PutInsight(bench.insight(THREE)), undoes="another")
+    assert bench.engine.read(lambda it: reviews.undoing(it, "another")) == []
     assert waiting(bench) == []
-    bench.run(PutInsight(bench.insight(TWO)), undoes=decided)
+    back = bench.engine.read(lambda it: reviews.undoing(it, decided))
+    bench.run(PutInsight(bench.insight(TWO)), reviews=tuple(back), undoes=decided)
     assert waiting(bench) == [review]
+    assert bench.engine.read(lambda it: reviews.undoing(it, decided)) == []
+    again = bench.engine.read(lambda it: reviews.undoing(it, f"op-{bench.operations}"))
+    assert again == [CloseReview(review.id, "COEXIST", "user")]
 
 
 def test_it_expires_with_the_safe_answer(bench: Bench) -> None:
@@ -117,7 +121,7 @@ def test_a_damaged_row_is_left_out_and_found_by_verification(bench: Bench) -> No
 
     bench.engine.rewrite(spoil)
     assert waiting(bench) == []
-    bench.run(PutInsight(bench.insight(TWO)), undoes="another")
+    assert bench.engine.read(lambda it: reviews.undoing(it, "another")) == []
     assert listed(bench, 9, resolved=True) == []
     found: Any = bench.engine.read(lambda it: [str(each) for each in stored_rows.bad_rows(it) if each])
     assert found == ["pending_reviews 1 (payload)", "pending_reviews 2 (resolution)"]
