@@ -307,7 +307,7 @@ class ImportHandlers:
                     return
                 imports.finish(connection, context.op_id)
                 detail = f"kind={params.kind} memories={report.active}"
-                operations.log(connection, "import", None, detail, now)
+                operations.log(connection, "import", None, detail, now, context.op_id)
                 if "exchange" in report.added:
                     history.note(connection, context.op_id, "import", context.triggered_by, context.now)
 
@@ -381,7 +381,7 @@ def _restored(
     report = restore(connection, lines(), record)
     if room is not None:
         room.refuse(report.active)
-        operations.log(connection, "import", None, f"memories={report.active}", record.now)
+        operations.log(connection, "import", None, f"memories={report.active}", record.now, record.op_id)
     return report
 
 

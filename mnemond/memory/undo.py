@@ -18,7 +18,7 @@ from mnemond.index.vectors import own_vector
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
-from mnemond.memory.history import conflicts_after_restore, method_of
+from mnemond.memory.history import conflicts_after_restore
 from mnemond.memory.questions.memories import note_of
 from mnemond.memory.questions.pairs import needs_a_person
 from mnemond.memory.relations import contradiction
@@ -38,7 +38,7 @@ from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
 from mnemond.model.passages import PassageChange
 from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, ReopenReview
-from mnemond.store import edges, history, insights, passages, relations, reviews
+from mnemond.store import edges, history, insights, operations, passages, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord, read_embedder
@@ -283,7 +283,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     outcome = UndoResult(
         status="undone",
         undone=plan.op_id,
-        method=plan.method or method_of(connection, plan.moment, plan.effect.memories),
+        method=plan.method or operations.method_of(connection, plan.op_id),
         memories=[
             *_undone(returning, view.snapshot, rules, identity.now_us),
             *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
@@ -364,11 +364,10 @@ def _newest(connection: Connection) -> _Plan:
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be undone, its time and its method as far as its history has it; its memories as they are
-    now, and the changes that take back what else it changed."""
+    """An operation that can be undone, and its method as far as its history has it; its memories as they are now, and
+    the changes that take back what else it changed."""
 
     op_id: str
-    moment: str
     method: str | None
     effect: Effect
     current: dict[str, Insight]
@@ -419,7 +418,7 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     knowledge, expired = relations.undoing(connection, op_id)
     said, gone = passages.undoing(connection, op_id)
     asked = reviews.undoing(connection, op_id)
-    plan = _Plan(op_id, every[0].created_at, method, effect, current, knowledge, said, tuple(asked))
+    plan = _Plan(op_id, method, effect, current, knowledge, said, tuple(asked))
     if expired or gone or not (records or knowledge or said or asked):
         raise _refusal(
             f"operation {op_id} cannot be taken back: what it noted was changed again since", "undo that one first"

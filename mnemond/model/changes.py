@@ -291,18 +291,13 @@ class TriggerCount(msgspec.Struct, frozen=True):
     followed: int = 0
 
 
-class OperationLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation as the history has it. `undoes`: the operation that this one took back."""
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the history. `undoes`: the operation that its operation took back."""
 
     op_id: str
     triggered_by: str
     created_at: str
     undoes: str | None
-
-
-class HistoryEntry(OperationLine, frozen=True, kw_only=True):
-    """One row of the history of a memory."""
-
     id: int
     operation_type: str
 

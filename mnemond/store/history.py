@@ -122,16 +122,6 @@ def is_purged(connection: Connection, insight_id: str) -> bool:
     return connection.row(found, (insight_id,)) is not None
 
 
-def operations_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
-    """Return (op_id, created_at) of the rows of one memory from `moment` on, newest first, at most `limit`."""
-    rows = connection.rows(
-        "SELECT op_id, created_at FROM memory_operations WHERE memory_id = ? AND created_at >= ? ORDER BY id DESC"
-        " LIMIT ?",
-        (insight_id, moment, limit),
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
 def newest_first(connection: Connection) -> Iterator[OperationHeader]:
     """Yield every operation that changed a memory, each once, by its last row."""
     seen: set[str] = set()
@@ -155,11 +145,6 @@ def newest_of(connection: Connection, insight_id: str) -> str | None:
     sql = "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1"
     newest: str | None = connection.value(sql, (insight_id,))
     return newest
-
-
-def last_row_of(connection: Connection, op_id: str) -> int:
-    """Return the id of the last row of an operation, 0 if it has none."""
-    return connection.count("SELECT max(id) FROM memory_operations WHERE op_id = ?", (op_id,))
 
 
 _RETIRED_FOR = """

@@ -98,7 +98,8 @@ CREATE TABLE oplog(
   operation TEXT NOT NULL,
   insight_id TEXT,
   detail TEXT NOT NULL DEFAULT '',
-  created_at TEXT NOT NULL
+  created_at TEXT NOT NULL,
+  op_id TEXT
 ) STRICT;
 CREATE TABLE recalls(
   id INTEGER PRIMARY KEY,

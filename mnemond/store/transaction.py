@@ -168,7 +168,7 @@ def run(
         subject = change_set.subject or applied.subject
         _log_others(connection, change_set, subject)
         operation = change_set.operation or change_set.method
-        operations.log(connection, operation, subject, change_set.detail, change_set.now)
+        operations.log(connection, operation, subject, change_set.detail, change_set.now, change_set.op_id)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
     if change_set.refused:
@@ -197,11 +197,12 @@ def _log_others(connection: Connection, change_set: ChangeSet, subject: str | No
         match change:
             case RetireInsight(id=insight_id, status="pruned"):
                 why = change_set.triggered_by if change_set.method == "jobs" else f"for={subject}"
-                operations.log(connection, "prune", insight_id, why, change_set.now)
+                operations.log(connection, "prune", insight_id, why, change_set.now, change_set.op_id)
             case RetireInsight(id=insight_id, status="expired") if insight_id != subject:
-                operations.log(connection, "expire", insight_id, change_set.triggered_by, change_set.now)
+                by = change_set.triggered_by
+                operations.log(connection, "expire", insight_id, by, change_set.now, change_set.op_id)
             case PutInsight(insight=Insight(id=insight_id, paired_with=str(other)), revision="PAIR"):
-                operations.log(connection, "pair", insight_id, f"with={other}", change_set.now)
+                operations.log(connection, "pair", insight_id, f"with={other}", change_set.now, change_set.op_id)
             case _:
                 pass
 
