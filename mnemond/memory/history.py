@@ -298,7 +298,7 @@ class Kept(NamedTuple):
 def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: EmbedderRecord | None) -> Kept:
     """Read the memory to restore before embedding. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
     it = any_row(connection, id_or_prefix, scope)
-    return Kept(it, None if embedder is None else insights.vector_of(connection, it.id, embedder))
+    return Kept(it, insights.vector_of(connection, it.id, embedder))
 
 
 def propose(restore: Restore, identity: WriteContext, rules: WriteRules) -> Proposal:

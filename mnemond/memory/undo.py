@@ -30,7 +30,6 @@ from mnemond.model.changes import (
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    Vector,
 )
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Cue, Edge, Insight, TextWithCues
@@ -40,7 +39,7 @@ from mnemond.model.relations import KnowledgeChange
 from mnemond.model.reviews import CloseReview, ReopenReview
 from mnemond.store import edges, history, insights, operations, passages, relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.history import Record, State
+from mnemond.store.history import Record
 from mnemond.store.meta import EmbedderRecord, read_embedder
 from mnemond.store.operations import Proposal, View
 from mnemond.store.sync_state import BY
@@ -78,16 +77,11 @@ class Link(msgspec.Struct):
 
 
 class Effect(msgspec.Struct):
-    """Everything an operation did. `purged`: memories of which nothing is kept, so that it cannot be undone."""
+    """What an operation did to memories. `purged`: those of which nothing is kept, so that it cannot be undone."""
 
     memories: dict[str, Memory]
     links: dict[Key, Link]
     purged: list[str]
-
-    @property
-    def of_links_alone(self) -> bool:
-        """Return True if it changed no memory."""
-        return all(each.before == each.after for each in self.memories.values())
 
 
 def effect_of(records: Sequence[Record]) -> Effect:
@@ -100,20 +94,15 @@ def effect_of(records: Sequence[Record]) -> Effect:
         before = None if record.before is None else record.before.insight
         known = effect.memories.setdefault(record.memory_id, Memory(before, record.after.insight))
         known.after = record.after.insight
-        _note_links(effect.links, record.before, record.after)
+        had = {edges.key(edge): edge for edge in (record.before.edges if record.before is not None else [])}
+        has = {edges.key(edge): edge for edge in record.after.edges}
+        for key in had | has:
+            effect.links.setdefault(key, Link(had.get(key), None)).after = has.get(key)
     made = {insight_id for insight_id, memory in effect.memories.items() if memory.before is None}
     for key, link in effect.links.items():
         if not made.isdisjoint(key[:2]):
             link.before = None  # the operation linked what it made itself, then changed that link
     return effect
-
-
-def _note_links(links: dict[Key, Link], before: State | None, after: State) -> None:
-    had = {edges.key(edge): edge for edge in (before.edges if before is not None else [])}
-    has = {edges.key(edge): edge for edge in after.edges}
-    for key in had | has:
-        link = links.setdefault(key, Link(had.get(key), None))
-        link.after = has.get(key)
 
 
 def is_as_left(now: Insight, left: Insight) -> bool:
@@ -163,32 +152,6 @@ def _chosen(fields: Sequence[str], before: Insight, after: Insight, current: Ins
     """Return the source of some fields: `before`, unless they were changed since the operation."""
     as_left = all(getattr(current, field) == getattr(after, field) for field in fields)
     return before if as_left else current
-
-
-class Edges(msgspec.Struct, frozen=True):
-    """Edges to remove, edges to restore, and edges that cannot be restored because a memory at an end is retired."""
-
-    removed: list[Edge]
-    restored: list[Edge]
-    missing: list[Edge]
-
-
-def edges_back(links: Mapping[Key, Link], current: Mapping[Key, Edge | None], absent: frozenset[str]) -> Edges:
-    """Return the edge changes that restore the former links, except those changed since. `absent`: ends that are not
-    active after the undo."""
-    found = Edges([], [], [])
-    for key, link in links.items():
-        here = current.get(key)
-        gone = not absent.isdisjoint(key[:2])
-        if gone and link.before is not None:
-            found.missing.append(link.before)
-        if gone or here == link.before or here != link.after:
-            continue
-        if here is not None:
-            found.removed.append(here)
-        if link.before is not None:
-            found.restored.append(link.before)
-    return found
 
 
 # The write.
@@ -255,7 +218,7 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
         text
         for memory, current in plan.returning()
         if (text := former_text(memory, current)) != current.text
-        or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
+        or (current.status != "active" and insights.vector_of(connection, current.id, embedder) is None)
     ]
     return tuple(dict.fromkeys(texts))
 
@@ -277,7 +240,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
     )
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
-    back = (_back(memory, current, means) for memory, current in plan.changed())
+    back = (_back(memory, current, means) for memory, current in plan.changed)
     returning, parting = mutual(view.snapshot, [change for change in back if change is not None])
     links = _links(plan, view, returning)
     outcome = UndoResult(
@@ -286,7 +249,11 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         method=plan.method or operations.method_of(connection, plan.op_id),
         memories=[
             *_undone(returning, view.snapshot, rules, identity.now_us),
-            *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
+            *(
+                UndoneMemory(insight_id, "relinked", [])
+                for insight_id, memory in plan.effect.memories.items()
+                if memory.before == memory.after
+            ),
         ],
         edges_restored=edges.logical_links(links.restored),
         edges_removed=0,  # counted by the store, as it removes them
@@ -364,32 +331,20 @@ def _newest(connection: Connection) -> _Plan:
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be undone, and its method as far as its history has it; its memories as they are now, and
-    the changes that take back what else it changed."""
+    """An operation that can be undone, and its method as far as its history has it. `changed`: its memories, each with
+    its current value, without those of which only links changed; and the changes that take back what else it did."""
 
     op_id: str
     method: str | None
     effect: Effect
-    current: dict[str, Insight]
+    changed: list[tuple[Memory, Insight]]
     knowledge: list[KnowledgeChange]
     passages: list[PassageChange]
     reviews: tuple[CloseReview | ReopenReview, ...]
 
-    def changed(self) -> Iterator[tuple[Memory, Insight]]:
-        """Yield every changed memory, and its current value."""
-        for insight_id, memory in self.effect.memories.items():
-            if memory.before != memory.after:
-                yield memory, self.current[insight_id]
-
-    def relinked(self) -> list[str]:
-        """Return the memories of which only links changed."""
-        return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
-
-    def returning(self) -> Iterator[tuple[Memory, Insight]]:
-        """Yield the memories that will be active, and their current values."""
-        for memory, current in self.changed():
-            if memory.before is not None and memory.before.status == "active":
-                yield memory, current
+    def returning(self) -> list[tuple[Memory, Insight]]:
+        """Return the memories that will be active, and their current values."""
+        return [each for each in self.changed if each[0].before is not None and each[0].before.status == "active"]
 
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
@@ -397,9 +352,8 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     every = history.of_operation(connection, op_id)
     records = _undoable(connection, [each for each in every if each.memory_id])
     effect = effect_of(records)
-    current: dict[str, Insight] = {}
-    for insight_id in (*effect.purged, *effect.memories):
-        found = insights.read(connection, insight_id)
+    current = {each: insights.read(connection, each) for each in (*effect.purged, *effect.memories)}
+    for insight_id, found in current.items():
         if found is None:
             raise _refusal(
                 f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
@@ -410,7 +364,6 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
                 " it was merged with",
                 "nothing of that is kept",
             )
-        current[insight_id] = found
     by = history.undone_by(connection, op_id)
     if by is not None:
         raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
@@ -418,18 +371,23 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     knowledge, expired = relations.undoing(connection, op_id)
     said, gone = passages.undoing(connection, op_id)
     asked = reviews.undoing(connection, op_id)
-    plan = _Plan(op_id, method, effect, current, knowledge, said, tuple(asked))
+    changed = [
+        (memory, now)
+        for insight_id, memory in effect.memories.items()
+        if memory.before != memory.after and (now := current[insight_id]) is not None
+    ]
+    plan = _Plan(op_id, method, effect, changed, knowledge, said, tuple(asked))
     if expired or gone or not (records or knowledge or said or asked):
         raise _refusal(
             f"operation {op_id} cannot be taken back: what it noted was changed again since", "undo that one first"
         )
     if (why := contradiction(connection, knowledge)) is not None:
         raise _refusal(f"operation {op_id} cannot be taken back: {why}", "undo that decision first")
-    for memory, now in plan.changed():
+    for memory, now in changed:
         if not is_as_left(now, memory.after):
             raise _changed_since(connection, op_id, now.id)
     _check_places(connection, plan, every[-1].id)
-    if effect.of_links_alone:
+    if not changed:
         _check_links(connection, plan)
     return plan
 
@@ -445,7 +403,7 @@ def _undoable(connection: Connection, records: list[Record]) -> list[Record]:
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
     """Refuse to retire a memory that superseded another since: neither would be in recall."""
     coming = {current.id for _, current in plan.returning()}
-    for _, current in plan.changed():
+    for _, current in plan.changed:
         if current.status != "active" or current.id in coming:
             continue
         for other, by in history.retired_for(connection, current.id, last):
@@ -518,7 +476,7 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
     kept_queries = not reworded and note_of(value) == note_of(current)
     most = means.queries.count(value.trigger_type)
     if not is_active:
-        kept = None if reembedded else _kept_vector(means.connection, current.id, means.embedder)
+        kept = None if reembedded else insights.vector_of(means.connection, current.id, means.embedder)
         return RestoreInsight(value, vector if kept is None else kept)
     return PutInsight(
         value,
@@ -540,14 +498,24 @@ def _retired_again(before: Insight, means: _Means) -> RetireInsight:
     return RetireInsight(before.id, before.status, successor, before.invalid_at, moves=False)
 
 
-def _kept_vector(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> Vector | None:
-    return None if embedder is None else insights.vector_of(connection, insight_id, embedder)
+class Edges(msgspec.Struct, frozen=True):
+    """Edges to remove, edges to restore, and edges that cannot be restored because a memory at an end is retired."""
+
+    removed: list[Edge]
+    restored: list[Edge]
+    missing: list[Edge]
 
 
 def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
+    """Return the edge changes that restore the former links, except those changed since."""
     leaving = {change.id for change in returning if isinstance(change, RetireInsight)}
     coming = {change.insight.id for change in returning if isinstance(change, RestoreInsight)}
-    ends = {end for key in plan.effect.links for end in key[:2]}
-    absent = {end for end in ends if end in leaving or (end not in coming and view.snapshot.row_of(end) is None)}
-    current = {key: edges.read(view.connection, *key) for key in plan.effect.links}
-    return edges_back(plan.effect.links, current, frozenset(absent))
+    found = Edges([], [], [])
+    for key, link in plan.effect.links.items():
+        here = edges.read(view.connection, *key)
+        if any(end in leaving or (end not in coming and view.snapshot.row_of(end) is None) for end in key[:2]):
+            found.missing.extend([] if link.before is None else [link.before])
+        elif link.before != here == link.after:
+            found.removed.extend([] if here is None else [here])
+            found.restored.extend([] if link.before is None else [link.before])
+    return found

@@ -343,19 +343,6 @@ def purge_undone_merges(connection: Connection, insight_id: str) -> None:
 # what retires a memory records the edges it had.
 
 
-class _Memory(msgspec.Struct):
-    kind: str
-    id: str
-    before: Insight | None
-    after: Insight | None
-    had: list[Edge] = []
-    has: list[Edge] = []
-
-    def entry(self) -> Entry:
-        before = None if self.before is None else State(self.before, self.had)
-        return Entry(self.kind, self.id, before, None if self.after is None else State(self.after, self.has))
-
-
 class _Link(msgspec.Struct):
     before: Edge | None
     after: Edge | None
@@ -366,13 +353,14 @@ class Trail:
     """Changes of one operation to memories and edges. For one use."""
 
     def __init__(self) -> None:
-        self._memories: list[_Memory] = []
+        self._entries: list[Entry] = []
         self._links: dict[tuple[str, str, str], _Link] = {}
         self._fresh: set[str] = set()
 
     def memory(self, kind: str, insight_id: str, before: Insight | None, after: Insight | None) -> None:
         """Record a changed memory; `kind` is the operation type of the history."""
-        self._memories.append(_Memory(kind, insight_id, before, after))
+        states = [None if it is None else State(it) for it in (before, after)]
+        self._entries.append(Entry(kind, insight_id, *states))
         if kind == "CREATE":
             self._fresh.add(insight_id)
 
@@ -380,31 +368,29 @@ class Trail:
         """Record a changed edge; `owner` is the memory in whose history it belongs, None: either of its two."""
         either = before or after
         assert either is not None, "an edge that never existed cannot change"  # noqa: S101
-        key = (either.source_id, either.target_id, either.edge_type)
-        known = self._links.get(key)
-        if known is None:
-            self._links[key] = _Link(before, after, owner)
-        else:
-            known.after, known.owner = after, owner or known.owner
+        known = self._links.setdefault(
+            (either.source_id, either.target_id, either.edge_type), _Link(before, after, owner)
+        )
+        known.after, known.owner = after, owner or known.owner
 
     def purge(self, insight_id: str) -> None:
         """Remove the states and edges of a memory that is purged; its entry stays."""
-        for memory in self._memories:
-            if memory.id == insight_id:
-                memory.before = memory.after = None
+        self._entries = [
+            each._replace(before=None, after=None) if each.memory_id == insight_id else each for each in self._entries
+        ]
         self._links = {key: link for key, link in self._links.items() if insight_id not in key[:2]}
 
     def entries(self, read: Callable[[str], Insight | None]) -> list[Entry]:
         """Return the rows of the history, in the order of the changes; `read`: a memory as it is now, in any state."""
-        by_id = {memory.id: memory for memory in self._memories if memory.after is not None}
+        by_id = {each.memory_id: each for each in self._entries if each.after is not None}
         for (*ends, _), link in self._links.items():
             if link.before != link.after and (link.owner is not None or self._fresh.isdisjoint(ends)):
                 owner = link.owner or next((end for end in ends if end in by_id), ends[0])
-                memory = by_id.get(owner)
-                if memory is None:  # only an edge of it changed
+                if owner not in by_id:  # only an edge of it changed
                     it = read(owner)
-                    memory = by_id[owner] = _Memory("UPDATE", owner, it, it)
-                    self._memories.append(memory)
-                memory.had = memory.had if link.before is None else [*memory.had, link.before]
-                memory.has = memory.has if link.after is None else [*memory.has, link.after]
-        return [memory.entry() for memory in self._memories]
+                    self.memory("UPDATE", owner, it, it)
+                    by_id[owner] = self._entries[-1]
+                for state, edge in ((by_id[owner].before, link.before), (by_id[owner].after, link.after)):
+                    if state is not None and edge is not None:
+                        state.edges.append(edge)
+        return self._entries
