@@ -309,7 +309,8 @@ class ImportHandlers:
                 detail = f"kind={params.kind} memories={report.active}"
                 operations.log(connection, "import", None, detail, now, context.op_id)
                 if "exchange" in report.added:
-                    history.note(connection, context.op_id, "import", context.triggered_by, context.now)
+                    entry = history.Entry("import")
+                    history.append(connection, [entry], context.op_id, context.triggered_by, context.now)
 
             await warm.store.rewrite(work)
         return warm.marked(_result(warm, importing, over, raised))

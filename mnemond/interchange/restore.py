@@ -39,6 +39,7 @@ from mnemond.model.memory import DAY_US, EDGE_TYPES, MAX_CONTENT, effective_impo
 from mnemond.model.outcomes import ImportConflict, ImportContradiction
 from mnemond.store import history, imports, insights, meta, relations, stored_rows
 from mnemond.store.connection import Connection, ConstraintError, SqliteError, Value
+from mnemond.store.history import IMPORTED, Entry, State
 from mnemond.text.secrets import find_secrets
 
 MAX_NAMED: Final = 20
@@ -205,10 +206,10 @@ class _Restoring:
         imports.note(self._connection, record.op_id, ((_source(each), each) for each in self._fresh))
         self._weigh()
         memories = (insights.read(self._connection, each) for each in self._active)
-        found = (it for it in memories if it is not None)
-        history.note_imported(self._connection, found, record.op_id, record.triggered_by, record.now)
-        if self.report.added[PASSAGES.kind] and not self._active:
-            history.note(self._connection, record.op_id, "import", record.triggered_by, record.now)
+        entries = [Entry(IMPORTED, it.id, None, State(it)) for it in memories if it is not None]
+        if self.report.added[PASSAGES.kind] and not entries:
+            entries = [Entry("import")]
+        history.append(self._connection, entries, record.op_id, record.triggered_by, record.now)
         self.report.active = len(self._active)
         return self.report
 

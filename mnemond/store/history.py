@@ -3,13 +3,13 @@ operations changed other rows that undo brings back, of which each names what ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from mnemond.errors import MnemonError
-from mnemond.model.changes import ChangeSet, HistoryEntry
+from mnemond.model.changes import HistoryEntry
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.files import damaged
@@ -24,12 +24,12 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Entry(NamedTuple):
-    """What one operation did to one memory."""
+    """What one operation did to one memory; without one, that the method `operation_type` changed other rows."""
 
     operation_type: str
-    memory_id: str
-    before: State | None
-    after: State | None
+    memory_id: str = ""
+    before: State | None = None
+    after: State | None = None
 
 
 class Record(HistoryEntry, frozen=True, kw_only=True):
@@ -64,28 +64,16 @@ def _encoded(state: State | None) -> str | None:
     return None if state is None else _json.encode(state).decode()
 
 
-def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
-    """Write the rows of one operation, in the transaction of the changes they describe."""
+def append(
+    connection: Connection, entries: Sequence[Entry], op_id: str, by: str, now: str, undoes: str | None = None
+) -> None:
+    """Write rows of one operation, in the transaction of the changes they describe."""
     if entries:
-        it = change_set
-        own = (it.triggered_by, it.op_id, it.now, it.undoes)
-        connection.add(_ADDED, [(*_ENTRY.values(each), *own) for each in entries])
-
-
-def note(connection: Connection, op_id: str, method: str, by: str, now: str, undoes: str | None = None) -> None:
-    """Note an operation on relations, names, core summaries, passages or reviews, once however many parts it has."""
-    if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ? AND +memory_id = ''", (op_id,)) is None:
-        connection.add(_ADDED, [(*_ENTRY.values(Entry(method, "", None, None)), by, op_id, now, undoes)])
+        connection.add(_ADDED, [(*_ENTRY.values(each), by, op_id, now, undoes) for each in entries])
 
 
 IMPORTED: Final = "IMPORT"
 """`operation_type` of the row that an import of an export adds to the history that it restores."""
-
-
-def note_imported(connection: Connection, memories: Iterable[Insight], op_id: str, triggered_by: str, now: str) -> None:
-    """Write the rows of an import of an export, which restored these memories with their history: it can be undone."""
-    entries = (Entry(IMPORTED, it.id, None, State(it)) for it in memories)
-    connection.add(_ADDED, [(*_ENTRY.values(each), triggered_by, op_id, now, None) for each in entries])
 
 
 # Reading. Functions that return records raise MnemonError(STORAGE) for a damaged row.

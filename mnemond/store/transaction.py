@@ -318,12 +318,11 @@ class _Application:
         if self._derive_again:
             relations.derive_again(connection, change_set.op_id, change_set.now)
         entries = self._trail.entries(lambda insight_id: insights.read(connection, insight_id))
-        history.append(connection, change_set, entries)
         if change_set.queue:
             exchanges.apply_queue(connection, change_set)
         if change_set.passages:
             self._applied.passages = passages.apply(connection, change_set, self._embedder)
-        purges_passages = any(isinstance(it, DropPassage) and it.how == "purged" for it in change_set.passages)
+        purges_passages = any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages)
         if purges_passages:
             purge.note_unwiped(connection)
             self._applied.purged = True
@@ -336,8 +335,9 @@ class _Application:
         decided = any(not isinstance(each, OpenReview) for each in change_set.reviews)
         is_alone = change_set.operation != "" and not change_set.changes
         if change_set.knowledge or (is_alone and (decided or (change_set.passages and not purges_passages))):
-            it = change_set
-            history.note(connection, it.op_id, it.method, it.triggered_by, it.now, it.undoes)
+            entries.append(history.Entry(change_set.method))
+        it = change_set
+        history.append(connection, entries, it.op_id, it.triggered_by, it.now, it.undoes)
         return self._applied
 
     def _apply_all(self) -> None:
