@@ -217,14 +217,12 @@ def _rows(connection: Connection, table: Exported, wanted: Wanted | None = None)
             yield line
 
 
-_OWN_RECORDS: Final = {"memory_operations": f" AND operation_type <> '{IMPORTED}'"}
-"""Conditions of rows that are no record of an import of an export, by table: another store knows nothing of it."""
-
-
 def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]:
     names = ", ".join(table.columns(connection))
     if table.order in ("id", "number"):
-        last, own = 0, _OWN_RECORDS.get(table.table, "")
+        last = 0
+        # The record of an import of an export is left out: another store knows nothing of it.
+        own = f" AND operation_type <> '{IMPORTED}'" if table is OPERATIONS else ""
         where = f"{table.order} > ?{own} ORDER BY {table.order} LIMIT ?"
         sql = f"SELECT {names}, {table.order} FROM {table.table} WHERE {where}"  # noqa: S608
         while rows := connection.rows(sql, (last, ROWS_AT_ONCE)):
