@@ -71,14 +71,15 @@ def test_an_undo_reopens_what_the_operation_decided(bench: Bench) -> None:
     [review] = waiting(bench)
     bench.run(PutInsight(bench.insight(TWO)), reviews=(CloseReview(review.id, "COEXIST", "user"),))
     decided = f"op-{bench.operations}"
-    assert bench.engine.read(lambda it: reviews.undoing(it, "another")) == []
-    assert waiting(bench) == []
-    back = bench.engine.read(lambda it: reviews.undoing(it, decided))
-    bench.run(PutInsight(bench.insight(TWO)), reviews=tuple(back), undoes=decided)
+
+    def back(op_id: str) -> Any:
+        return bench.engine.read(lambda it: reviews.undoing(it, op_id))
+
+    assert (back("another"), waiting(bench)) == ([], [])
+    bench.run(PutInsight(bench.insight(TWO)), reviews=tuple(back(decided)), undoes=decided)
     assert waiting(bench) == [review]
-    assert bench.engine.read(lambda it: reviews.undoing(it, decided)) == []
-    again = bench.engine.read(lambda it: reviews.undoing(it, f"op-{bench.operations}"))
-    assert again == [CloseReview(review.id, "COEXIST", "user")]
+    assert back(decided) == []
+    assert back(f"op-{bench.operations}") == [CloseReview(review.id, "COEXIST", "user")]
 
 
 def test_it_expires_with_the_safe_answer(bench: Bench) -> None:
