@@ -333,7 +333,7 @@ class _Application:
         if change_set.knowledge:
             self._applied.relations = relations.apply(connection, change_set)
         decided = any(not isinstance(each, OpenReview) for each in change_set.reviews)
-        is_alone = change_set.operation != "" and not change_set.changes
+        is_alone = change_set.operation != "" and not entries
         if change_set.knowledge or (is_alone and (decided or (change_set.passages and not purges_passages))):
             entries.append(history.Entry(change_set.method))
         it = change_set
