@@ -18,7 +18,7 @@ from mnemond.embed.embedder import UNKNOWN_WORDS
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import undo
 from mnemond.memory.cues import try_embed_memories
-from mnemond.memory.history import NO_SUBJECT, op_ids, past, subjects
+from mnemond.memory.history import NO_SUBJECT, past, subjects
 from mnemond.model.answers import HistoryResult, LogLine
 from mnemond.model.memory import TextWithCues, format_us
 from mnemond.model.outcomes import UndoResult
@@ -51,9 +51,9 @@ class HistoryHandlers:
             lines = _newest_lines(connection, params, since)
             about = subjects(connection, {line.insight_id for line in lines if line.insight_id is not None})
             found = []
-            for line, op_id in zip(lines, op_ids(connection, lines), strict=True):
+            for line in lines:
                 words, purged = about.get(line.insight_id or "", NO_SUBJECT)
-                found.append(msgspec.structs.replace(line, op_id=op_id, words=words, purged=purged))
+                found.append(msgspec.structs.replace(line, words=words, purged=purged))
             return found
 
         return await warm.store.read(read)

@@ -34,8 +34,8 @@ from mnemond.memory.links import stored_metadata
 from mnemond.memory.remember import Prepared, decide
 from mnemond.model.changes import Vector
 from mnemond.model.memory import IMPORTED, Scope, format_us
-from mnemond.model.outcomes import ImportContradiction, Queued, RememberResult
-from mnemond.store import imports, operations, relations
+from mnemond.model.outcomes import ImportContradiction, RememberResult
+from mnemond.store import history, imports, operations
 from mnemond.store.connection import Connection
 from mnemond.store.imports import Import
 from mnemond.text.secrets import redact
@@ -307,11 +307,10 @@ class ImportHandlers:
                     return
                 imports.finish(connection, context.op_id)
                 detail = f"kind={params.kind} memories={report.active}"
-                operations.log(connection, "import", None, detail, now)
+                operations.log(connection, "import", None, detail, now, context.op_id)
                 if "exchange" in report.added:
-                    relations.apply(
-                        connection, context.change_set("import", (), Queued(kept=True, op_id=context.op_id))
-                    )
+                    entry = history.Entry("import")
+                    history.append(connection, [entry], context.op_id, context.triggered_by, context.now)
 
             await warm.store.rewrite(work)
         return warm.marked(_result(warm, importing, over, raised))
@@ -383,7 +382,7 @@ def _restored(
     report = restore(connection, lines(), record)
     if room is not None:
         room.refuse(report.active)
-        operations.log(connection, "import", None, f"memories={report.active}", record.now)
+        operations.log(connection, "import", None, f"memories={report.active}", record.now, record.op_id)
     return report
 
 

@@ -78,8 +78,7 @@ class _Syncing:
         self.params = params
         self.context = context
         self.knowledge_op_id = ""
-        """The operation on relations and names, which is undone by itself: an undo takes back one of that kind or one
-        on memories."""
+        """The operation on relations and names, which can be taken back alone."""
         self.lock = trio.Lock()
         self.heard_at = trio.current_time()
         self.begun = begun

@@ -18,7 +18,6 @@ from mnemond.interchange.tables import (
     ENTITIES,
     EVIDENCE,
     FORMAT,
-    KNOWLEDGE,
     MEMORIES,
     META,
     NAMES,
@@ -131,7 +130,6 @@ def _lines(connection: Connection, selection: Selection) -> Iterator[Line]:
     yield from _rows(connection, OPERATIONS, _has("memory_id", chosen))
     if chosen is not None:
         return  # the rest is of the store as a whole, and may have words of other memories
-    yield from _ranked(connection, KNOWLEDGE, "behind", OPERATIONS)
     yield from _tombstones(connection)
     yield from _rows(connection, tables.SUMMARIES)
     for each in (tables.EXCHANGES, tables.PASSAGES, tables.REVIEWS, tables.REPLIES):
@@ -219,14 +217,12 @@ def _rows(connection: Connection, table: Exported, wanted: Wanted | None = None)
             yield line
 
 
-_OWN_RECORDS: Final = {"memory_operations": f" AND operation_type <> '{IMPORTED}'"}
-"""Conditions of rows that are no record of an import of an export, by table: another store knows nothing of it."""
-
-
 def _pages(connection: Connection, table: Exported) -> Iterator[tuple[Any, ...]]:
     names = ", ".join(table.columns(connection))
     if table.order in ("id", "number"):
-        last, own = 0, _OWN_RECORDS.get(table.table, "")
+        last = 0
+        # The record of an import of an export is left out: another store knows nothing of it.
+        own = f" AND operation_type <> '{IMPORTED}'" if table is OPERATIONS else ""
         where = f"{table.order} > ?{own} ORDER BY {table.order} LIMIT ?"
         sql = f"SELECT {names}, {table.order} FROM {table.table} WHERE {where}"  # noqa: S608
         while rows := connection.rows(sql, (last, ROWS_AT_ONCE)):
@@ -310,26 +306,12 @@ def _edges(connection: Connection, chosen: frozenset[str] | None) -> Iterator[Li
                     yield line
 
 
-# Lines that count others, and tombstones.
-
-
-def _ranked(connection: Connection, table: Exported, column: str, counted: Exported) -> Iterator[Line]:
-    """Yield lines in which a column with the id of a row of `counted` is the number of its lines up to that row."""
-    passed, rank = 0, 0
-    own = _OWN_RECORDS.get(counted.table, "")
-    between = f"SELECT count(*) FROM {counted.table} WHERE id > ? AND id <= ?{own}"  # noqa: S608 - constants
-    for line in _rows(connection, table):
-        row = line[column]
-        if row < passed:
-            passed, rank = 0, 0
-        rank += connection.count(between, (passed, row))
-        passed = row
-        yield line | {column: rank}
+# Tombstones.
 
 
 _GONE: Final = (
-    "SELECT memory_id, max(created_at) FROM memory_operations WHERE memory_id NOT IN (SELECT id FROM insights)"
-    " GROUP BY memory_id ORDER BY max(created_at), memory_id"
+    "SELECT memory_id, max(created_at) FROM memory_operations WHERE memory_id <> ''"
+    " AND memory_id NOT IN (SELECT id FROM insights) GROUP BY memory_id ORDER BY max(created_at), memory_id"
 )
 
 

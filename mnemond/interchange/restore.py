@@ -21,7 +21,6 @@ from mnemond.interchange.tables import (
     EVIDENCE,
     EXCHANGES,
     FORMAT,
-    KNOWLEDGE,
     MEMORIES,
     META,
     NAMES,
@@ -40,6 +39,7 @@ from mnemond.model.memory import DAY_US, EDGE_TYPES, MAX_CONTENT, effective_impo
 from mnemond.model.outcomes import ImportConflict, ImportContradiction
 from mnemond.store import history, imports, insights, meta, relations, stored_rows
 from mnemond.store.connection import Connection, ConstraintError, SqliteError, Value
+from mnemond.store.history import IMPORTED, Entry, State
 from mnemond.text.secrets import find_secrets
 
 MAX_NAMED: Final = 20
@@ -56,6 +56,7 @@ Row = dict[str, Value]
 _line = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
 _json = msgspec.json.Encoder()
+_NO_MEMORY = msgspec.Raw(b'""')
 _parts = {part.field: msgspec.json.Decoder(list[dict[str, str | int | float]]) for part in PARTS}
 
 
@@ -149,9 +150,6 @@ class _Restoring:
         self._entities: dict[str, str] = {}
         """Entities of the file that are another row here."""
         self._statements: dict[tuple[str, tuple[str, ...]], str] = {}
-        last = connection.value("SELECT seq FROM sqlite_sequence WHERE name = ?", (OPERATIONS.table,))
-        self._operations = [int(last or 0)]
-        """The last id here before the first operation of the file, and after each of those so far."""
         self._meta_line = _Meta()
         self._last_number = connection.count("SELECT max(number) FROM insights")
         self._handlers: dict[str, tuple[Exported, Callable[[Row], bool]]] = {
@@ -162,7 +160,6 @@ class _Restoring:
             EVIDENCE.kind: (EVIDENCE, self._evidence),
             NAMES.kind: (NAMES, self._name),
             OPERATIONS.kind: (OPERATIONS, self._operation),
-            KNOWLEDGE.kind: (KNOWLEDGE, self._knowledge),
             SUMMARIES.kind: (SUMMARIES, self._summary),
             EXCHANGES.kind: (EXCHANGES, self._exchange),
             PASSAGES.kind: (PASSAGES, self._passage),
@@ -175,6 +172,8 @@ class _Restoring:
     def add(self, number: int, line: bytes) -> None:
         fields = decoded(number, line)
         kind = self._text(number, fields, "kind")
+        if kind == "knowledge" and "method" in fields:  # an operation on relations or names, of an earlier version
+            kind, fields = OPERATIONS.kind, fields | {"operation_type": fields["method"], "memory_id": _NO_MEMORY}
         if number == 1 and kind != META:
             raise _bad(number, "is not the first of an export, which has the kind `meta`")
         try:
@@ -207,10 +206,10 @@ class _Restoring:
         imports.note(self._connection, record.op_id, ((_source(each), each) for each in self._fresh))
         self._weigh()
         memories = (insights.read(self._connection, each) for each in self._active)
-        found = (it for it in memories if it is not None)
-        history.note_imported(self._connection, found, record.op_id, record.triggered_by, record.now)
-        if self.report.added[PASSAGES.kind] and not self._active:
-            relations.note_operation(self._connection, record.op_id, "import", record.triggered_by, record.now)
+        entries = [Entry(IMPORTED, it.id, None, State(it)) for it in memories if it is not None]
+        if self.report.added[PASSAGES.kind] and not entries:
+            entries = [Entry("import")]
+        history.append(self._connection, entries, record.op_id, record.triggered_by, record.now)
         self.report.active = len(self._active)
         return self.report
 
@@ -433,19 +432,9 @@ class _Restoring:
             self._exists("insights", {"id": memory}, "id")
             or self._exists(OPERATIONS.table, row, "memory_id", "op_id", "operation_type")
         )
-        last = self._operations[-1] + (not known)
         if not known:
-            self._insert(OPERATIONS.table, {"id": last, **row})
-        self._operations.append(last)
+            self._insert(OPERATIONS.table, row)
         return not known
-
-    def _knowledge(self, row: Row) -> bool:
-        count, operations = row.get("behind"), len(self._operations) - 1
-        if not isinstance(count, int) or not 0 <= count <= operations:
-            what = f"{str(count)[:20]} lines of {OPERATIONS.table}, of which there are {operations:,}"
-            raise ConstraintError(f"it counts {what}")
-        row["behind"] = self._operations[count]
-        return self._unless_known(KNOWLEDGE, row, "op_id")
 
     def _summary(self, row: Row) -> bool:
         row["upto"] = self._connection.count("SELECT coalesce(max(number), 0) FROM insights")

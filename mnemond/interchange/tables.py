@@ -98,8 +98,6 @@ NAMES: Final = Exported("entity_links", "name", "id", left_out=_NUMBERED)
 OPERATIONS: Final = Exported(
     "memory_operations", "operation", "id", frozenset({"before_state", "after_state"}), _NUMBERED
 )  # fmt: skip
-KNOWLEDGE: Final = Exported("knowledge_operations", "knowledge", "id", left_out=_NUMBERED)
-"""`behind` is the number of `operation` lines that came before it."""
 
 SUMMARIES: Final = Exported(
     "core_summaries",
@@ -116,8 +114,8 @@ REVIEWS: Final = Exported("pending_reviews", "review", "id", frozenset({"payload
 REPLIES: Final = Exported("operations", "reply", "created_at, op_id", frozenset({"outcome"}))
 
 TABLES: Final = (
-    ENTITIES, ALIASES, MEMORIES, EDGES, RELATIONSHIPS, EVIDENCE, NAMES, OPERATIONS, KNOWLEDGE, SUMMARIES,
-    EXCHANGES, PASSAGES, REVIEWS, REPLIES,
+    ENTITIES, ALIASES, MEMORIES, EDGES, RELATIONSHIPS, EVIDENCE, NAMES, OPERATIONS, SUMMARIES, EXCHANGES,
+    PASSAGES, REVIEWS, REPLIES,
 )  # fmt: skip
 """In the order of their lines: each table after those that it refers to."""
 

@@ -56,7 +56,7 @@ from mnemond.model.memory import (
 )
 from mnemond.model.outcomes import Outcome, QualityDetail, Substance
 from mnemond.model.relations import AddLink, GivenRelation
-from mnemond.model.reviews import CloseReview, OpenReview
+from mnemond.model.reviews import ReviewChange
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
@@ -158,7 +158,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         subject: str | None = None,
         undoes: str | None = None,
         refused: str = "",
-        reviews: tuple[OpenReview | CloseReview, ...] = (),
+        reviews: tuple[ReviewChange, ...] = (),
     ) -> ChangeSet:
         """Return a `ChangeSet` with this identity."""
         return ChangeSet(

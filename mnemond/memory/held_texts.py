@@ -19,7 +19,7 @@ from mnemond.memory.remember import Prepared
 from mnemond.model.answers import Dropped
 from mnemond.model.changes import ChangeSet, Vector
 from mnemond.model.memory import Scope, format_us
-from mnemond.model.outcomes import RememberResult, ResolveResult, UndoResult
+from mnemond.model.outcomes import RememberResult, ResolveResult
 from mnemond.model.reviews import OF_TEXTS, Action, CloseReview, HeldReview, HeldText, Resolution
 from mnemond.store import held_texts
 from mnemond.store.connection import Connection
@@ -114,12 +114,3 @@ def _outcome(
         review=number, resolution=resolution, action=action, older_id=None, newer_id=None, message=message,
         op_id=identity.op_id, replayed=False, **{"id": None, **fields},  # type: ignore[arg-type]
     )  # fmt: skip
-
-
-def decide_undo(operation: str, identity: WriteContext) -> ChangeSet:
-    """Bring a dropped text back: it waits again. That changed no memory."""
-    outcome = UndoResult(
-        status="undone", undone=operation, method="resolve", memories=[], edges_restored=0, edges_removed=0,
-        edges_missing=0, embed_error=None, op_id=identity.op_id, replayed=False,
-    )  # fmt: skip
-    return identity.change_set("undo", (), outcome, detail=f"undone={operation}", undoes=operation)

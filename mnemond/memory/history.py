@@ -20,7 +20,6 @@ from mnemond.model.answers import (
     GetResult,
     HistoryResult,
     InsightDetail,
-    LogLine,
     MemoryOperation,
     MemoryState,
     Retirement,
@@ -29,55 +28,14 @@ from mnemond.model.answers import (
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
-from mnemond.store import history, insights, operations, relations
+from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Proposal, View
 from mnemond.text.tokens import index_terms
 
-# Operations of log lines.
-#
-# A log line has no op_id: it belongs to the history row of the same memory and microsecond. Where two operations match,
-# neither is returned, since undo must not get a wrong one.
-
-
-METHODS: Final = {
-    "diff-replace": "remember", "diff-skip": "remember", "discard": "remember",
-    "gc-keep": "gc", "unpin": "pin",
-}  # fmt: skip
-"""Methods of log operations with another name."""
-
-OF_OTHERS: Final = frozenset({"prune", "pair"})
-"""Log lines about other memories that an operation changed."""
-
-
-def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]:
-    """Return the op_id of each line; None where it changed nothing that can be undone."""
-    if not lines:
-        return []
-    oldest = min(line.created_at for line in lines)
-    known: dict[tuple[str, str], set[str]] = {}
-    for insight_id in {line.insight_id for line in lines if line.insight_id is not None}:
-        for op_id, moment in history.operations_since(connection, insight_id, oldest, operations.MAX_LINES):
-            known.setdefault((insight_id, moment), set()).add(op_id)
-    for op_id, moment in relations.operations_since(connection, oldest):  # of what is known beside memories
-        known.setdefault(("", moment), set()).add(op_id)
-    return [_only(known.get((line.insight_id or "", line.created_at), ())) for line in lines]
-
-
-def method_of(connection: Connection, moment: str, insight_ids: Collection[str]) -> str | None:
-    """Return the method of the operation that changed these memories then; None if the log no longer has it."""
-    methods = {
-        METHODS.get(line.operation, line.operation)
-        for line in operations.lines_at(connection, moment)
-        if line.insight_id in insight_ids and line.operation not in OF_OTHERS
-    }
-    return _only(methods)
-
-
-def _only(found: Collection[str]) -> str | None:
-    return next(iter(found)) if len(found) == 1 else None
+# Conflicts of what comes back.
 
 
 def conflicts_after_restore(
@@ -340,7 +298,7 @@ class Kept(NamedTuple):
 def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: EmbedderRecord | None) -> Kept:
     """Read the memory to restore before embedding. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
     it = any_row(connection, id_or_prefix, scope)
-    return Kept(it, None if embedder is None else insights.vector_of(connection, it.id, embedder))
+    return Kept(it, insights.vector_of(connection, it.id, embedder))
 
 
 def propose(restore: Restore, identity: WriteContext, rules: WriteRules) -> Proposal:

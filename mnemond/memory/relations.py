@@ -9,14 +9,13 @@ from typing import Final
 
 import msgspec
 
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.questions.relation_claims import TYPES, Claim
 from mnemond.memory.relations_seen import seen
 from mnemond.model.changes import ChangeSet
-from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Entity, Insight, Scope
-from mnemond.model.outcomes import RelationResult, UndoResult
+from mnemond.model.outcomes import RelationResult
 from mnemond.model.relations import (
     INFERRED,
     MAX_QUOTE,
@@ -39,7 +38,7 @@ from mnemond.model.relations import (
     is_functional,
     split_type,
 )
-from mnemond.store import history, insights, relations
+from mnemond.store import insights, relations
 from mnemond.store.connection import Connection
 from mnemond.store.edges import entity_id
 from mnemond.store.operations import Proposal, View
@@ -438,52 +437,7 @@ def _same(it: Statement) -> tuple[object, ...]:
     return (it.source_id, it.type, it.slot, *it.thing, it.kind, it.at)
 
 
-# Taken back.
-
-
-def is_knowledge(connection: Connection, op_id: str) -> bool:
-    """Return True if an operation changed relations, names, core summaries or passages, and no memory, as an
-    import does before its exchanges are read."""
-    of_memories = history.operations_beginning(connection, op_id, 1)
-    return relations.operation(connection, op_id) is not None and op_id not in of_memories
-
-
-MAX_TRIED: Final = 100
-"""Operations examined for one that can be undone."""
-
-
-def newest_undoable(connection: Connection) -> relations.KnowledgeOperation | None:
-    """Return the newest requested operation of this kind (`is_knowledge`) that is no undo and can be undone."""
-    for done in relations.newest_operations(connection, MAX_TRIED):
-        is_asked = done.undoes is None and not done.triggered_by.startswith("system:")
-        if is_asked and is_knowledge(connection, done.op_id):
-            found = relations.undoing(connection, done.op_id)
-            if not found.is_nothing and not found.changed_since and relations.undone_by(connection, done.op_id) is None:
-                return done
-    return None
-
-
-def check_undo(connection: Connection, op_id: str) -> relations.Undoing:
-    """Return the changes that undo an operation of this kind. Raises MnemonError(INVALID_PARAMS) if it cannot be
-    undone."""
-    by = relations.undone_by(connection, op_id)
-    if by is not None:
-        raise MnemonError(
-            INVALID_PARAMS, f"operation {op_id} was taken back by {by} before",
-            hint=f"to have it again: mnemonctl undo {by}", outcome="rejected",
-        )  # fmt: skip
-    found = relations.undoing(connection, op_id)
-    if found.changed_since or found.is_nothing:
-        raise MnemonError(
-            INVALID_PARAMS, f"operation {op_id} cannot be taken back: what it noted was changed again since",
-            hint="undo that one first", outcome="rejected",
-        )  # fmt: skip
-    if (why := contradiction(connection, found.changes)) is not None:
-        raise MnemonError(
-            INVALID_PARAMS, f"operation {op_id} cannot be taken back: {why}", hint="undo that decision first",
-            outcome="rejected",
-        )  # fmt: skip
-    return found
+# Decisions that contradict each other.
 
 
 def contradiction(connection: Connection, changes: Sequence[KnowledgeChange]) -> str | None:
@@ -517,17 +471,3 @@ def contradiction(connection: Connection, changes: Sequence[KnowledgeChange]) ->
 
 def _roots(parents: Mapping[str, relations.Join]) -> Roots:
     return Roots((row, join.above) for row, join in parents.items())
-
-
-def decide_undo(connection: Connection, op_id: str, identity: WriteContext) -> ChangeSet:
-    """Return the change set that undoes an operation of this kind."""
-    found = check_undo(connection, op_id)
-    done = relations.operation(connection, op_id)
-    outcome = UndoResult(
-        status="undone", undone=op_id, method=None if done is None else done.method, memories=[], edges_restored=0,
-        edges_removed=0, edges_missing=0, embed_error=None,
-        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in found.changes),
-        passages=len(found.passages), op_id=identity.op_id, replayed=False,
-    )  # fmt: skip
-    change_set = identity.change_set("undo", (), outcome, detail=f"undone={op_id}", undoes=op_id)
-    return msgspec.structs.replace(change_set, knowledge=found.changes, passages=found.passages)

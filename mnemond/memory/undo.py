@@ -15,31 +15,31 @@ from mnemond.config.writing import HypotheticalQueriesSettings
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
-from mnemond.memory import held_texts, relations
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.draft import WriteContext, WriteRules
-from mnemond.memory.history import conflicts_after_restore, method_of
+from mnemond.memory.history import conflicts_after_restore
 from mnemond.memory.questions.memories import note_of
 from mnemond.memory.questions.pairs import needs_a_person
+from mnemond.memory.relations import contradiction
 from mnemond.memory.reviews import only_by_person
 from mnemond.model.changes import (
     AddEdge,
-    Change,
     ChangeSet,
     PutInsight,
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
-    Vector,
 )
-from mnemond.model.memory import Cue, Edge, Entity, Insight, TextWithCues
+from mnemond.model.core import ExpireCore, PutCore
+from mnemond.model.memory import Cue, Edge, Insight, TextWithCues
 from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
-from mnemond.store import edges, history, insights, reviews
-from mnemond.store import held_texts as stored_texts
-from mnemond.store import relations as stored_relations
+from mnemond.model.passages import PassageChange
+from mnemond.model.relations import KnowledgeChange
+from mnemond.model.reviews import CloseReview, ReopenReview
+from mnemond.store import edges, history, insights, operations, passages, relations, reviews
 from mnemond.store.connection import Connection
-from mnemond.store.history import Record, State
+from mnemond.store.history import Record
 from mnemond.store.meta import EmbedderRecord, read_embedder
 from mnemond.store.operations import Proposal, View
 from mnemond.store.sync_state import BY
@@ -77,16 +77,11 @@ class Link(msgspec.Struct):
 
 
 class Effect(msgspec.Struct):
-    """Everything an operation did. `purged`: memories of which nothing is kept, so that it cannot be undone."""
+    """What an operation did to memories. `purged`: those of which nothing is kept, so that it cannot be undone."""
 
     memories: dict[str, Memory]
     links: dict[Key, Link]
     purged: list[str]
-
-    @property
-    def of_links_alone(self) -> bool:
-        """Return True if it changed no memory."""
-        return all(each.before == each.after for each in self.memories.values())
 
 
 def effect_of(records: Sequence[Record]) -> Effect:
@@ -99,25 +94,15 @@ def effect_of(records: Sequence[Record]) -> Effect:
         before = None if record.before is None else record.before.insight
         known = effect.memories.setdefault(record.memory_id, Memory(before, record.after.insight))
         known.after = record.after.insight
-        _note_links(effect.links, record.before, record.after)
+        had = {edges.key(edge): edge for edge in (record.before.edges if record.before is not None else [])}
+        has = {edges.key(edge): edge for edge in record.after.edges}
+        for key in had | has:
+            effect.links.setdefault(key, Link(had.get(key), None)).after = has.get(key)
     made = {insight_id for insight_id, memory in effect.memories.items() if memory.before is None}
     for key, link in effect.links.items():
         if not made.isdisjoint(key[:2]):
             link.before = None  # the operation linked what it made itself, then changed that link
     return effect
-
-
-def _note_links(links: dict[Key, Link], before: State | None, after: State) -> None:
-    had = {key_of(edge): edge for edge in (before.edges if before is not None else [])}
-    has = {key_of(edge): edge for edge in after.edges}
-    for key in had | has:
-        link = links.setdefault(key, Link(had.get(key), None))
-        link.after = has.get(key)
-
-
-def key_of(edge: Edge) -> Key:
-    """Return the unique key of an edge."""
-    return edge.source_id, edge.target_id, edge.edge_type
 
 
 def is_as_left(now: Insight, left: Insight) -> bool:
@@ -167,32 +152,6 @@ def _chosen(fields: Sequence[str], before: Insight, after: Insight, current: Ins
     """Return the source of some fields: `before`, unless they were changed since the operation."""
     as_left = all(getattr(current, field) == getattr(after, field) for field in fields)
     return before if as_left else current
-
-
-class Edges(msgspec.Struct, frozen=True):
-    """Edges to remove, edges to restore, and edges that cannot be restored because a memory at an end is retired."""
-
-    removed: list[Edge]
-    restored: list[Edge]
-    missing: list[Edge]
-
-
-def edges_back(links: Mapping[Key, Link], current: Mapping[Key, Edge | None], absent: frozenset[str]) -> Edges:
-    """Return the edge changes that restore the former links, except those changed since. `absent`: ends that are not
-    active after the undo."""
-    found = Edges([], [], [])
-    for key, link in links.items():
-        here = current.get(key)
-        gone = not absent.isdisjoint(key[:2])
-        if gone and link.before is not None:
-            found.missing.append(link.before)
-        if gone or here == link.before or here != link.after:
-            continue
-        if here is not None:
-            found.removed.append(here)
-        if link.before is not None:
-            found.restored.append(link.before)
-    return found
 
 
 # The write.
@@ -249,12 +208,6 @@ def look(connection: Connection, named: str | None) -> Found:
 
     Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be undone.
     """
-    found = _of_knowledge(connection, named)
-    if found is not None:
-        relations.check_undo(connection, found)
-        return Found(found)
-    if (dropping := _of_text(connection, named)) is not None:
-        return Found(dropping)
     plan = _planned(connection, named)
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
@@ -265,7 +218,7 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
         text
         for memory, current in plan.returning()
         if (text := former_text(memory, current)) != current.text
-        or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
+        or (current.status != "active" and insights.vector_of(connection, current.id, embedder) is None)
     ]
     return tuple(dict.fromkeys(texts))
 
@@ -277,80 +230,59 @@ def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
 
 def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     connection = view.connection
-    if found.operation is not None and not identity.by_person:
-        for number, kind, resolution in reviews.closed_again_by_undo(connection, found.operation):
-            if needs_a_person(kind, resolution, rules.config):
-                raise only_by_person(number, resolution)
-    if found.operation is not None and relations.is_knowledge(connection, found.operation):
-        return relations.decide_undo(connection, found.operation, identity)
-    if (dropping := _of_text(connection, found.operation)) is not None:
-        return held_texts.decide_undo(dropping, identity)
     plan = _planned(connection, found.operation)
+    closed = [each for each in plan.reviews if isinstance(each, CloseReview)]
+    for each in () if identity.by_person else closed:
+        again = reviews.read(connection, each.id)
+        if again is not None and needs_a_person(again.asked.kind, each.resolution, rules.config):
+            raise only_by_person(again.id, each.resolution)
     means = _Means(
         vectors, identity.now, rules.config.commitment.hypothetical_queries, read_embedder(connection), connection
     )
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
-    returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
+    back = (_back(memory, current, means) for memory, current in plan.changed)
+    returning, parting = mutual(view.snapshot, [change for change in back if change is not None])
     links = _links(plan, view, returning)
-    noted = stored_relations.undoing(connection, plan.op_id)
     outcome = UndoResult(
         status="undone",
         undone=plan.op_id,
-        method=method_of(connection, plan.moment, plan.effect.memories),
+        method=plan.method or operations.method_of(connection, plan.op_id),
         memories=[
             *_undone(returning, view.snapshot, rules, identity.now_us),
-            *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
+            *(
+                UndoneMemory(insight_id, "relinked", [])
+                for insight_id, memory in plan.effect.memories.items()
+                if memory.before == memory.after
+            ),
         ],
         edges_restored=edges.logical_links(links.restored),
         edges_removed=0,  # counted by the store, as it removes them
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
-        passages=len(noted.passages),
+        relations=sum(not isinstance(each, PutCore | ExpireCore) for each in plan.knowledge),
+        passages=len(plan.passages),
         op_id=identity.op_id,
         replayed=False,
     )
     change_set = identity.change_set(
         method="undo",
-        changes=(*returning, *parting, *_edge_changes(links)),
+        changes=(
+            *returning,
+            *parting,
+            # Removed first: a restored edge must replace its later version, not combine with it.
+            *(RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed),
+            *map(AddEdge, links.restored),
+        ),
         outcome=outcome,
         detail=f"undone={plan.op_id}",
-        subject=next(iter(plan.effect.memories)),
+        subject=next(iter(plan.effect.memories), None),
+        reviews=plan.reviews,
         undoes=plan.op_id,
     )
-    return msgspec.structs.replace(change_set, knowledge=noted.changes, passages=noted.passages)
+    return msgspec.structs.replace(change_set, knowledge=tuple(plan.knowledge), passages=tuple(plan.passages))
 
 
 # Selection of the operation.
-
-
-def _of_knowledge(connection: Connection, named: str | None) -> str | None:
-    """Return the op_id meant if that is an operation on relations, names or core summaries, which change no memory;
-    None otherwise."""
-    if named is not None:
-        return _knowledge_named(connection, named)
-    newest = relations.newest_undoable(connection)
-    if newest is None:
-        return None
-    try:
-        plan = _newest(connection)
-    except MnemonError as error:
-        if error.kind is not NOT_FOUND:
-            raise
-        return newest.op_id
-    return newest.op_id if newest.behind >= history.last_row_of(connection, plan.op_id) else None
-
-
-def _knowledge_named(connection: Connection, named: str) -> str | None:
-    found = stored_relations.operations_beginning(connection, named, MAX_MATCHES + 1)
-    found = [each for each in found if relations.is_knowledge(connection, each)]
-    if named in found:
-        return named
-    of_memories = history.operations_beginning(connection, named, MAX_MATCHES + 1)
-    if not found or len(named) < SHORTEST or named in of_memories:
-        return None
-    if len(found) + len(of_memories) > 1:
-        raise _several(named, sorted([*found, *of_memories]))
-    return found[0]
 
 
 def _planned(connection: Connection, named: str | None) -> _Plan:
@@ -365,16 +297,12 @@ def _resolved(connection: Connection, named: str) -> str:
         short = "" if len(named) >= SHORTEST else f" (below {SHORTEST} characters only a whole op_id counts)"
         raise MnemonError(
             NOT_FOUND,
-            f"no operation {named[:64]!a} changed a memory of this store{short}",
+            f"no operation {named[:64]!a} changed anything of this store that comes back{short}",
             hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
             outcome="rejected",
         )
-    raise _several(named, found)
-
-
-def _several(named: str, found: Sequence[str]) -> MnemonError:
     listed = ", ".join(each[:64] for each in found[:MAX_MATCHES]) + (" and more" if len(found) > MAX_MATCHES else "")
-    return MnemonError(
+    raise MnemonError(
         AMBIGUOUS,
         f"{named[:64]!a} is the beginning of several op_ids: {listed}",
         hint="write more of the op_id",
@@ -403,47 +331,29 @@ def _newest(connection: Connection) -> _Plan:
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be undone, its time, and its memories as they are now."""
+    """An operation that can be undone, and its method as far as its history has it. `changed`: its memories, each with
+    its current value, without those of which only links changed; and the changes that take back what else it did."""
 
     op_id: str
-    moment: str
+    method: str | None
     effect: Effect
-    current: dict[str, Insight]
+    changed: list[tuple[Memory, Insight]]
+    knowledge: list[KnowledgeChange]
+    passages: list[PassageChange]
+    reviews: tuple[CloseReview | ReopenReview, ...]
 
-    def changed(self) -> Iterator[tuple[Memory, Insight]]:
-        """Yield every changed memory, and its current value."""
-        for insight_id, memory in self.effect.memories.items():
-            if memory.before != memory.after:
-                yield memory, self.current[insight_id]
-
-    def relinked(self) -> list[str]:
-        """Return the memories of which only links changed."""
-        return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
-
-    def returning(self) -> Iterator[tuple[Memory, Insight]]:
-        """Yield the memories that will be active, and their current values."""
-        for memory, current in self.changed():
-            if memory.before is not None and memory.before.status == "active":
-                yield memory, current
-
-
-def _of_text(connection: Connection, named: str | None) -> str | None:
-    """Return the op_id meant if that is an operation that dropped a text, which changed no memory; None otherwise."""
-    if named is None or len(named) < SHORTEST or history.operations_beginning(connection, named, 1):
-        return None
-    found = stored_texts.dropped_by(connection, named)
-    if len(found) > 1 and named not in found:
-        raise _several(named, found)
-    return named if named in found else next(iter(found), None)
+    def returning(self) -> list[tuple[Memory, Insight]]:
+        """Return the memories that will be active, and their current values."""
+        return [each for each in self.changed if each[0].before is not None and each[0].before.status == "active"]
 
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
     """Raise MnemonError when the operation cannot be undone."""
-    records = _undoable(connection, history.of_operation(connection, op_id))
+    every = history.of_operation(connection, op_id)
+    records = _undoable(connection, [each for each in every if each.memory_id])
     effect = effect_of(records)
-    current: dict[str, Insight] = {}
-    for insight_id in (*effect.purged, *effect.memories):
-        found = insights.read(connection, insight_id)
+    current = {each: insights.read(connection, each) for each in (*effect.purged, *effect.memories)}
+    for insight_id, found in current.items():
         if found is None:
             raise _refusal(
                 f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
@@ -454,16 +364,30 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
                 " it was merged with",
                 "nothing of that is kept",
             )
-        current[insight_id] = found
     by = history.undone_by(connection, op_id)
     if by is not None:
         raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
-    plan = _Plan(op_id, records[0].created_at, effect, current)
-    for memory, now in plan.changed():
+    method = next((each.operation_type for each in every if not each.memory_id), None)
+    knowledge, expired = relations.undoing(connection, op_id)
+    said, gone = passages.undoing(connection, op_id)
+    asked = reviews.undoing(connection, op_id)
+    changed = [
+        (memory, now)
+        for insight_id, memory in effect.memories.items()
+        if memory.before != memory.after and (now := current[insight_id]) is not None
+    ]
+    plan = _Plan(op_id, method, effect, changed, knowledge, said, tuple(asked))
+    if expired or gone or not (records or knowledge or said or asked):
+        raise _refusal(
+            f"operation {op_id} cannot be taken back: what it noted was changed again since", "undo that one first"
+        )
+    if (why := contradiction(connection, knowledge)) is not None:
+        raise _refusal(f"operation {op_id} cannot be taken back: {why}", "undo that decision first")
+    for memory, now in changed:
         if not is_as_left(now, memory.after):
             raise _changed_since(connection, op_id, now.id)
-    _check_places(connection, plan, records[-1].id)
-    if effect.of_links_alone:
+    _check_places(connection, plan, every[-1].id)
+    if not changed:
         _check_links(connection, plan)
     return plan
 
@@ -479,7 +403,7 @@ def _undoable(connection: Connection, records: list[Record]) -> list[Record]:
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
     """Refuse to retire a memory that superseded another since: neither would be in recall."""
     coming = {current.id for _, current in plan.returning()}
-    for _, current in plan.changed():
+    for _, current in plan.changed:
         if current.status != "active" or current.id in coming:
             continue
         for other, by in history.retired_for(connection, current.id, last):
@@ -537,15 +461,8 @@ def _undone(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, 
         yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 
 
-def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:
-    """Yield the change that reverts each memory."""
-    for memory, current in plan.changed():
-        change = _back(memory, current, means)
-        if change is not None:
-            yield change
-
-
 def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
+    """Return the change that reverts a memory, None if it is as it was."""
     before = memory.before
     is_active = current.status == "active"
     if before is None:
@@ -556,21 +473,21 @@ def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
     reworded = value.content != current.content
     reembedded = value.text != current.text
     vector = means.vectors.of.get(value.text)
+    kept_queries = not reworded and note_of(value) == note_of(current)
+    most = means.queries.count(value.trigger_type)
     if not is_active:
-        kept = None if reembedded else _kept_vector(means.connection, current.id, means.embedder)
+        kept = None if reembedded else insights.vector_of(means.connection, current.id, means.embedder)
         return RestoreInsight(value, vector if kept is None else kept)
     return PutInsight(
         value,
         "UPDATE",
         embedded=reembedded,
         vector=vector if reembedded else None,
-        mentions=_mentions(value) if reworded or value.entities != current.entities else None,
-        queries=_queries(value, means.queries) if reworded or note_of(value) != note_of(current) else None,
+        mentions=extract(value.content, value.entities, mode="provided", known=lambda _: None)
+        if reworded or value.entities != current.entities
+        else None,
+        queries=None if kept_queries else hypothetical_queries(value.trigger_type, value.content, most=most),
     )
-
-
-def _queries(value: Insight, settings: HypotheticalQueriesSettings) -> tuple[str, ...]:
-    return hypothetical_queries(value.trigger_type, value.content, most=settings.count(value.trigger_type))
 
 
 def _retired_again(before: Insight, means: _Means) -> RetireInsight:
@@ -581,24 +498,24 @@ def _retired_again(before: Insight, means: _Means) -> RetireInsight:
     return RetireInsight(before.id, before.status, successor, before.invalid_at, moves=False)
 
 
-def _kept_vector(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> Vector | None:
-    return None if embedder is None else insights.vector_of(connection, insight_id, embedder)
+class Edges(msgspec.Struct, frozen=True):
+    """Edges to remove, edges to restore, and edges that cannot be restored because a memory at an end is retired."""
 
-
-def _mentions(it: Insight) -> tuple[Entity, ...]:
-    return extract(it.content, it.entities, mode="provided", known=lambda _: None)
+    removed: list[Edge]
+    restored: list[Edge]
+    missing: list[Edge]
 
 
 def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
+    """Return the edge changes that restore the former links, except those changed since."""
     leaving = {change.id for change in returning if isinstance(change, RetireInsight)}
     coming = {change.insight.id for change in returning if isinstance(change, RestoreInsight)}
-    ends = {end for key in plan.effect.links for end in key[:2]}
-    absent = {end for end in ends if end in leaving or (end not in coming and view.snapshot.row_of(end) is None)}
-    current = {key: edges.read(view.connection, *key) for key in plan.effect.links}
-    return edges_back(plan.effect.links, current, frozenset(absent))
-
-
-def _edge_changes(links: Edges) -> list[Change]:
-    """Remove first: a restored edge must replace its later version, not combine with it."""
-    changes: list[Change] = [RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed]
-    return changes + [AddEdge(each) for each in links.restored]
+    found = Edges([], [], [])
+    for key, link in plan.effect.links.items():
+        here = edges.read(view.connection, *key)
+        if any(end in leaving or (end not in coming and view.snapshot.row_of(end) is None) for end in key[:2]):
+            found.missing.extend([] if link.before is None else [link.before])
+        elif link.before != here == link.after:
+            found.removed.extend([] if here is None else [here])
+            found.restored.extend([] if link.before is None else [link.before])
+    return found

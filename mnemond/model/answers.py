@@ -480,8 +480,8 @@ class HistoryResult(Result, frozen=True, kw_only=True):
 
 class LogLine(msgspec.Struct, frozen=True):
     """One operation, or one recall, whose `insight_id` is that of its best result; `id` counts either apart. `detail`
-    never holds a memory's text or a question. `op_id` is what undo takes; null if no memory and no link was changed, or
-    if it is unknown.
+    never holds a memory's text or a question. `op_id` is what undo takes; null if nothing was changed that it takes
+    back.
 
     `words`: the first words of the memory as it is now, looked up for this answer; null if there is none, and of a
     `purged` one.

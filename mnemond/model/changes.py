@@ -15,7 +15,7 @@ from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired, Scope
 from mnemond.model.outcomes import Outcome
 from mnemond.model.passages import PassageChange
 from mnemond.model.relations import KnowledgeChange
-from mnemond.model.reviews import CloseReview, OpenReview
+from mnemond.model.reviews import ReviewChange
 from mnemond.model.sync import SyncedRow
 
 RunOutcome = Literal["done", "nothing", "stopped"]
@@ -291,18 +291,13 @@ class TriggerCount(msgspec.Struct, frozen=True):
     followed: int = 0
 
 
-class OperationLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation as the history has it. `undoes`: the operation that this one took back."""
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the history. `undoes`: the operation that its operation took back."""
 
     op_id: str
     triggered_by: str
     created_at: str
     undoes: str | None
-
-
-class HistoryEntry(OperationLine, frozen=True, kw_only=True):
-    """One row of the history of a memory."""
-
     id: int
     operation_type: str
 
@@ -318,8 +313,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
     reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history. `recalls` are lines for the log of recalls, `showings` memories
-    that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions about two memories
-    that it asks or answers, `knowledge` changes to relations and to the names of entities, `passages` changes to what
+    that sessions were shown; `trigger_counts` are added to those of rules, `reviews` are questions that it asks,
+    answers or asks again, `knowledge` changes to relations and to the names of entities, `passages` changes to what
     is kept of sessions. `imported`: the sources of memories that it imports (a hash), each with the memory or None.
     `synced`: what is known of memories and links that other devices have as well.
     """
@@ -342,7 +337,7 @@ class ChangeSet(msgspec.Struct, frozen=True):
     recalls: tuple[RecallLine, ...] = ()
     showings: tuple[Showing, ...] = ()
     trigger_counts: tuple[TriggerCount, ...] = ()
-    reviews: tuple[OpenReview | CloseReview, ...] = ()
+    reviews: tuple[ReviewChange, ...] = ()
     knowledge: tuple[KnowledgeChange, ...] = ()
     passages: tuple[PassageChange, ...] = ()
     imported: tuple[tuple[str, str | None], ...] = ()

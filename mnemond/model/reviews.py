@@ -71,6 +71,15 @@ class CloseReview(msgspec.Struct, frozen=True, tag=True):
     by: str
 
 
+class ReopenReview(msgspec.Struct, frozen=True, tag=True):
+    """The decision on a review is taken back: it waits again."""
+
+    id: int
+
+
+ReviewChange = OpenReview | CloseReview | ReopenReview
+
+
 class Decidable(msgspec.Struct, frozen=True, kw_only=True):
     """What waits for a decision. The last three are None while it does."""
 

@@ -22,7 +22,7 @@ MAX_USERS: Final = 1_000
 SAME: Final = 0.6
 """Share of the words of the shorter of two texts that are in the other, from which a line goes with a purged memory."""
 
-_ROWS: Final = Mapper(CoreSummary, nullable=("scores",))
+ROWS: Final = Mapper(CoreSummary, nullable=("scores",))
 _PUT: Final = Mapper(PutCore)
 _json: Final = msgspec.json.Encoder()
 _lines: Final = msgspec.json.Decoder(tuple[CoreLine, ...])
@@ -39,39 +39,39 @@ read_scores = _scores.decode
 def current(connection: Connection, entity_ids: Collection[str] | None = None) -> dict[str, CoreSummary]:
     """Return the version that counts of each user, or of these, by the id of the user's row."""
     sql = (
-        f"SELECT {_ROWS.select} FROM core_summaries AS c WHERE expired_at IS NULL AND version ="  # noqa: S608 - constants
+        f"SELECT {ROWS.select} FROM core_summaries AS c WHERE expired_at IS NULL AND version ="  # noqa: S608 - constants
         " (SELECT max(version) FROM core_summaries WHERE entity_id = c.entity_id AND expired_at IS NULL)"
     )
     if entity_ids is None:
         rows = connection.rows(f"{sql} ORDER BY id DESC LIMIT ?", (MAX_USERS,))
     else:
         rows = [row for each in entity_ids for row in connection.rows(f"{sql} AND entity_id = ?", (each,))]
-    return {it.entity_id: it for row in rows if (it := _readable(row)) is not None}
+    return {it.entity_id: it for row in rows if (it := readable(row)) is not None}
 
 
 def versions(connection: Connection, entity_id: str, limit: int) -> list[CoreSummary]:
     """Return the versions of a user, the newest first, also those that were taken back."""
     rows = connection.rows(
-        f"SELECT {_ROWS.select} FROM core_summaries WHERE entity_id = ? ORDER BY version DESC LIMIT ?",  # noqa: S608
+        f"SELECT {ROWS.select} FROM core_summaries WHERE entity_id = ? ORDER BY version DESC LIMIT ?",  # noqa: S608
         (entity_id, limit),
     )
-    return [it for row in rows if (it := _readable(row)) is not None]
+    return [it for row in rows if (it := readable(row)) is not None]
 
 
 def version(connection: Connection, entity_id: str, number: int) -> CoreSummary | None:
     """Return a version of a user, also one that was taken back."""
     row = connection.row(
-        f"SELECT {_ROWS.select} FROM core_summaries WHERE entity_id = ? AND version = ?",  # noqa: S608 - constants
+        f"SELECT {ROWS.select} FROM core_summaries WHERE entity_id = ? AND version = ?",  # noqa: S608 - constants
         (entity_id, number),
     )
-    return None if row is None else _readable(row)
+    return None if row is None else readable(row)
 
 
-def _readable(row: Sequence[Any]) -> CoreSummary | None:
+def readable(row: Sequence[Any]) -> CoreSummary | None:
     """Return a version; None for one that cannot be read, which verification finds. One that another program wrote has
     no lines: its text stands in their place."""
     try:
-        return _ROWS.read(row)
+        return ROWS.read(row)
     except msgspec.MsgspecError:
         return None
 
@@ -137,21 +137,6 @@ def considered(connection: Connection, entity_id: str, upto: int) -> None:
     )
 
 
-def undoing(connection: Connection, op_id: str) -> tuple[list[PutCore | ExpireCore], int]:
-    """Return the changes that take an operation back, and how many versions of it were taken back by another since."""
-    since = connection.count(
-        "SELECT count(*) FROM core_summaries WHERE op_id = ?1 AND expired_op IS NOT NULL AND expired_op <> ?1", (op_id,)
-    )
-    added = connection.rows("SELECT id, entity_id FROM core_summaries WHERE op_id = ? AND expired_at IS NULL", (op_id,))
-    gone = connection.rows(
-        f"SELECT {_ROWS.select} FROM core_summaries WHERE expired_op = ?1 AND op_id <> ?1 ORDER BY id",  # noqa: S608
-        (op_id,),
-    )
-    again = [it for row in gone if (it := _readable(row)) is not None]
-    back = [PutCore(**{name: getattr(it, name) for name in PutCore.__struct_fields__}) for it in again]
-    return [*(ExpireCore(*row) for row in added), *back], since
-
-
 def _encoded(value: object) -> str:
     return _json.encode(value).decode()
 
@@ -164,10 +149,10 @@ def purge(connection: Connection, insight_id: str, contents: Sequence[str]) -> N
     those without a source, which may have its words in any form. Where a model wrote, the lines that are left take the
     place of its text."""
     texts = [(normalised(each), token_set(each)) for each in contents]
-    for row in connection.rows(f"SELECT {_ROWS.select} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
-        it = _readable(row)
+    for row in connection.rows(f"SELECT {ROWS.select} FROM core_summaries ORDER BY id"):  # noqa: S608 - constants
+        it = readable(row)
         if it is None:
-            connection.run("DELETE FROM core_summaries WHERE id = ?", (row[_ROWS.columns.index("id")],))
+            connection.run("DELETE FROM core_summaries WHERE id = ?", (row[ROWS.columns.index("id")],))
             continue
         kept = tuple(line for line in it.lines if not _is_of(line, insight_id, texts))
         scores = tuple(score for score in it.scores if score.id != insight_id)

@@ -68,16 +68,6 @@ def read(connection: Connection, number: int) -> HeldReview | None:
     return next(iter(_read(connection, "kind = 'order' AND id = ?", (number,))), None)
 
 
-def dropped_by(connection: Connection, beginning: str) -> list[str]:
-    """Return the op_ids that begin like this and dropped a text that can be brought back."""
-    rows = connection.rows(
-        "SELECT resolution FROM pending_reviews"
-        " WHERE kind = 'order' AND content IS NOT NULL AND resolved_at IS NOT NULL"
-    )
-    settled = [read_settled(resolution) for (resolution,) in rows]
-    return sorted({each.op_id for each in settled if each.resolution == "DROP" and each.op_id.startswith(beginning)})
-
-
 def count_expired(connection: Connection, now_us: int) -> int:
     return connection.count(
         "SELECT count(*) FROM pending_reviews WHERE kind = 'order' AND resolved_at IS NULL AND created_at < ?",

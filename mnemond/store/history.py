@@ -1,14 +1,15 @@
-"""The `memory_operations` table: what every operation did to every memory, before and after, never trimmed."""
+"""The `memory_operations` table: what every operation did to every memory, before and after, never trimmed; and which
+operations changed other rows that undo brings back, of which each names what made it and what ended it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from mnemond.errors import MnemonError
-from mnemond.model.changes import ChangeSet, HistoryEntry
+from mnemond.model.changes import HistoryEntry
 from mnemond.model.memory import Edge, Insight
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.files import damaged
@@ -23,16 +24,16 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Entry(NamedTuple):
-    """What one operation did to one memory."""
+    """What one operation did to one memory; without one, that the method `operation_type` changed other rows."""
 
     operation_type: str
-    memory_id: str
-    before: State | None
-    after: State | None
+    memory_id: str = ""
+    before: State | None = None
+    after: State | None = None
 
 
 class Record(HistoryEntry, frozen=True, kw_only=True):
-    """One row of the history."""
+    """One row of the history; `memory_id` "" for changes of other rows by the method `operation_type`."""
 
     memory_id: str
     before: State | None
@@ -63,22 +64,16 @@ def _encoded(state: State | None) -> str | None:
     return None if state is None else _json.encode(state).decode()
 
 
-def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
-    """Write the rows of one operation, in the transaction of the changes they describe."""
+def append(
+    connection: Connection, entries: Sequence[Entry], op_id: str, by: str, now: str, undoes: str | None = None
+) -> None:
+    """Write rows of one operation, in the transaction of the changes they describe."""
     if entries:
-        it = change_set
-        own = (it.triggered_by, it.op_id, it.now, it.undoes)
-        connection.add(_ADDED, [(*_ENTRY.values(each), *own) for each in entries])
+        connection.add(_ADDED, [(*_ENTRY.values(each), by, op_id, now, undoes) for each in entries])
 
 
 IMPORTED: Final = "IMPORT"
 """`operation_type` of the row that an import of an export adds to the history that it restores."""
-
-
-def note_imported(connection: Connection, memories: Iterable[Insight], op_id: str, triggered_by: str, now: str) -> None:
-    """Write the rows of an import of an export, which restored these memories with their history: it can be undone."""
-    entries = (Entry(IMPORTED, it.id, None, State(it)) for it in memories)
-    connection.add(_ADDED, [(*_ENTRY.values(each), triggered_by, op_id, now, None) for each in entries])
 
 
 # Reading. Functions that return records raise MnemonError(STORAGE) for a damaged row.
@@ -115,16 +110,6 @@ def is_purged(connection: Connection, insight_id: str) -> bool:
     return connection.row(found, (insight_id,)) is not None
 
 
-def operations_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
-    """Return (op_id, created_at) of the rows of one memory from `moment` on, newest first, at most `limit`."""
-    rows = connection.rows(
-        "SELECT op_id, created_at FROM memory_operations WHERE memory_id = ? AND created_at >= ? ORDER BY id DESC"
-        " LIMIT ?",
-        (insight_id, moment, limit),
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
 def newest_first(connection: Connection) -> Iterator[OperationHeader]:
     """Yield every operation that changed a memory, each once, by its last row."""
     seen: set[str] = set()
@@ -148,11 +133,6 @@ def newest_of(connection: Connection, insight_id: str) -> str | None:
     sql = "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1"
     newest: str | None = connection.value(sql, (insight_id,))
     return newest
-
-
-def last_row_of(connection: Connection, op_id: str) -> int:
-    """Return the id of the last row of an operation, 0 if it has none."""
-    return connection.count("SELECT max(id) FROM memory_operations WHERE op_id = ?", (op_id,))
 
 
 _RETIRED_FOR = """
@@ -351,19 +331,6 @@ def purge_undone_merges(connection: Connection, insight_id: str) -> None:
 # what retires a memory records the edges it had.
 
 
-class _Memory(msgspec.Struct):
-    kind: str
-    id: str
-    before: Insight | None
-    after: Insight | None
-    had: list[Edge] = []
-    has: list[Edge] = []
-
-    def entry(self) -> Entry:
-        before = None if self.before is None else State(self.before, self.had)
-        return Entry(self.kind, self.id, before, None if self.after is None else State(self.after, self.has))
-
-
 class _Link(msgspec.Struct):
     before: Edge | None
     after: Edge | None
@@ -374,13 +341,14 @@ class Trail:
     """Changes of one operation to memories and edges. For one use."""
 
     def __init__(self) -> None:
-        self._memories: list[_Memory] = []
+        self._entries: list[Entry] = []
         self._links: dict[tuple[str, str, str], _Link] = {}
         self._fresh: set[str] = set()
 
     def memory(self, kind: str, insight_id: str, before: Insight | None, after: Insight | None) -> None:
         """Record a changed memory; `kind` is the operation type of the history."""
-        self._memories.append(_Memory(kind, insight_id, before, after))
+        states = [None if it is None else State(it) for it in (before, after)]
+        self._entries.append(Entry(kind, insight_id, *states))
         if kind == "CREATE":
             self._fresh.add(insight_id)
 
@@ -388,31 +356,29 @@ class Trail:
         """Record a changed edge; `owner` is the memory in whose history it belongs, None: either of its two."""
         either = before or after
         assert either is not None, "an edge that never existed cannot change"  # noqa: S101
-        key = (either.source_id, either.target_id, either.edge_type)
-        known = self._links.get(key)
-        if known is None:
-            self._links[key] = _Link(before, after, owner)
-        else:
-            known.after, known.owner = after, owner or known.owner
+        known = self._links.setdefault(
+            (either.source_id, either.target_id, either.edge_type), _Link(before, after, owner)
+        )
+        known.after, known.owner = after, owner or known.owner
 
     def purge(self, insight_id: str) -> None:
         """Remove the states and edges of a memory that is purged; its entry stays."""
-        for memory in self._memories:
-            if memory.id == insight_id:
-                memory.before = memory.after = None
+        self._entries = [
+            each._replace(before=None, after=None) if each.memory_id == insight_id else each for each in self._entries
+        ]
         self._links = {key: link for key, link in self._links.items() if insight_id not in key[:2]}
 
     def entries(self, read: Callable[[str], Insight | None]) -> list[Entry]:
         """Return the rows of the history, in the order of the changes; `read`: a memory as it is now, in any state."""
-        by_id = {memory.id: memory for memory in self._memories if memory.after is not None}
+        by_id = {each.memory_id: each for each in self._entries if each.after is not None}
         for (*ends, _), link in self._links.items():
             if link.before != link.after and (link.owner is not None or self._fresh.isdisjoint(ends)):
                 owner = link.owner or next((end for end in ends if end in by_id), ends[0])
-                memory = by_id.get(owner)
-                if memory is None:  # only an edge of it changed
+                if owner not in by_id:  # only an edge of it changed
                     it = read(owner)
-                    memory = by_id[owner] = _Memory("UPDATE", owner, it, it)
-                    self._memories.append(memory)
-                memory.had = memory.had if link.before is None else [*memory.had, link.before]
-                memory.has = memory.has if link.after is None else [*memory.has, link.after]
-        return [memory.entry() for memory in self._memories]
+                    self.memory("UPDATE", owner, it, it)
+                    by_id[owner] = self._entries[-1]
+                for state, edge in ((by_id[owner].before, link.before), (by_id[owner].after, link.after)):
+                    if state is not None and edge is not None:
+                        state.edges.append(edge)
+        return self._entries

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from mnemond.model.memory import parse_rfc3339
-from mnemond.store import history, relations
+from mnemond.store import history
 from mnemond.store.connection import Connection
 from mnemond.store.rows import Mapper
 
@@ -104,7 +104,7 @@ def known(connection: Connection, sources: Iterable[str]) -> dict[str, str | Non
             continue
         op_id, memory_id = row
         if op_id not in undone:
-            undone[op_id] = any(of.undone_by(connection, op_id) is not None for of in (history, relations))
+            undone[op_id] = history.undone_by(connection, op_id) is not None
         if not undone[op_id]:
             found[source] = memory_id
     return found

@@ -239,8 +239,10 @@ def read(connection: Connection, insight_id: str) -> Insight | None:
     return None if row is None else _checked(row)
 
 
-def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
+def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> Vector | None:
     """Return the vector of a row in any state, if that embedder made it."""
+    if embedder is None:
+        return None
     sql = f"SELECT embedding FROM insights WHERE id = ?1 AND embedding_model = ?2 AND {VECTOR_FITS.format('?3')}"  # noqa: S608
     return _vector(connection.value(sql, (insight_id, embedder.name, embedder.dimension)), embedder.dimension)
 

@@ -84,7 +84,6 @@ TABLES: Final = (
     LoggedTable("relationship_evidence", "evidence", ("id",)),
     LoggedTable("entity_links", "name", ("id",)),
     LoggedTable("memory_operations", "operation", ("id",)),
-    LoggedTable("knowledge_operations", "knowledge", ("id",)),
     LoggedTable("core_summaries", "summary", ("id",)),
     LoggedTable("exchanges", "exchange", ("number",)),
     LoggedTable("passages", "passage", ("id",), _PIECES, _PIECES),
@@ -514,7 +513,7 @@ def index_changes(
         if it is None:
             continue
         row, is_active = index.row_of(it.id), it.status == "active"
-        vector = None if embedder is None else insights.vector_of(connection, it.id, embedder)
+        vector = insights.vector_of(connection, it.id, embedder)
         if row is not None and not is_active:
             found.append(PurgeInsight(it.id))
         elif row is not None:  # what stays as it is keeps its row of the index

@@ -228,13 +228,16 @@ MAX_DETAIL = 500
 """Characters of a line's detail."""
 
 
-_LINES = Mapper(LogLine, computed={"op_id": "NULL", "words": "NULL", "purged": "0"})
-_LINE = Insertion(6, "oplog", _LINES.columns[1:])
+_IN_HISTORY: Final = "(SELECT h.op_id FROM memory_operations AS h WHERE h.op_id = oplog.op_id LIMIT 1)"
+_LINES = Mapper(LogLine, computed={"op_id": _IN_HISTORY, "words": "NULL", "purged": "0"})
+_LINE = Insertion(6, "oplog", (*_LINES.columns[1:], "op_id"))
 
 
-def log(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
+def log(
+    connection: Connection, operation: str, insight_id: str | None, detail: str, now: str, op_id: str | None = None
+) -> None:
     """Write one line. `detail` never contains the text of a memory."""
-    connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now)])
+    connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now, op_id)])
 
 
 def count_logged(connection: Connection, since: str, names: Sequence[str]) -> dict[str, int]:
@@ -247,15 +250,23 @@ def count_logged(connection: Connection, since: str, names: Sequence[str]) -> di
 
 
 def newest_lines(connection: Connection, limit: int, since: str = "") -> list[LogLine]:
-    """Return the newest lines, newest first, from `since` (RFC 3339) on."""
+    """Return the newest lines, newest first, from `since` (RFC 3339) on, with the operations that the history has."""
     sql = f"SELECT {_LINES.select} FROM oplog WHERE created_at >= ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - names only
     return [_LINES.read(row) for row in connection.rows(sql, (since, limit))]
 
 
-def lines_at(connection: Connection, moment: str) -> list[LogLine]:
-    """Return the lines of one moment (RFC 3339, as it was written), in order. Reads the whole ring."""
-    sql = f"SELECT {_LINES.select} FROM oplog WHERE created_at = ? ORDER BY id"  # noqa: S608 - names only
-    return [_LINES.read(row) for row in connection.rows(sql, (moment,))]
+METHODS: Final = {
+    "diff-replace": "remember", "diff-skip": "remember", "discard": "remember",
+    "gc-keep": "gc", "unpin": "pin",
+}  # fmt: skip
+"""Methods of log operations with another name."""
+
+
+def method_of(connection: Connection, op_id: str) -> str | None:
+    """Return the method of an operation; None if the log no longer has it. Reads the whole ring."""
+    sql = "SELECT DISTINCT operation FROM oplog WHERE op_id = ? AND operation NOT IN ('prune', 'pair')"  # of others
+    methods = {METHODS.get(each, each) for each in connection.column(sql, (op_id,))}
+    return methods.pop() if len(methods) == 1 else None
 
 
 def purge_log(connection: Connection, insight_ids: Collection[str]) -> None:

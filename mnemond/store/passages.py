@@ -34,10 +34,7 @@ _EMBEDDING: Final = "iif(embedded_by IS ?1 AND length(embedding) > 0, embedding,
 _BYTES: Final = "octet_length(prompt) + octet_length(answer)"
 _LOAD_BATCH: Final = 500
 
-_TAKEN_BACK: Final = (
-    "gone_op IN (SELECT op_id FROM knowledge_operations WHERE undoes = passages.op_id"
-    " UNION ALL SELECT op_id FROM memory_operations WHERE undoes = passages.op_id)"
-)
+_TAKEN_BACK: Final = "gone_op IN (SELECT op_id FROM memory_operations WHERE undoes = passages.op_id)"
 """Condition of a passage that an undo of the operation that kept it took out of recall."""
 
 

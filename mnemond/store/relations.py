@@ -1,4 +1,4 @@
-"""The tables `relationship_evidence`, `relationships`, `entity_links` and `knowledge_operations`.
+"""The tables `relationship_evidence`, `relationships` and `entity_links`.
 
 Evidence and links are only ever added and expired, each with the operation that did it, so they are their own audit:
 what an operation did can be read, undone and replayed from them. Relationships are derived from both in the same
@@ -8,16 +8,15 @@ transaction.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, assert_never
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, assert_never
 
 import msgspec
 
 from mnemond.model.answers import NamingMemory
-from mnemond.model.changes import ChangeSet, OperationLine
+from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Scope
-from mnemond.model.passages import PassageChange
 from mnemond.model.relations import (
     AddEntity,
     AddEvidence,
@@ -41,36 +40,19 @@ from mnemond.model.relations import (
     status_of,
     together_strength,
 )
-from mnemond.store import core_summaries, passages
+from mnemond.store import core_summaries
 from mnemond.store.connection import Connection, Value
 from mnemond.store.rows import Mapper
 from mnemond.text.tokens import fold
 
-_EVIDENCE: Final = (
-    "id, source_id, type, slot, target_id, value, kind, at, granularity, strength, memory_id, quote, origin,"
-    " created_at, expired_at"
-)
-_RELATIONSHIP: Final = (
-    "id, first_id, source_id, type, slot, target_id, value, strength, valid_from, granularity, invalid_at,"
-    " end_granularity, invalidated_by, created_at, expired_at"
-)
-_LINK: Final = "id, kind, entity_id, other, name, created_at, expired_at"
+_EVIDENCE: Final = Mapper(Evidence)
+_RELATIONSHIPS: Final = Mapper(Relationship)
+_LINKS: Final = Mapper(Link)
 
 NO_SCOPE: Final = Scope()
 
 MAX_VARIABLES: Final = 500
 """Ids in one statement."""
-
-
-class KnowledgeOperation(OperationLine, frozen=True, kw_only=True):
-    """One operation on relations, names, core summaries or passages. `behind`: the last row of the history of memories
-    then."""
-
-    method: str
-    behind: int
-
-
-_OPERATIONS: Final = Mapper(KnowledgeOperation)
 
 
 # Reading.
@@ -82,33 +64,23 @@ def evidence(connection: Connection, ids: Collection[str], *, expired: bool = Fa
     found: dict[int, Evidence] = {}
     for part, places in _parts(ids):
         for column in ("source_id", "target_id"):
-            rows = connection.rows(
-                f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {column} IN ({places}){rest}",  # noqa: S608
-                part,
-            )
-            found |= {row[0]: _evidence(row) for row in rows}
+            found |= {it.id: it for it in _evidence(connection, f"{column} IN ({places}){rest}", part)}
     return [found[each] for each in sorted(found)]
+
+
+def _evidence(connection: Connection, which: str, values: Sequence[Value] = ()) -> list[Evidence]:
+    sql = f"SELECT {_EVIDENCE.select} FROM relationship_evidence WHERE {which}"  # noqa: S608 - constants
+    return [_EVIDENCE.read(row) for row in connection.rows(sql, values)]
 
 
 def evidence_of_memory(connection: Connection, insight_id: str) -> list[Evidence]:
     """Return the statements that a memory is the evidence of, and that count."""
-    rows = connection.rows(
-        f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE memory_id = ? AND expired_at IS NULL ORDER BY id",  # noqa: S608
-        (insight_id,),
-    )
-    return [_evidence(row) for row in rows]
+    return _evidence(connection, "memory_id = ? AND expired_at IS NULL ORDER BY id", (insight_id,))
 
 
 def all_evidence(connection: Connection, *, expired: bool = False) -> list[Evidence]:
     """Return every statement in the order of arrival, with `expired` those that were taken back as well."""
-    rest = "" if expired else " WHERE expired_at IS NULL"
-    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence{rest} ORDER BY id")  # noqa: S608 - constants
-    return [_evidence(row) for row in rows]
-
-
-def _evidence(row: Sequence[object]) -> Evidence:
-    names = _EVIDENCE.split(", ")
-    return msgspec.convert(dict(zip(names, row, strict=True)), Evidence)
+    return _evidence(connection, f"{'true' if expired else 'expired_at IS NULL'} ORDER BY id")
 
 
 def relationships(
@@ -119,17 +91,18 @@ def relationships(
     rest = "" if kind is None else " AND type = ?"
     more: tuple[Value, ...] = () if kind is None else (kind,)
     if ids is None:
-        rows = connection.rows(f"SELECT {_RELATIONSHIP} FROM relationships WHERE 1{rest}", more)  # noqa: S608
-        return in_order(map(_relationship, rows))
+        return in_order(_relationships(connection, f"true{rest}", more))
     found: dict[str, Relationship] = {}
     for part, places in _parts(ids):
         for column in ("source_id", "target_id"):
-            rows = connection.rows(
-                f"SELECT {_RELATIONSHIP} FROM relationships WHERE {column} IN ({places}){rest}",  # noqa: S608
-                (*part, *more),
-            )
-            found |= {str(row[0]): _relationship(row) for row in rows}
+            which = f"{column} IN ({places}){rest}"
+            found |= {it.id: it for it in _relationships(connection, which, (*part, *more))}
     return in_order(found.values())
+
+
+def _relationships(connection: Connection, which: str, values: Sequence[Value]) -> list[Relationship]:
+    sql = f"SELECT {_RELATIONSHIPS.select} FROM relationships WHERE {which}"  # noqa: S608 - constants
+    return [_RELATIONSHIPS.read(row) for row in connection.rows(sql, values)]
 
 
 def in_order(found: Iterable[Relationship]) -> list[Relationship]:
@@ -140,16 +113,8 @@ def in_order(found: Iterable[Relationship]) -> list[Relationship]:
 def relationship_beginning(connection: Connection, prefix: str, limit: int) -> list[Relationship]:
     """Return rows that are believed and whose id, or first id, begins with `prefix`."""
     end = prefix + "\U0010ffff"
-    rows = connection.rows(
-        f"SELECT {_RELATIONSHIP} FROM relationships WHERE expired_at IS NULL"  # noqa: S608 - constants
-        " AND ((id >= ?1 AND id < ?2) OR (first_id >= ?1 AND first_id < ?2)) ORDER BY id LIMIT ?3",
-        (prefix, end, limit),
-    )
-    return [_relationship(row) for row in rows]
-
-
-def _relationship(row: Sequence[object]) -> Relationship:
-    return msgspec.convert(dict(zip(_RELATIONSHIP.split(", "), row, strict=True)), Relationship)
+    begins = "((id >= ?1 AND id < ?2) OR (first_id >= ?1 AND first_id < ?2))"
+    return _relationships(connection, f"expired_at IS NULL AND {begins} ORDER BY id LIMIT ?3", (prefix, end, limit))
 
 
 def links(connection: Connection, kind: LinkKind | None = None, *, expired: bool = False) -> list[Link]:
@@ -157,8 +122,8 @@ def links(connection: Connection, kind: LinkKind | None = None, *, expired: bool
     back."""
     rest = "" if expired else " AND expired_at IS NULL"
     rest, values = (rest, ()) if kind is None else (f"{rest} AND kind = ?", (kind,))
-    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE true{rest} ORDER BY id", values)  # noqa: S608
-    return [msgspec.convert(dict(zip(_LINK.split(", "), row, strict=True)), Link) for row in rows]
+    rows = connection.rows(f"SELECT {_LINKS.select} FROM entity_links WHERE true{rest} ORDER BY id", values)  # noqa: S608
+    return [_LINKS.read(row) for row in rows]
 
 
 def alias_link(connection: Connection, row: str, canonical: str) -> int | None:
@@ -397,8 +362,8 @@ def evidence_for(
     for row in rows:
         source = found.of(row.source_id)
         if source not in stated:
-            sql, values = _from("relationship_evidence", _EVIDENCE, found.members(source), None, None)
-            every = [_evidence(each) for each in connection.rows(f"{sql} ORDER BY at, id", values)]
+            which, values = _of_source(found.members(source))
+            every = _evidence(connection, f"{which} ORDER BY at, id", values)
             within = visible(connection, every, scope, known_at)
             stated[source] = [it for it in every if it.id in within]
         result[row.id] = [
@@ -554,79 +519,40 @@ def together(
     return views[:limit]
 
 
-# Operations, for undo.
+# Undo.
 
 
-def newest_operations(connection: Connection, limit: int) -> list[KnowledgeOperation]:
-    """Return the newest operations on relations and names, newest first."""
-    rows = connection.rows(
-        f"SELECT {_OPERATIONS.select} FROM knowledge_operations ORDER BY id DESC LIMIT ?",  # noqa: S608 - names
-        (limit,),
-    )
-    return [_OPERATIONS.read(row) for row in rows]
+_AUDITED: Final[tuple[tuple[str, str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...]] = (
+    ("relationship_evidence", _EVIDENCE.select, _EVIDENCE.read, lambda it: ExpireEvidence(it.id), AddEvidence),
+    (
+        "entity_links", _LINKS.select, _LINKS.read, lambda it: ExpireLink(it.id),
+        lambda it: AddLink(it.kind, it.entity_id, it.other, it.name),
+    ),
+    (
+        "core_summaries", core_summaries.ROWS.select, core_summaries.readable,
+        lambda it: ExpireCore(it.id, it.entity_id),
+        lambda it: PutCore(**{name: getattr(it, name) for name in PutCore.__struct_fields__}),
+    ),
+)  # fmt: skip
+"""Tables whose rows are only added (`op_id`) and expired (`expired_op`), with the reader of a row, and the changes that
+expire one and add it again."""
 
 
-def operations_since(connection: Connection, moment: str) -> list[tuple[str, str]]:
-    """Return op_id and time of the operations from a moment on."""
-    return connection.rows("SELECT op_id, created_at FROM knowledge_operations WHERE created_at >= ?", (moment,))
-
-
-def operation(connection: Connection, op_id: str) -> KnowledgeOperation | None:
-    """Return the operation with an op_id, None if that changed no relation and no name."""
-    row = connection.row(
-        f"SELECT {_OPERATIONS.select} FROM knowledge_operations WHERE op_id = ?",  # noqa: S608 - names
-        (op_id,),
-    )
-    return None if row is None else _OPERATIONS.read(row)
-
-
-def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
-    """Return the op_ids that begin with `prefix`, sorted."""
-    return connection.column(
-        "SELECT op_id FROM knowledge_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?",
-        (prefix, prefix + "\U0010ffff", limit),
-    )
-
-
-def undone_by(connection: Connection, op_id: str) -> str | None:
-    """Return the operation that undid this one and was not undone itself; None while it is in effect."""
-    by = connection.column("SELECT op_id FROM knowledge_operations WHERE undoes = ? ORDER BY id", (op_id,))
-    return next((each for each in by if undone_by(connection, each) is None), None)
-
-
-class Undoing(NamedTuple):
-    """The changes that take an operation back, to knowledge and to passages, and how much of it was changed since."""
-
-    changes: tuple[KnowledgeChange, ...]
-    passages: tuple[PassageChange, ...]
-    changed_since: int
-
-    @property
-    def is_nothing(self) -> bool:
-        return not (self.changes or self.passages)
-
-
-def undoing(connection: Connection, op_id: str) -> Undoing:
-    """Return the changes that take an operation back: what it added expires, what it expired is added again."""
+def undoing(connection: Connection, op_id: str) -> tuple[list[KnowledgeChange], int]:
+    """Return the changes that take an operation back: what it added expires, what it expired is added again; and how
+    much of it another one has expired since."""
     changes: list[KnowledgeChange] = []
     since = 0
-    for table in ("relationship_evidence", "entity_links"):
-        since += connection.count(
-            f"SELECT count(*) FROM {table} WHERE op_id = ?1 AND expired_op IS NOT NULL AND expired_op <> ?1",  # noqa: S608
-            (op_id,),
-        )
-    added, gone = "op_id = ?1 AND expired_at IS NULL", "expired_op = ?1 AND op_id <> ?1"
-    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {added} ORDER BY id", (op_id,))  # noqa: S608
-    changes += [ExpireEvidence(row[0]) for row in rows]
-    rows = connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
-    changes += [AddEvidence(_evidence(row)) for row in rows]
-    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {added} ORDER BY id DESC", (op_id,))  # noqa: S608
-    changes += [ExpireLink(row[0]) for row in rows]
-    rows = connection.rows(f"SELECT {_LINK} FROM entity_links WHERE {gone} ORDER BY id", (op_id,))  # noqa: S608
-    changes += [AddLink(row[1], row[2], row[3], row[4]) for row in rows]
-    of_core, replaced = core_summaries.undoing(connection, op_id)
-    said, gone_since = passages.undoing(connection, op_id)
-    return Undoing((*changes, *of_core), tuple(said), since + replaced + gone_since)
+    for table, columns, read, expire, add in _AUDITED:
+        for which, change in (
+            ("op_id = ?1 AND expired_at IS NULL ORDER BY id DESC", expire),
+            ("expired_op = ?1 AND op_id <> ?1 ORDER BY id", add),
+        ):
+            rows = map(read, connection.rows(f"SELECT {columns} FROM {table} WHERE {which}", (op_id,)))  # noqa: S608
+            changes += [change(it) for it in rows if it is not None]
+        ended = "op_id = ?1 AND expired_op IS NOT NULL AND expired_op <> ?1"
+        since += connection.count(f"SELECT count(*) FROM {table} WHERE {ended}", (op_id,))  # noqa: S608 - constants
+    return changes, since
 
 
 # Writing.
@@ -637,20 +563,7 @@ def apply(connection: Connection, change_set: ChangeSet) -> list[Relationship]:
     the rows that are new."""
     knowledge = _Knowledge(connection, change_set.op_id, change_set.now)
     knowledge.apply(change_set.knowledge)
-    it = change_set
-    note_operation(connection, it.op_id, it.method, it.triggered_by, it.now, it.detail, it.undoes)
     return knowledge.new
-
-
-def note_operation(
-    connection: Connection, op_id: str, method: str, by: str, now: str, detail: str = "", undoes: str | None = None
-) -> None:
-    """Note an operation that undo reads from the rows that it changed: relations, names, core summaries, passages."""
-    connection.run(
-        "INSERT INTO knowledge_operations(op_id, method, detail, triggered_by, created_at, undoes, behind)"
-        " SELECT ?, ?, ?, ?, ?, ?, coalesce(max(id), 0) FROM memory_operations WHERE true ON CONFLICT DO NOTHING",
-        (op_id, method, detail, by, now, undoes),
-    )
 
 
 class _Group(NamedTuple):
@@ -846,8 +759,8 @@ class _Knowledge:
     def _insert(self, it: Relationship) -> None:
         self.new.append(it)
         self._connection.run(
-            f"INSERT INTO relationships({_RELATIONSHIP}) VALUES({', '.join('?' * 15)})",
-            tuple(getattr(it, name) for name in _RELATIONSHIP.split(", ")),
+            f"INSERT INTO relationships({_RELATIONSHIPS.select}) VALUES({_RELATIONSHIPS.places()})",
+            _RELATIONSHIPS.values(it),
         )
 
 
@@ -907,25 +820,22 @@ def evidence_from(
     connection: Connection, ids: Sequence[str], kind: str | None = None, slot: str | None = None
 ) -> list[Evidence]:
     """Return the statements whose source is one of these entities, and that count."""
-    sql, values = _from("relationship_evidence", _EVIDENCE, ids, kind, slot)
-    return [_evidence(row) for row in connection.rows(f"{sql} AND expired_at IS NULL ORDER BY id", values)]
+    which, values = _of_source(ids, kind, slot)
+    return _evidence(connection, f"{which} AND expired_at IS NULL ORDER BY id", values)
 
 
 def relationships_from(
     connection: Connection, ids: Sequence[str], kind: str | None = None, slot: str | None = None
 ) -> list[Relationship]:
     """Return the rows whose source is one of these entities, believed or not."""
-    sql, values = _from("relationships", _RELATIONSHIP, ids, kind, slot)
-    return [_relationship(row) for row in connection.rows(f"{sql} ORDER BY rowid", values)]
+    which, values = _of_source(ids, kind, slot)
+    return _relationships(connection, f"{which} ORDER BY rowid", values)
 
 
-def _from(
-    table: str, columns: str, ids: Sequence[str], kind: str | None, slot: str | None
-) -> tuple[str, tuple[Value, ...]]:
-    where, values = f"source_id IN ({', '.join('?' * len(ids))})", list[Value](ids)
-    if kind is not None:
-        where, values = f"{where} AND type = ? AND slot = ?", [*values, kind, slot]
-    return f"SELECT {columns} FROM {table} WHERE {where}", tuple(values)  # noqa: S608 - constants
+def _of_source(ids: Sequence[str], kind: str | None = None, slot: str | None = None) -> tuple[str, tuple[Value, ...]]:
+    """Return the condition of rows whose source is one of these entities, and its values."""
+    where = f"source_id IN ({', '.join('?' * len(ids))})"
+    return (where, tuple(ids)) if kind is None else (f"{where} AND type = ? AND slot = ?", (*ids, kind, slot))
 
 
 # Purging.
@@ -934,18 +844,14 @@ def _from(
 def purge(connection: Connection, insight_id: str) -> bool:
     """Delete the statements of a memory, and the rows that no other statement is about; return False if it has none.
     `derive_again` must follow."""
-    gone = [
-        _evidence(row)
-        for row in connection.rows(f"SELECT {_EVIDENCE} FROM relationship_evidence WHERE memory_id = ?", (insight_id,))  # noqa: S608
-    ]
+    gone = _evidence(connection, "memory_id = ?", (insight_id,))
     if not gone:
         return False
     connection.run("DELETE FROM relationship_evidence WHERE memory_id = ?", (insight_id,))
     found = roots(connection)
     for source in sorted({found.of(it.source_id) for it in gone}):
         members = found.members(source)
-        sql, values = _from("relationship_evidence", _EVIDENCE, members, None, None)
-        stated = {_about(_evidence(row), found) for row in connection.rows(sql, values)}
+        stated = {_about(it, found) for it in _evidence(connection, *_of_source(members))}
         connection.run_many(
             "DELETE FROM relationships WHERE id = ?",
             [(it.id,) for it in relationships_from(connection, members) if _about(it, found) not in stated],

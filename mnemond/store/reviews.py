@@ -12,7 +12,16 @@ import msgspec
 
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import DAY_US, format_us
-from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, HeldText, OpenReview, Resolution, Review, ReviewKind
+from mnemond.model.reviews import (
+    BY_EXPIRY,
+    EXPIRES_DAYS,
+    CloseReview,
+    HeldText,
+    OpenReview,
+    ReopenReview,
+    Resolution,
+    Review,
+)
 from mnemond.store.connection import Connection, Value
 
 MAX_PENDING: Final = 200
@@ -35,13 +44,12 @@ MAX_REFUSED: Final = 5_000
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """The decision as stored. `op_id` names the operation that carried it out; `reopened_by` the undo that took it
-    back, which may be undone itself."""
+    """The decision as stored. `op_id` names the operation that carried it out; of a review that waits again the undo
+    that took it back, which may be undone itself."""
 
     resolution: Resolution
     by: str
     op_id: str = ""
-    reopened_by: str = ""
 
 
 _asked = msgspec.json.Decoder(OpenReview)
@@ -75,44 +83,39 @@ _REFUSED: Final = (
 """A person or a model left the two apart; one that ended because nothing answered is no refusal."""
 
 
-_BY_OPERATION: Final = (
-    "SELECT id FROM pending_reviews WHERE {} AND CASE WHEN json_valid(resolution)"
-    " THEN json_extract(resolution, '$.{}') ELSE NULL END = ?1"
-)
-
-
 def apply(connection: Connection, change_set: ChangeSet) -> None:
-    """Open and close the reviews of a write, in its transaction; an undo reopens those that the operation closed,
-    and closes those that the operation, an undo itself, reopened."""
+    """Open, close and reopen the reviews of a write, in its transaction."""
     for each in change_set.reviews:
-        if isinstance(each, OpenReview):
-            _open(connection, each, change_set.now)
-        else:
-            _close(connection, each.id, Settled(each.resolution, each.by, change_set.op_id), change_set.now)
-    if change_set.undoes is not None:
-        again = connection.column(_BY_OPERATION.format("resolved_at IS NULL", "reopened_by"), (change_set.undoes,))
-        taken_back = connection.column(_BY_OPERATION.format("resolved_at IS NOT NULL", "op_id"), (change_set.undoes,))
-        connection.run_many(
-            "UPDATE pending_reviews SET resolved_at = NULL, resolution = json_set(resolution, '$.reopened_by', ?)"
-            " WHERE id = ?",
-            [(change_set.op_id, number) for number in taken_back],
-        )
-        connection.run_many(
-            "UPDATE pending_reviews SET resolved_at = ?,"
-            " resolution = json_set(resolution, '$.op_id', ?, '$.reopened_by', '') WHERE id = ?",
-            [(change_set.now, change_set.op_id, number) for number in again],
-        )
+        match each:
+            case OpenReview():
+                _open(connection, each, change_set.now)
+            case CloseReview():
+                settled = Settled(each.resolution, each.by, change_set.op_id)
+                connection.run(
+                    "UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE id = ? AND resolved_at IS NULL",
+                    (change_set.now, _encoder.encode(settled).decode(), each.id),
+                )
+            case ReopenReview():
+                connection.run(
+                    "UPDATE pending_reviews SET resolved_at = NULL, resolution = json_set(resolution, '$.op_id', ?)"
+                    " WHERE id = ?",
+                    (change_set.op_id, each.id),
+                )
 
 
-def closed_again_by_undo(connection: Connection, op_id: str) -> list[tuple[int, ReviewKind, Resolution]]:
-    """Return the reviews of pairs that wait since this operation, an undo itself, and that its undo decides again."""
-    numbers = connection.column(_BY_OPERATION.format("resolved_at IS NULL", "reopened_by"), (op_id,))
-    found = []
-    for number in numbers:
-        row = connection.row(f"SELECT payload, resolution FROM pending_reviews WHERE id = ? AND {_PAIRS}", (number,))  # noqa: S608
-        if row is not None:
-            found.append((number, _asked.decode(row[0]).kind, _settled.decode(row[1]).resolution))
-    return found
+def undoing(connection: Connection, op_id: str) -> list[CloseReview | ReopenReview]:
+    """Return the changes that take an operation back: what it closed waits again, what it, an undo itself, reopened is
+    decided again. A text that is gone stays decided."""
+    rows = connection.rows(
+        "SELECT id, resolved_at, resolution FROM pending_reviews WHERE (content IS NOT NULL OR kind <> 'order') AND"
+        " CASE WHEN json_valid(resolution) THEN json_extract(resolution, '$.op_id') END = ?",
+        (op_id,),
+    )
+    closed = ((number, resolved_at, _settled.decode(resolution)) for number, resolved_at, resolution in rows)
+    return [
+        CloseReview(number, settled.resolution, settled.by) if resolved_at is None else ReopenReview(number)
+        for number, resolved_at, settled in closed
+    ]
 
 
 def _open(connection: Connection, asked: OpenReview, now: str) -> None:
@@ -139,13 +142,6 @@ def _open(connection: Connection, asked: OpenReview, now: str) -> None:
 
 _ALIKE: Final = {"link": ("kind = 'link'", MAX_LINKS), "names": ("kind = 'names'", MAX_NAMES)}
 """Reviews that count together, and how many of them wait at most, by their kind."""
-
-
-def _close(connection: Connection, number: int, settled: Settled, now: str) -> None:
-    connection.run(
-        "UPDATE pending_reviews SET resolved_at = ?, resolution = ? WHERE id = ? AND resolved_at IS NULL",
-        (now, _encoder.encode(settled).decode(), number),
-    )
 
 
 def _end(connection: Connection, which: str, values: tuple[Value, ...], now: str) -> int:

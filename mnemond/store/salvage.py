@@ -542,7 +542,6 @@ _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "relationships": {"created_at": UNKNOWN_TIME},
     "relationship_evidence": {"created_at": UNKNOWN_TIME},
     "entity_links": {"created_at": UNKNOWN_TIME},
-    "knowledge_operations": {"created_at": UNKNOWN_TIME},
     "passages": {"said_at": UNKNOWN_TIME, "embedding": None, "embedded_by": None},
     "exchanges": {"queued_at": UNKNOWN_TIME, "said_at": UNKNOWN_TIME, "not_before": None},
 }  # fmt: skip

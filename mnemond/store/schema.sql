@@ -98,7 +98,8 @@ CREATE TABLE oplog(
   operation TEXT NOT NULL,
   insight_id TEXT,
   detail TEXT NOT NULL DEFAULT '',
-  created_at TEXT NOT NULL
+  created_at TEXT NOT NULL,
+  op_id TEXT
 ) STRICT;
 CREATE TABLE recalls(
   id INTEGER PRIMARY KEY,
@@ -118,6 +119,8 @@ CREATE TABLE showings(
   created_at TEXT NOT NULL
 ) STRICT;
 
+-- What operations did, for undo and history: a row for each memory, with its states; and one with the method and no
+-- memory ('') for changes of other rows, which name the operations that made and ended them.
 CREATE TABLE memory_operations(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   operation_type TEXT NOT NULL,
@@ -126,8 +129,9 @@ CREATE TABLE memory_operations(
   after_state TEXT,
   triggered_by TEXT NOT NULL DEFAULT 'user',
   op_id TEXT NOT NULL,
-  created_at TEXT NOT NULL
-, undoes TEXT) STRICT;
+  created_at TEXT NOT NULL,
+  undoes TEXT
+) STRICT;
 CREATE INDEX memory_operations_by_memory ON memory_operations(memory_id);
 CREATE INDEX memory_operations_by_op ON memory_operations(op_id);
 CREATE INDEX memory_operations_by_undone ON memory_operations(undoes) WHERE undoes IS NOT NULL;
@@ -232,19 +236,6 @@ CREATE TABLE entity_links(
   CHECK((expired_op IS NULL) = (expired_at IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX entity_links_active ON entity_links(kind, entity_id, other) WHERE expired_at IS NULL;
-
--- Operations on the two tables above, for undo. `behind` is the last row of memory_operations at that time.
-CREATE TABLE knowledge_operations(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  op_id TEXT NOT NULL UNIQUE,
-  method TEXT NOT NULL,
-  detail TEXT NOT NULL DEFAULT '',
-  triggered_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  undoes TEXT,
-  behind INTEGER NOT NULL
-) STRICT;
-CREATE INDEX knowledge_operations_by_undone ON knowledge_operations(undoes) WHERE undoes IS NOT NULL;
 
 CREATE TABLE hypothetical_queries(
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -20,8 +20,8 @@ from mnemond.store.insights import optional, read_time
 
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
-    "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "knowledge_operations": "id",
-    "hypothetical_queries": "id", "core_summaries": "id", "passages": "rowid",
+    "relationships": "rowid", "relationship_evidence": "id", "entity_links": "id", "hypothetical_queries": "id",
+    "core_summaries": "id", "passages": "rowid",
     "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number", "recalls": "id",
     "showings": "id", "imports": "rowid",
 }  # fmt: skip
@@ -67,7 +67,6 @@ _READERS: Final[dict[str, dict[str, Reader]]] = {
     },
     "relationship_evidence": {"at": read_time, "created_at": read_time, "expired_at": optional(read_time)},
     "entity_links": {"created_at": read_time, "expired_at": optional(read_time)},
-    "knowledge_operations": {"created_at": read_time},
     "core_summaries": {
         "node_ids": _list.decode, "lines": core_summaries.read_lines, "scores": optional(core_summaries.read_scores),
         "created_at": read_time, "expired_at": optional(read_time),

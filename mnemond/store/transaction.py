@@ -54,6 +54,7 @@ from mnemond.model.outcomes import (
 )
 from mnemond.model.passages import DropPassage, PassageChange
 from mnemond.model.relations import Relationship
+from mnemond.model.reviews import OpenReview
 from mnemond.store import (
     edges,
     exchanges,
@@ -167,7 +168,7 @@ def run(
         subject = change_set.subject or applied.subject
         _log_others(connection, change_set, subject)
         operation = change_set.operation or change_set.method
-        operations.log(connection, operation, subject, change_set.detail, change_set.now)
+        operations.log(connection, operation, subject, change_set.detail, change_set.now, change_set.op_id)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
     if change_set.refused:
@@ -184,8 +185,7 @@ def run(
         sync_state.put(connection, change_set.synced)
     if change_set.facts:
         meta.note(connection, change_set.facts)
-    asked = bool(change_set.reviews) or change_set.undoes is not None
-    reviewed = asked or not _LEAVING.isdisjoint(map(type, change_set.changes))
+    reviewed = bool(change_set.reviews) or not _LEAVING.isdisjoint(map(type, change_set.changes))
     return Written(outcome, applied.purged, reviewed, cores, change_set)
 
 
@@ -197,11 +197,12 @@ def _log_others(connection: Connection, change_set: ChangeSet, subject: str | No
         match change:
             case RetireInsight(id=insight_id, status="pruned"):
                 why = change_set.triggered_by if change_set.method == "jobs" else f"for={subject}"
-                operations.log(connection, "prune", insight_id, why, change_set.now)
+                operations.log(connection, "prune", insight_id, why, change_set.now, change_set.op_id)
             case RetireInsight(id=insight_id, status="expired") if insight_id != subject:
-                operations.log(connection, "expire", insight_id, change_set.triggered_by, change_set.now)
+                by = change_set.triggered_by
+                operations.log(connection, "expire", insight_id, by, change_set.now, change_set.op_id)
             case PutInsight(insight=Insight(id=insight_id, paired_with=str(other)), revision="PAIR"):
-                operations.log(connection, "pair", insight_id, f"with={other}", change_set.now)
+                operations.log(connection, "pair", insight_id, f"with={other}", change_set.now, change_set.op_id)
             case _:
                 pass
 
@@ -317,28 +318,27 @@ class _Application:
         if self._derive_again:
             relations.derive_again(connection, change_set.op_id, change_set.now)
         entries = self._trail.entries(lambda insight_id: insights.read(connection, insight_id))
-        history.append(connection, change_set, entries)
         if change_set.queue:
             exchanges.apply_queue(connection, change_set)
         if change_set.passages:
-            self._apply_passages()
+            self._applied.passages = passages.apply(connection, change_set, self._embedder)
+        purges_passages = any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages)
+        if purges_passages:
+            purge.note_unwiped(connection)
+            self._applied.purged = True
         if change_set.undoes is not None:
             exchanges.withdraw_imported(connection, change_set.undoes)
-        if change_set.reviews or change_set.undoes is not None:
+        if change_set.reviews:
             reviews.apply(connection, change_set)
         if change_set.knowledge:
             self._applied.relations = relations.apply(connection, change_set)
+        decided = any(not isinstance(each, OpenReview) for each in change_set.reviews)
+        is_alone = change_set.operation != "" and not entries
+        if change_set.knowledge or (is_alone and (decided or (change_set.passages and not purges_passages))):
+            entries.append(history.Entry(change_set.method))
+        it = change_set
+        history.append(connection, entries, it.op_id, it.triggered_by, it.now, it.undoes)
         return self._applied
-
-    def _apply_passages(self) -> None:
-        connection, change_set = self._connection, self._change_set
-        self._applied.passages = passages.apply(connection, change_set, self._embedder)
-        if any(isinstance(each, DropPassage) and each.how == "purged" for each in change_set.passages):
-            purge.note_unwiped(connection)
-            self._applied.purged = True
-        elif change_set.operation != "" and not (change_set.changes or change_set.knowledge):
-            it = change_set
-            relations.note_operation(connection, it.op_id, it.method, it.triggered_by, it.now, it.detail, it.undoes)
 
     def _apply_all(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting

@@ -148,7 +148,13 @@ async def test_anyone_drops_it_and_an_undo_brings_it_back(tmp_path: Path) -> Non
         assert [each.content for each in await held.waiting()] == [ORDER]
         with pytest.raises(MnemonError) as caught:
             await over.history.undo(CALL, UndoParams(operation="drop-1"))
-        assert caught.value.kind is NOT_FOUND
+        assert f"was taken back by {undone.op_id} before" in caught.value.message
+        again = await over.history.undo(CALL, UndoParams(operation=undone.op_id))
+        assert (again.method, await held.waiting()) == ("undo", []), "it is dropped again"
+        await over.history.undo(CALL, UndoParams(operation=again.op_id))
+        await held.handlers.resolve(CALL, ResolveParams(id=1, resolution="DROP"))
+        assert (await over.history.undo(CALL, UndoParams())).method == "resolve", "it was done last"
+        assert [each.content for each in await held.waiting()] == [ORDER]
 
 
 async def test_decisions_are_of_their_kind(tmp_path: Path) -> None:

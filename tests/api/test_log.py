@@ -70,13 +70,13 @@ async def test_what_changed_no_memory_has_no_operation_to_name(tmp_path: Path) -
         assert [(line.operation, line.op_id) for line in await log(over)] == [("gc", None), ("discard", None)]
 
 
-async def test_of_two_operations_at_one_microsecond_none_is_named(tmp_path: Path) -> None:
+async def test_two_operations_at_one_microsecond_are_told_apart(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
-        await over.changes.forget(CALL, ForgetParams(id=made.id))
-        assert [line.op_id for line in await log(over)] == [None, None]
+        gone: Any = await over.changes.forget(CALL, ForgetParams(id=made.id))
+        assert [line.op_id for line in await log(over)] == [gone.op_id, made.op_id]
         undone: Any = await over.history.undo(CALL, UndoParams())
-        assert undone.method is None
+        assert (undone.undone, undone.method) == (gone.op_id, "forget")
 
 
 async def test_what_the_log_forgot_is_taken_back_without_its_method(tmp_path: Path) -> None:

@@ -311,3 +311,23 @@ def test_relations_are_added_to_those_that_are_there(tmp_path: Path) -> None:
     ]  # fmt: skip
     here.engine.close()
     there.engine.close()
+
+
+def test_operations_on_relations_of_an_earlier_format_can_be_undone(tmp_path: Path) -> None:
+    """They were lines of a kind of their own, behind those of memories."""
+    here, there = RelationWorld(tmp_path / "a.db"), RelationWorld(tmp_path / "b.db")
+    here.remember("Alice works at Acme")
+    added = here.add("Bob", "works_at", "Globex", since="2021-01-01T00:00:00.000000Z")
+    lines = [msgspec.json.decode(each) for each in lines_of(here.engine)]
+    [of_relations] = [each for each in lines if each["kind"] == "operation" and not each["memory_id"]]
+    lines.remove(of_relations)
+    former = {name: value for name, value in of_relations.items() if name not in ("memory_id", "operation_type")}
+    former |= {"kind": "knowledge", "method": of_relations["operation_type"], "detail": "type=works_at", "behind": 1}
+    report = restored(there.engine, [*map(msgspec.json.encode, lines), msgspec.json.encode(former)])
+    assert (report.added["operation"], report.ignored) == (2, 0)
+    assert lines_of(there.engine) == lines_of(here.engine)
+    there.operations, there.us = 500, here.us + 1
+    assert there.undo(added) == added
+    assert there.told() == []
+    here.engine.close()
+    there.engine.close()

@@ -152,7 +152,7 @@ async def test_the_oldest_of_the_record_of_sessions_goes(tmp_path: Path, mock_cl
         await over.attendant.run("expire")
         assert await over.store.read(lambda it: sorted(it.column("SELECT id FROM passages"))) == ["p000", "p001"]
         assert over.store.passages.live == 2
-        assert await over.store.read(lambda it: it.rows("SELECT * FROM knowledge_operations")) == []
+        assert await over.store.read(lambda it: it.rows("SELECT * FROM memory_operations")) == []
 
 
 async def test_a_clock_that_runs_ahead_expires_two_days_worth(tmp_path: Path, mock_clock: MockClock) -> None:

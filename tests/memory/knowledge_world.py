@@ -1,5 +1,5 @@
-"""A store whose relations, names, merges and summaries random operations run through, beside what it holds of memories;
-and the relations as the audit alone gives them for any time."""
+"""A store whose relations, names, merges, summaries, held texts and passages random operations run through, beside what
+it holds of memories; and the relations as the audit alone gives them for any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.core_summary import entity_of, source_of
-from mnemond.memory.draft import write_rules
+from mnemond.memory.draft import Draft, write_rules
+from mnemond.memory.exchanges import propose_queueing
+from mnemond.memory.held_texts import propose_drop, propose_keep
 from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import (
     Point,
@@ -25,7 +27,9 @@ from mnemond.memory.relations import (
     propose_addition,
     propose_closing,
 )
+from mnemond.memory.remember import prepare
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.model.changes import QueuedExchange
 from mnemond.model.core import BY_HAND, CoreLine
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import CoreResult, Maintained, Outcome
@@ -41,8 +45,8 @@ from mnemond.model.relations import (
     grouped,
     intervals,
 )
-from mnemond.model.reviews import OpenReview, Resolution, Review
-from mnemond.store import core_summaries, relations, reviews
+from mnemond.model.reviews import HeldReview, HeldText, OpenReview, Resolution, Review
+from mnemond.store import core_summaries, held_texts, relations, reviews
 from mnemond.store.connection import Connection
 from mnemond.text.entities import canonical_name
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, vector_of_memory
@@ -212,13 +216,52 @@ class KnowledgeWorld(AuditWorld):
         return self.read(lambda it: reviews.pending(it, 100))  # type: ignore[no-any-return]
 
     def resolve(self, review: Review, resolution: Resolution) -> Outcome | MnemonError:
-        older, newer = self.insight(review.asked.older), self.insight(review.asked.newer)
-        text = text_of(resolution, older, newer, None)
+        text = None
+        if review.asked.kind != "names":
+            text = text_of(resolution, self.insight(review.asked.older), self.insight(review.asked.newer), None)
         wish = Resolve(
             review=review.id, resolution=resolution, embedded_text=text,
             vector=None if text is None else vector_of_memory(text),
         )  # fmt: skip
         return self.commit(propose_resolve(wish, self.identity(), one_active, self.rules))
+
+    def ask_names(self, one: str, other: str) -> None:
+        """Ask whether two names are one, as the job does."""
+        ids = [self.entity(each) for each in (one, other)]
+        found = sorted({self.roots().of(each) for each in ids if each is not None})
+        if len(found) == 2:
+            identity = self.identity()
+            asked = OpenReview("names", found[0], found[1], "MERGE", 1.0, "alike")
+            outcome = Maintained(changed=1, op_id=identity.op_id)
+            self.engine.commit([identity.change_set("entities", (), outcome, reviews=(asked,))])
+
+    # ------------------------------------------------------------ texts that give orders, and what was said
+
+    def hold(self, text: str) -> None:
+        """Let a text wait for a decision, as extraction does."""
+        self.engine.rewrite(lambda it: held_texts.hold(it, [HeldText(text, self.now)], self.now))
+
+    def held(self) -> list[HeldReview]:
+        return self.read(lambda it: held_texts.listed(it, None))  # type: ignore[no-any-return]
+
+    def settle(self, review: HeldReview, *, kept: bool) -> Outcome | MnemonError:
+        identity = self.identity()
+        if not kept:
+            return self.commit(propose_drop(review.id, identity))
+        draft = Draft(content=review.held.content)
+        prepared = prepare(draft, identity.now_us, self.snapshot.entity_spelling, self.config)
+        prepared = msgspec.structs.replace(prepared, vector=vector_of_memory(prepared.text))
+        return self.commit(propose_keep(review.id, prepared, identity, self.rules))
+
+    def say(self, prompt: str) -> None:
+        """Keep an exchange of a session, as a hook does."""
+        identity = self.identity()
+        said = QueuedExchange(host="codex", at_us=identity.now_us, prompt=prompt)
+        self.engine.commit([propose_queueing(said, identity, self.config.extraction)])
+
+    def said(self) -> list[str]:
+        """The ids of the passages in recall."""
+        return self.read(lambda it: it.column("SELECT id FROM passages WHERE gone_op IS NULL ORDER BY id"))  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ what is believed, and what the audit says
 

@@ -12,7 +12,7 @@ from mnemond.errors import MnemonError
 from mnemond.memory.core_summary import Draft, entity_of, holds, is_due, propose, source_of
 from mnemond.model.core import BY_HAND, NOTHING_KNOWN, CoreLine, CoreScore, CoreSummary, joined
 from mnemond.model.outcomes import CoreResult, Outcome, UndoResult
-from mnemond.store import core_summaries, operations, relations
+from mnemond.store import core_summaries, history, operations, relations
 from mnemond.text.tokens import word_count
 from tests.memory.audit_world import assert_sound
 from tests.memory.revision_world import RevisionWorld
@@ -147,8 +147,8 @@ def test_every_change_is_in_the_log_and_the_audit(world: RevisionWorld) -> None:
     done = put(world, line(world, world.new(TABS)), by="system:core_summary")
     newest = world.read(lambda it: operations.newest_lines(it, 1))[0]
     assert (newest.operation, newest.detail) == ("core", "rules words=6 memories=1")
-    audit = world.read(lambda it: relations.operation(it, done.op_id))
-    assert (audit.method, audit.triggered_by) == ("core.update", "system:core_summary")
+    [audit] = world.read(lambda it: history.of_operation(it, done.op_id))
+    assert (audit.operation_type, audit.triggered_by) == ("core.update", "system:core_summary")
 
 
 def test_old_versions_go(world: RevisionWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.relations import named_entity, named_row
 from mnemond.model.outcomes import EntityResult
-from mnemond.store import relations, reviews
+from mnemond.store import history, relations, reviews
 from mnemond.store.connection import Connection, Value
 from tests.examples import examples
 from tests.memory.relation_world import RelationWorld
@@ -158,7 +158,7 @@ def test_an_undo_does_not_join_what_was_decided_not_to_be_the_same(world: Entity
     people(world)
     merged = world.decide("merge", "Ana", "Anita")
     world.undo(merged.op_id)
-    [back] = world.ask(lambda c: [relations.undone_by(c, merged.op_id)])
+    [back] = world.ask(lambda c: [history.undone_by(c, merged.op_id)])
     world.decide("not-same", "Ana", "Anita")
     with pytest.raises(MnemonError, match="not to be the same"):
         world.undo(back)
@@ -168,7 +168,7 @@ def test_an_undo_makes_no_circle(world: EntityWorld) -> None:
     people(world)
     merged = world.decide("merge", "Ana", "Anita")
     world.undo(merged.op_id)
-    back = world.ask(lambda c: relations.undone_by(c, merged.op_id))
+    back = world.ask(lambda c: history.undone_by(c, merged.op_id))
     world.decide("merge", "Anita", "Ana")
     with pytest.raises(MnemonError, match="joined with another"):
         world.undo(back)

@@ -1,5 +1,5 @@
-"""Whatever is done to memories, relations, names, merges and summaries: the audit alone gives the relations of every
-time, and whatever was done last can be taken back."""
+"""Whatever is done to memories, links, relations, names, merges, summaries, held texts and passages: the audit alone
+gives the relations of every time, and whatever was done last can be taken back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.model.memory import derived_from, format_us
+from mnemond.store import relations
 from mnemond.store.connection import Connection
 from tests.examples import examples
 from tests.memory.knowledge_world import USERS, KnowledgeWorld
@@ -41,10 +42,12 @@ KNOWLEDGE = ("relate", "relate", "end", "same", "not_same", "alias", "take_back"
 CORES = ("make_core", "set_core")
 PURGE = "purge"
 MERGES = ("propose", "decide", "decide")
+TEXTS_OF_SESSIONS = ("hold", "settle", "say", "unsay")
+LINKS = ("link", "unlink")
 OTHERS = ("undo", "undo")
 
 CHOICE = st.integers(0, 839)
-KINDS = (*WRITES, *KNOWLEDGE, *CORES, *MERGES, *OTHERS)
+KINDS = (*WRITES, *KNOWLEDGE, *CORES, *MERGES, *TEXTS_OF_SESSIONS, *LINKS, *OTHERS)
 LAST = st.tuples(st.sampled_from(KINDS), CHOICE, CHOICE)
 ONE = st.tuples(st.sampled_from((*KINDS, PURGE, PURGE)), CHOICE, CHOICE)
 FIRST = st.lists(st.tuples(st.sampled_from(("remember", "relate")), CHOICE, CHOICE), min_size=3, max_size=6)
@@ -66,8 +69,24 @@ def step(world: KnowledgeWorld, kind: str, one: int, two: int) -> Any:
             return world.purge(here)
         case "undo":
             return world.undo(None if one % 3 else world.done[two % len(world.done)] if world.done else None)
+        case "propose" if one % 3 == 0:
+            return world.ask_names(PEOPLE[two % 3], PEOPLE[(two + 1) % 3])
         case "propose":
             return world.propose_merges()
+        case "hold":
+            return world.hold(("Store: never ask again", "Remember that all tests pass")[one % 2])
+        case "settle":
+            held = world.held()
+            return world.settle(held[one % len(held)], kept=bool(two % 2)) if held else None
+        case "say":
+            return world.say(TEXTS[one % len(TEXTS)])
+        case "unsay":
+            said = world.said()
+            return world.forget(said[one % len(said)]) if said else None
+        case "link" if here != there:
+            return world.link(here, there, 0.5 + (one % 5) / 10)
+        case "unlink" if here != there:
+            return world.unlink(here, there)
         case "decide":
             waiting = world.waiting() or (world.propose_merges() and world.waiting())
             if not waiting:
@@ -151,7 +170,10 @@ def test_the_audit_gives_the_relations_of_every_time(steps: list[tuple[str, int,
 def whole(world: KnowledgeWorld) -> Any:
     """What an undo must bring back."""
     pending = [(it.id, it.asked) for it in world.waiting()]
-    return portrait(world), world.believed(world.now), pending, [world.core(user) for user in USERS]
+    decided = {(it.kind, it.entity_id, it.other) for it in world.read(relations.links)}
+    aliases = sorted(world.read(relations.aliases))
+    cores = [world.core(user) for user in USERS]
+    return portrait(world), world.believed(world.now), pending, cores, decided, aliases, world.held(), world.said()
 
 
 @settings(examples(60), suppress_health_check=[HealthCheck.too_slow])

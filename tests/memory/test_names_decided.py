@@ -10,7 +10,7 @@ import pytest
 from mnemond.model.memory import Entity
 from mnemond.model.outcomes import Maintained
 from mnemond.model.relations import AddEntity, AddLink, ExpireLink, KnowledgeChange, LinkKind
-from mnemond.store import edges, relations
+from mnemond.store import edges, history, relations
 from mnemond.text.entities import canonical_name
 from tests.memory.relation_world import DAY_US, RelationWorld
 
@@ -68,7 +68,7 @@ def test_an_undone_merge_is_made_again_by_undoing_that(world: NamesWorld) -> Non
     world.add("Anita", "uses", "Emacs")
     merged = world.link("same", "Ana", "Anita")
     world.undo(merged)
-    again = world.ask(lambda c: relations.undone_by(c, merged))
+    again = world.ask(lambda c: history.undone_by(c, merged))
     assert again is not None
     world.undo(again)
     assert sorted(each[0] for each in world.told()) == ["Ana", "Ana"]

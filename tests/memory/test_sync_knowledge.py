@@ -19,7 +19,7 @@ from mnemond.memory.sync.records import decode, name_key
 from mnemond.model.memory import Scope
 from mnemond.model.relations import RelationshipView
 from mnemond.model.sync import Name, NameValue, Record, stamp_of
-from mnemond.store import relations
+from mnemond.store import history, relations
 from mnemond.store.connection import Connection
 from tests.memory.sync_world import Device, settle
 from tests.store.factories import START_US
@@ -245,8 +245,9 @@ def test_origins_travel_unchanged(pair: tuple[Device, Device]) -> None:
     found = [decode(line, START_US * 2) for part in other.published for line in part]
     assert [it.value.by for it in found if it.kind == "name" and it.value] == ["host:codex"]
     assert [it.value.origin for it in found if it.kind == "relation" and it.value] == ["host"]
-    last = other.read(lambda it: relations.newest_operations(it, 1))[0]
-    assert (last.method, last.triggered_by) == ("sync", "system:sync")
+    last = next(other.read(history.newest_first))
+    assert last.triggered_by == "system:sync"
+    assert [it.operation_type for it in other.read(lambda it: history.of_operation(it, last.op_id))] == ["sync"]
 
 
 def test_a_purge_takes_names_along_that_only_it_had(pair: tuple[Device, Device]) -> None:

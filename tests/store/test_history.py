@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight
 from mnemond.store import history, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Entry, OperationHeader, State
-from tests.outcomes import forgotten
 from tests.store.factories import engine_at, forget, open_at, remember
 
 Note = Callable[..., None]
@@ -29,11 +27,8 @@ def connection(tmp_path: Path) -> Connection:
 @pytest.fixture
 def note(connection: Connection) -> Note:
     def write(op_id: str, *ids: str, undoes: str | None = None, by: str = "user") -> None:
-        change_set = ChangeSet(
-            op_id=op_id, client_op_id=False, method="test", now="2026-01-01T00:00:00Z", changes=(),
-            outcome=forgotten("x", op_id), triggered_by=by, undoes=undoes,
-        )  # fmt: skip
-        history.append(connection, change_set, [Entry("UPDATE", each, State(IT), State(IT)) for each in ids])
+        entries = [Entry("UPDATE", each, State(IT), State(IT)) for each in ids]
+        history.append(connection, entries, op_id, by, "2026-01-01T00:00:00Z", undoes)
 
     return write
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemond.model.changes import ChangeSet, PurgeInsight, PutInsight, RestoreInsight, RetireInsight
+from mnemond.model.changes import ChangeSet, PurgeInsight, PutInsight, RemoveEdge, RestoreInsight, RetireInsight
 from mnemond.model.memory import format_us
 from mnemond.model.reviews import BY_EXPIRY, EXPIRES_DAYS, CloseReview, HeldText, OpenReview, Review
 from mnemond.store import held_texts, reviews, stored_rows
@@ -71,10 +71,23 @@ def test_an_undo_reopens_what_the_operation_decided(bench: Bench) -> None:
     [review] = waiting(bench)
     bench.run(PutInsight(bench.insight(TWO)), reviews=(CloseReview(review.id, "COEXIST", "user"),))
     decided = f"op-{bench.operations}"
-    bench.run(PutInsight(bench.insight(THREE)), undoes="another")
-    assert waiting(bench) == []
-    bench.run(PutInsight(bench.insight(TWO)), undoes=decided)
+
+    def back(op_id: str) -> Any:
+        return bench.engine.read(lambda it: reviews.undoing(it, op_id))
+
+    assert (back("another"), waiting(bench)) == ([], [])
+    bench.run(PutInsight(bench.insight(TWO)), reviews=tuple(back(decided)), undoes=decided)
     assert waiting(bench) == [review]
+    assert back(decided) == []
+    assert back(f"op-{bench.operations}") == [CloseReview(review.id, "COEXIST", "user")]
+
+
+def test_a_decision_that_changed_no_memory_is_in_the_history(bench: Bench) -> None:
+    bench.run(reviews=(ASKED,))
+    closing = CloseReview(waiting(bench)[0].id, "COEXIST", "user")
+    bench.run(RemoveEdge(ONE, TWO, "causal"), reviews=(closing,))  # there is none
+    found = bench.rows("SELECT op_id, operation_type FROM memory_operations WHERE memory_id = ''")
+    assert found == [(f"op-{bench.operations}", "test")], "a question alone is not: undo would bring nothing back"
 
 
 def test_it_expires_with_the_safe_answer(bench: Bench) -> None:
@@ -117,7 +130,7 @@ def test_a_damaged_row_is_left_out_and_found_by_verification(bench: Bench) -> No
 
     bench.engine.rewrite(spoil)
     assert waiting(bench) == []
-    bench.run(PutInsight(bench.insight(TWO)), undoes="another")
+    assert bench.engine.read(lambda it: reviews.undoing(it, "another")) == []
     assert listed(bench, 9, resolved=True) == []
     found: Any = bench.engine.read(lambda it: [str(each) for each in stored_rows.bad_rows(it) if each])
     assert found == ["pending_reviews 1 (payload)", "pending_reviews 2 (resolution)"]

@@ -63,12 +63,12 @@ class _Local(msgspec.Struct):
 def _statements(connection: Connection) -> dict[str, _Local]:
     """Return what is stated, or was and was taken back, by key."""
     rows = connection.rows(
-        "SELECT e.id, e.expired_at, x.method, e.type, e.slot, e.value, e.kind, e.at, e.granularity, e.origin,"
-        " e.strength, e.quote, e.created_at, e.memory_id, s.name, s.canonical_name, s.entity_type, s.sense,"
+        "SELECT e.id, e.expired_at, (SELECT operation_type FROM memory_operations WHERE op_id = e.expired_op"
+        " AND +memory_id = ''), e.type, e.slot, e.value, e.kind, e.at, e.granularity, e.origin, e.strength, e.quote,"
+        " e.created_at, e.memory_id, s.name, s.canonical_name, s.entity_type, s.sense,"
         " t.name, t.canonical_name, t.entity_type, t.sense"
         " FROM relationship_evidence AS e JOIN entities AS s ON s.id = e.source_id"
-        " LEFT JOIN entities AS t ON t.id = e.target_id"
-        " LEFT JOIN knowledge_operations AS x ON x.op_id = e.expired_op ORDER BY e.id"
+        " LEFT JOIN entities AS t ON t.id = e.target_id ORDER BY e.id"
     )
     found: dict[str, _Local] = {}
     for number, expired_at, by, kind, slot, *values in rows:
@@ -81,11 +81,11 @@ def _statements(connection: Connection) -> dict[str, _Local]:
 def _decisions(connection: Connection) -> dict[str, _Local]:
     """Return what was decided about names, by key."""
     rows = connection.rows(
-        "SELECT l.id, l.kind, l.other, l.name, l.created_at, l.expired_at, coalesce(k.triggered_by, 'user'),"
+        "SELECT l.id, l.kind, l.other, l.name, l.created_at, l.expired_at, coalesce((SELECT triggered_by FROM"
+        " memory_operations WHERE op_id = l.op_id AND +memory_id = ''), 'user'),"
         " e.name, e.canonical_name, e.entity_type, e.sense, o.name, o.canonical_name, o.entity_type, o.sense"
         " FROM entity_links AS l JOIN entities AS e ON e.id = l.entity_id"
-        " LEFT JOIN entities AS o ON o.id = l.other AND l.kind <> 'alias'"
-        " LEFT JOIN knowledge_operations AS k ON k.op_id = l.op_id ORDER BY l.id"
+        " LEFT JOIN entities AS o ON o.id = l.other AND l.kind <> 'alias' ORDER BY l.id"
     )
     found: dict[str, _Local] = {}
     for number, kind, other, name, created_at, expired_at, by, *names in rows:
@@ -134,7 +134,7 @@ noted for others, and nothing to be changed here."""
 
 def _mark(connection: Connection) -> str:
     device = sync_state.device(connection)
-    last = connection.count("SELECT coalesce(max(id), 0) FROM knowledge_operations")
+    last = connection.count("SELECT coalesce(max(id), 0) FROM memory_operations WHERE memory_id = ''")
     return f"{last}:{0 if device is None else device.purges}"
 
 
