@@ -1,4 +1,4 @@
-"""Every benchmark can be imported with this version of the product; those that are small enough run beside this file."""
+"""Every benchmark can be imported with this version of the product."""
 
 from __future__ import annotations
 
