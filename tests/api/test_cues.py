@@ -14,12 +14,11 @@ from mnemond.api.types_changes import (
     CuesMissingParams,
     CuesMissingResult,
     MemoryCues,
-    MergeParams,
     UndoParams,
     UpdateParams,
 )
-from mnemond.api.types_extract import EmbedRunParams, ExtractParams, ExtractResult
-from mnemond.api.types_memories import ForgetParams, GetParams, RecallParams, RememberParams
+from mnemond.api.types_extract import ExtractParams, ExtractResult
+from mnemond.api.types_memories import GetParams, RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.memory.cues import embed_memories, lacks_vector
 from mnemond.model.answers import GetResult, RecallHit, RecallResult
@@ -93,21 +92,6 @@ async def test_other_cues_are_embedded_with_the_text_and_undo_brings_back_those_
         assert await shown(over, one) == [CUES[0]]
 
 
-async def test_a_merge_and_a_restored_memory_keep_their_cues_and_vectors(tmp_path: Path) -> None:
-    async with kept(tmp_path, Words(inline=True)) as over:
-        one = await remember(over, TEXT, CUES[:1])
-        other = await remember(over, "reviews take a day", CUES[1:])
-        merged = await over.changes.merge(CALL, MergeParams(id=one, other_id=other))
-        assert merged.embedded
-        assert await shown(over, merged.id) == list(CUES)
-        assert not lacks_vector(snapshot(over), merged.id)
-        await over.changes.merge(CALL, MergeParams(id=one, other_id=await remember(over, "x"), content="one text"))
-        assert await shown(over, one) == list(CUES)
-        await over.changes.forget(CALL, ForgetParams(id=one))
-        await over.history.undo(CALL, UndoParams())
-        assert not lacks_vector(snapshot(over), one)
-
-
 async def test_cues_given_to_memories_without_any_are_one_operation_and_embedded_soon(tmp_path: Path) -> None:
     words = Words()
     async with kept(tmp_path, words) as over:
@@ -143,21 +127,6 @@ async def test_cues_that_cannot_be_stored_are_refused_with_every_problem(tmp_pat
         assert fields == ["memories[0].cues[0]", "memories[1].cues[0]"]
         nothing = await over.cues.apply(CALL, CuesApplyParams(memories=(MemoryCues(one),)))
         assert nothing.changed == []
-
-
-async def test_a_run_embeds_what_was_written_without_an_embedder(tmp_path: Path) -> None:
-    words = Words()
-    words.away = True
-    async with kept(tmp_path, words) as over:
-        one = await remember(over, TEXT, CUES)
-        words.away = False
-        await over.embedding.run(CALL, EmbedRunParams(all=True))
-        assert not lacks_vector(snapshot(over), one)
-        await over.embedding.run(CALL, EmbedRunParams(id=one))
-        vector = snapshot(over).stored_vector(cast("int", snapshot(over).row_of(one)))
-        assert vector is not None
-        assert alike(vector[0], words.vector(TEXT))
-        assert "\n".join(CUES) in words.texts
 
 
 async def test_facts_of_a_host_bring_their_cues(tmp_path: Path) -> None:

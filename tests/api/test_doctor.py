@@ -221,15 +221,6 @@ def small() -> Config:
     return msgspec.structs.replace(Config(), lifecycle=LifecycleSettings(max_insights=2))
 
 
-async def test_pairs_that_wait_are_named(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as on:
-        for place in ("Berlin", "Munich"):
-            await on.remembering.remember(CALL, RememberParams(content=f"The yearly fair of the guild is in {place}"))
-        result = await handlers(on).verify(CALL, VerifyParams())
-    (found,) = [each for each in result.checks if each.name == "reviews"]
-    assert (found.state, found.detail) == ("note", "pairs and texts that wait for a decision: 1: mnemonctl reviews")
-
-
 async def test_what_is_no_database(tmp_path: Path) -> None:
     path_in(tmp_path).parent.mkdir(parents=True)
     path_in(tmp_path).write_bytes(b"nothing of SQLite's" * 100)

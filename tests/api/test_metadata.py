@@ -28,14 +28,6 @@ async def test_what_was_noted_with_a_memory_is_what_it_is_found_by(tmp_path: Pat
         assert await found(over, metadata={"NOT": [{"project": "*"}]}) == ["tea for two"]
 
 
-async def test_a_new_text_keeps_what_was_noted_and_loses_the_dates_of_the_old_one(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo"})
-        await over.changes.update(CALL, UpdateParams(id=name, content="tea some day"))
-        assert await found(over, metadata={"project": "apollo"}) == ["tea some day"]
-        assert await found(over, metadata={"dates": "*"}) == []
-
-
 async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo", "build": 7})

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api.registry import METHODS
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
@@ -79,29 +78,6 @@ async def test_the_sentence_names_the_field_what_is_allowed_and_what_came(
         assert [(problem.field, problem.message) for problem in error.problems] == [(field, sentence)]
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "named"), [("anchors[0]", ["keywords"], "anchors"), ("any_tags[1]", ["a", 5], "any_tags")]
-)
-async def test_an_item_of_a_list_is_named_by_its_place(
-    tmp_path: Path, field: str, value: list[object], named: str
-) -> None:
-    async with bench(tmp_path) as over:
-        (problem,) = (await refused(over, **{named: value})).problems
-        assert problem.field == field
-        assert problem.message.startswith(f"{field} must be ")
-
-
-@each_row("field", ["now", "as_of"])
-@each_row("value", ["yesterday", "", "2024-02-30", "2024-03-12T00:00:00", "2024-13-01T00:00:00Z"])
-async def test_a_time_that_is_none_is_shown_with_one_that_is(tmp_path: Path, field: str, value: str) -> None:
-    async with bench(tmp_path) as over:
-        (problem,) = (await refused(over, **{field: value})).problems
-        assert problem.field == field
-        assert problem.message.startswith(f"{field}: ")
-        assert f'"{value}"' in problem.message
-        assert "2026-02-18" in problem.message
-
-
 async def test_every_bad_field_is_told_at_once_and_none_at_length(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         error = await refused(over, mode="x" * 5000, seed=-1, order="y" * 5000, explain=2, profile="z" * 5000)
@@ -110,14 +86,6 @@ async def test_every_bad_field_is_told_at_once_and_none_at_length(tmp_path: Path
         late = await refused(over, intent="i" * 5000, now="n" * 5000, as_of="a" * 5000, budget=5)
         assert {problem.field for problem in late.problems} == {"intent", "now", "as_of", "budget"}
         assert all(len(problem.message) < 300 for problem in late.problems)
-
-
-@each_row("field", ["mode", "seed", "intent", "now", "as_of", "anchors", "store"])
-async def test_null_is_as_good_as_nothing(tmp_path: Path, field: str) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four")
-        nothing: dict[str, Any] = {field: None}
-        assert await recalled(over, **nothing) == await recalled(over)
 
 
 # ------------------------------------------------------------ what is answered
@@ -186,41 +154,6 @@ def check_keys(answer: dict[str, Any]) -> None:
         assert hit["explanation"] is None
 
 
-@pytest.mark.parametrize("profile", [each for each in PROFILES if each != "mnemosyne"])  # which starts at one
-async def test_an_explanation_is_sent_to_those_who_ask_for_one(tmp_path: Path, profile: str) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four", "tea and a long story about cake")
-        asked: dict[str, Any] = {"query": "tea at four", "profile": profile, "mode": "none"}
-        plain, explained = await recalled(over, **asked), await recalled(over, **asked, explain=True)
-        assert {hit["explanation"] for hit in plain["results"]} == {None}
-        first, second = [hit.pop("explanation") for hit in explained["results"]]
-        judged = {"unasked"} if profile == "mnemond" else set[str]()
-        assert first.keys() == second.keys() == {"parts", "above"} | judged
-        assert first["parts"]
-        assert first["above"]
-        assert second["above"] == []
-        for hit in plain["results"]:
-            del hit["explanation"]
-        assert explained == plain
-
-
-async def test_the_window_and_the_seed_are_told(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four", created_at="2024-03-12T10:00:00Z")
-        now = {"now": "2024-03-20T12:00:00Z"}
-        hard = await recalled(over, "tea last week", profile="mnemon", **now)
-        soft = await recalled(over, "tea last week", **now)
-        span = {"since": "2024-03-11T00:00:00.000000Z", "until": "2024-03-18T00:00:00.000000Z"}
-        assert (hard["meta"]["window"], soft["meta"]["window"]) == (span | {"hard": True}, span | {"hard": False})
-        assert contents(hard) == contents(soft) == ["tea at four"]
-        gone = await recalled(over, "tea last week", profile="mnemon", now="2024-06-20T12:00:00Z")
-        assert gone["meta"]["window"]["hard"] is False
-        assert contents(gone) == ["tea at four"]
-        walked = await recalled(over, mode="probabilistic", seed=7)
-        assert (walked["meta"]["mode"], walked["meta"]["seed"]) == ("probabilistic", 7)
-        assert (hard["meta"]["seed"], hard["meta"]["draws"]) == (None, 0)
-
-
 async def test_an_open_window_ends_with_the_last_day_that_can_be_written(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
@@ -228,29 +161,6 @@ async def test_an_open_window_ends_with_the_last_day_that_can_be_written(tmp_pat
         before = await recalled(over, "tea before 2024-03-12")
         assert since["meta"]["window"]["until"] == "9999-12-31T00:00:00.000000Z"
         assert before["meta"]["window"]["since"] == "0001-01-01T00:00:00.000000Z"
-
-
-async def test_an_intent_is_told_as_it_was_meant(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four")
-        read, given = await recalled(over, "why tea"), await recalled(over, "why tea", intent="entity")
-        assert (read["meta"]["intent"], read["meta"]["intent_source"]) == ("WHY", "auto")
-        assert (given["meta"]["intent"], given["meta"]["intent_source"]) == ("ENTITY", "override")
-        assert {hit["intent"] for hit in given["results"]} == {"ENTITY"}
-
-
-@each_row("profile", PROFILES)
-async def test_use_counts_where_something_speaks_for_it_and_it_is_wanted(tmp_path: Path, profile: str) -> None:
-    async with bench(tmp_path) as over:
-        name, _ = await fill(over, "tea at four", "cake at five")
-        for quiet in ({"touch": False}, {"as_of": "2999-01-01"}, {"include_invalid": True}, {"basic": True}):
-            assert "tea at four" in contents(await recalled(over, profile=profile, mode="none", **quiet))
-        assert over.used == []
-        await recalled(over, profile=profile, mode="none")
-        assert over.used == [name]
-        over.used.clear()
-        await recalled(over, "the", profile=profile)
-        assert over.used == []
 
 
 async def test_equal_texts_are_told_in_either_profile(tmp_path: Path) -> None:
@@ -266,11 +176,3 @@ async def test_the_order_is_the_one_that_is_asked_for(tmp_path: Path) -> None:
         await fill(over, "a long story about cake, and at the end tea", "tea at four")
         assert contents(await recalled(over, "tea at four"))[0] == "tea at four"
         assert contents(await recalled(over, "tea at four", order="time"))[-1] == "tea at four"
-
-
-async def test_a_question_may_be_given_by_position(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four", "tea at five")
-        positional = METHODS["recall"].positional
-        answer: Any = await over.reads.recall(CALL, decode_params(RecallParams, b'["tea", 1]', positional))
-        assert len(answer.results) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.api.reviews import ReviewHandlers
-from mnemond.api.types_changes import ResolveParams, ReviewsParams, UndoParams
+from mnemond.api.types_changes import ResolveParams, ReviewsParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from tests.api.factories import CALL, Bench, bench
@@ -28,19 +28,6 @@ async def test_a_pair_is_listed_with_both_texts_and_its_end(tmp_path: Path) -> N
         assert (it.older.content, it.newer.content) == ("The office is in Berlin", "The office is in Munich")
         assert (it.created_at[:10], it.expires_at[:10]) == ("2026-02-02", "2026-02-16")
         assert (it.older.status, it.resolved_at) == ("active", None)
-
-
-async def test_a_repeat_gets_the_same_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        handlers = await disputed(over)
-        wanted = ResolveParams(id=1, resolution="MERGE", content="In Berlin, then in Munich", op_id="mine")
-        first = await handlers.resolve(CALL, wanted)
-        again = await handlers.resolve(CALL, wanted)
-        assert (first.replayed, again.replayed, again.content) == (False, True, "In Berlin, then in Munich")
-        [it] = (await handlers.reviews(CALL, ReviewsParams(decided=True))).reviews
-        assert (it.resolution, it.by, it.newer.status) == ("MERGE", "user", "merged")
-        await over.history.undo(CALL, UndoParams(operation="mine"))
-        assert (await handlers.reviews(CALL, ReviewsParams())).total == 1
 
 
 async def test_what_cannot_be_decided(tmp_path: Path) -> None:

@@ -19,10 +19,9 @@ from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.feedback import standing, with_feedback
-from mnemond.model.changes import LONGEST_NAME, Showing
+from mnemond.model.changes import Showing
 from mnemond.model.memory import Insight
 from mnemond.store import showings
-from mnemond.store.connection import Connection
 from mnemond.wire.hook_payload import HookEvent, ToolUse
 from tests.api.factories import CALL
 from tests.api.test_remembering import files_with
@@ -111,25 +110,6 @@ async def test_neither_prompts_nor_memories_are_kept_with_it(tmp_path: Path, moc
         ((it,),) = [each.memories for each in (await shown(over))[0].shown]
         assert (it.id, it.words, it.purged, it.reason) == (insight_id, None, True, "")
         assert files_with(tmp_path, "staging") == []
-
-
-async def test_it_is_a_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showings, "MAX_SHOWINGS", 3)
-    async with desk(tmp_path) as over:
-        await known(over)
-        rows = [
-            Showing("2026-02-18T09:00:00.000000Z", f"{n}" * 300, "codex", "a" * 300, "prompt", 9, f"m{n}", "y" * 300)
-            for n in range(5)
-        ]
-
-        def fill(connection: Connection) -> list[Showing]:
-            showings.add(connection, rows)
-            return showings.newest(connection)
-
-        kept = await (await over.daemon.open_stores.opened("default")).store.read(fill)
-        assert [each.insight_id for each in kept] == ["m4", "m3", "m2"]
-        assert {len(each.session) for each in kept} == {len(each.agent) for each in kept} == {LONGEST_NAME}
-        assert {len(each.reason) for each in kept} == {showings.MAX_REASON}
 
 
 async def test_what_waits_is_bounded_and_written_in_parts(tmp_path: Path, mock_clock: MockClock) -> None:

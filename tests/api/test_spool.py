@@ -74,18 +74,6 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         raise AssertionError
 
 
-def test_a_name_that_cannot_be_removed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = spooled(tmp_path)
-
-    def stop(*_: object, **_fields: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(os, "unlink", stop)
-    with pytest.raises(MnemonError, match="Read-only file system") as refused:
-        taken(tmp_path, name, 1)
-    assert refused.value.kind is STORAGE
-
-
 def link(path: Path) -> None:
     path.unlink()
     path.symlink_to("/etc/passwd")
@@ -148,7 +136,3 @@ async def test_what_clients_left_is_removed_after_a_while(tmp_path: Path, mock_c
         await trio.testing.wait_all_tasks_blocked(0.05)
         assert names(tmp_path) == []
         nursery.cancel_scope.cancel()
-
-
-async def test_without_a_spool_there_is_nothing_to_remove(tmp_path: Path) -> None:
-    spool.remove_left(tmp_path, 0)

@@ -22,21 +22,6 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
     return result
 
 
-async def test_without_an_embedder_a_memory_is_kept_and_the_reason_told(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        result = await remember(over, "tea at four")
-        assert (result.embedded, result.embed_error) == (False, "this store has no embedder")
-        snapshot = (await over.warm()).store.snapshot
-        assert (snapshot.live, snapshot.embedded) == (1, 0)
-
-
-async def test_a_text_without_direction_is_kept_and_the_reason_told(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as over:
-        result = await remember(over, "…")
-        assert (result.embedded, result.embed_error) == (False, "the embedder knows no word of this text")
-        assert (await remember(over, "tea")).embedded is True
-
-
 async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
     toy = ToyEmbedder(inline=False)
     async with bench(tmp_path, toy) as over:

@@ -94,19 +94,6 @@ async def daemon(home: Path, dsn: str) -> AsyncIterator[Daemon]:
                 await made.stores.close()
 
 
-async def test_what_one_writes_the_other_shows(server: PgServer, tmp_path: Path) -> None:
-    async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", server.dsn) as b:
-        here, there = await a.share("follow"), await b.share("follow")
-        for number in range(1, 6):
-            await here.write(remember(number))
-            await b.until(number)
-            assert there.snapshot.live == number
-        await until(lambda: len(b.replayed) == 5)  # which is told of it after the rows are there
-        assert [each.op_id for each in b.replayed] == [f"made-{each}" for each in range(1, 6)]
-        await there.write(remember(6))
-        await a.until(6)
-
-
 async def test_after_a_cut_it_connects_again_and_reads_what_it_missed(
     server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
