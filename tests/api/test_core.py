@@ -61,16 +61,6 @@ async def test_an_update_is_shown_and_loses_what_is_forgotten(tmp_path: Path) ->
         assert TEA in (await core.show(CALL, CoreShowParams(version=1))).text
 
 
-async def test_nothing_known_and_the_same_again(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        core = handlers(over)
-        first = await core.update(CALL, CoreUpdateParams(user_id="ana"))
-        assert (first.status, first.words, first.user) == ("made", 0, "ana")
-        assert (await core.show(CALL, CoreShowParams(user_id="ana"))).text == "N/A"
-        again = await core.update(CALL, CoreUpdateParams(user_id="ana"))
-        assert (again.status, again.version) == ("unchanged", 1)
-
-
 async def test_a_text_is_set_and_replaced_by_an_update(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         core = handlers(over)

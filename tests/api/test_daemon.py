@@ -9,8 +9,6 @@ import pytest
 
 from mnemond.api import types_daemon
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config
-from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.store.database import Opened
 from mnemond.wire.params import NoParams, StoreParams
@@ -26,12 +24,6 @@ async def status_of(over: Bench) -> types_daemon.StatusResult:
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
         await over.remembering.remember(CALL, RememberParams(content=text))
-
-
-async def test_no_cap_is_never_exceeded(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=LifecycleSettings(max_insights=0))) as over:
-        await fill(over, "one", "two")
-        assert (await status_of(over)).over_capacity is False
 
 
 async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_path: Path) -> None:

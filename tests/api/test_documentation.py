@@ -25,15 +25,6 @@ def test_every_method_and_every_field_is_there() -> None:
             assert f"| `{field.encode_name}` |" in section
 
 
-def test_rows_give_type_limits_and_default() -> None:
-    page = protocol_markdown(METHODS.values())
-    assert "| `limit` | a whole number | 1 to 1000 | `20` |" in page
-    assert "| `content` | a string |  | required |" in page
-    assert "| `degraded` | true or false |  | absent |" in page
-    assert "By position: `query`, `limit`." in page
-    assert "| `results` | a list of [RecallHit](#recallhit) |" in page
-
-
 def test_every_link_leads_somewhere() -> None:
     page = protocol_markdown(METHODS.values())
     anchors = {line[4:].replace(".", "").lower() for line in page.splitlines() if line.startswith("### ")}

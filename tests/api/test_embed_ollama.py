@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
-from mnemond.api.types_extract import EmbedSwitchParams
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.registry import Embedders
-from mnemond.model.outcomes import EmbedSwitchResult
 from tests.api.embedders import kept, until
-from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import is_idle, remember, snapshot, status
 from tests.api.test_embed_switch import recalled
 from tests.embed import ollama_fake
@@ -82,32 +78,3 @@ async def test_a_store_made_while_the_server_was_away_has_it_later(tmp_path: Pat
             assert (seen.model, seen.embedded) == ("nomic-embed-text", 1)
             await over.stores.create("work")  # a store made now has it from the start
             assert (await over.warm("work")).embedder is not None
-
-
-async def switched(over: Bench, provider: str) -> None:
-    result = await over.embedding.switch(CALL, EmbedSwitchParams(provider=provider))  # type: ignore[arg-type]
-    assert isinstance(result, EmbedSwitchResult)
-
-
-async def test_from_the_built_in_model_to_a_server_and_back_while_work_goes_on(tmp_path: Path) -> None:
-    async with bench(tmp_path, supply=Embedders(EmbeddingSettings(), {}, HandClock())) as before:
-        for number in range(30):
-            await remember(before, f"the garden needs water on day {number}")
-    with ollama_fake.running() as fake:
-        async with kept(tmp_path, supply=Embedders(settings(fake), {}, HandClock())) as over:
-            over.ids.made, written = 1_000, 30
-            for provider, model in (("ollama", "nomic-embed-text"), ("builtin", "minilm_static_256_int8")):
-                await over.warm()
-                await switched(over, provider)
-                seen = await status(over)
-                while seen.model != model:
-                    result = await remember(over, f"the roof leaks in month {written}")
-                    written += 1
-                    found = await recalled(over, "why does the roof leak", limit=1000)
-                    assert result.id in [hit.insight.id for hit in found.results]
-                    seen = await status(over)
-                await until(lambda: is_idle(over))
-                seen = await status(over)
-                assert (seen.model, seen.switch, seen.stale) == (model, None, 0)
-                assert (seen.total_insights, seen.embedded) == (written, written)
-                assert seen.degraded is msgspec.UNSET

@@ -20,7 +20,7 @@ from mnemond.api.types_entities import (
 )
 from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_relations import RelationsAddParams, RelationsCloseParams
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 from tests.tables import each_row
@@ -81,18 +81,6 @@ async def test_names_that_cannot_be_kept_are_refused(name: str, tmp_path: Path) 
             assert caught.value.message.isprintable()
         listed = await known.entities.list(CALL, EntityListParams())
         assert [it.aliases for it in listed.entities if it.name == "Ana"] == [["Nina"]]
-
-
-@each_row("name", [CONTROL, RTL, "x" * 200, "' OR 1=1 --", "%", "_"])
-async def test_an_unknown_name_is_only_unknown(name: str, tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        known = Known(over)
-        await known.prepare()
-        if name != RTL:  # a mark that does not show is no part of a name
-            with pytest.raises(MnemonError) as caught:
-                await known.entities.show(CALL, EntityShowParams(name=name))
-            assert caught.value.kind is NOT_FOUND
-            assert caught.value.message.isprintable()
 
 
 async def test_a_secret_is_no_alias(tmp_path: Path) -> None:

@@ -218,23 +218,6 @@ async def test_facts_are_embedded_at_once_or_one_by_one(
         assert (await over.warm()).store.snapshot.embedded == vectors
 
 
-async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> None:
-    config = Config(extraction=ExtractionSettings(importance_threshold=8, auto_resolve_conflicts=False))
-    async with bench(tmp_path, config=config) as over:
-        assert (await extract(over, "Ana works at Acme")).facts == []
-        kept = await extract(over, "Remember: the API limit is 100 requests per second", importance_threshold=1)
-        assert kept.counts == ExtractCounts(create=1)
-        beside = await extract(over, "Remember: the API limit is 200 requests per second", importance_threshold=1)
-        assert (beside.facts[0].action, beside.facts[0].resolution) == ("CREATE", "COEXIST")
-        instead = await extract(
-            over,
-            "Remember: the API limit is 300 requests per second",
-            importance_threshold=1,
-            auto_resolve_conflicts=True,
-        )
-        assert instead.facts[0].action == "UPDATE"
-
-
 async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await extract(over, "My name is Ana. I work at Acme. We never deploy on Fridays.")

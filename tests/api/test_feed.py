@@ -67,15 +67,6 @@ def test_without_a_server_nobody_is_told() -> None:
     assert feed.seq == FIRST + 1
 
 
-def test_only_of_its_topics() -> None:
-    feed, readers = fed()
-    feed.subscribe(1, frozenset({"job"}), None)
-    emit(feed, 1)
-    emit(feed, 2, topic="job")
-    emit(feed, 3)
-    assert readers.numbers() == [2]
-
-
 def test_what_it_missed_comes_first_when_it_is_pumped() -> None:
     feed, readers = fed()
     emit(feed, 1, 2, 3)

@@ -158,19 +158,6 @@ async def test_every_filter_means_the_same_to_recall_search_and_list(tmp_path: P
                 assert "".join(content[4] for content in await found(over, **fields)) == letters, fields
 
 
-async def test_what_a_reader_calls_now_decides_what_is_valid(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea now")
-        await remember(over, "tea tomorrow", created_at=ago(-1))
-        assert await found(over) == ["tea now"]
-        assert await found(over, now=ago(30)) == ["tea now"]
-        assert await found(over, now=ago(-2)) == ["tea now", "tea tomorrow"]
-        assert await found(over, as_of=ago(30)) == []
-        assert await found(over, **WIDE) == ["tea now", "tea tomorrow"]
-        over.clock.us += DAY_US
-        assert await found(over) == ["tea now", "tea tomorrow"]
-
-
 # ------------------------------------------------------------ the past
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.types_changes import SupersedeParams
-from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
+from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
@@ -98,16 +98,3 @@ async def test_a_former_state_says_until_when_it_held(tmp_path: Path) -> None:
         text = await over.reads.context(CALL, ContextParams(query=question))
         assert isinstance(text, ContextResult)
         assert f"until:{first.former.until[:10]}> {TOMAS}" in text.text
-
-
-async def test_only_what_was_replaced_and_is_visible_is_a_former_state(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.remember(MARTA, user_id="ana")
-        await owners.remember(TOMAS, MARTA)
-        question = "Who was the owner of billing before?"
-        assert await owners.first(question, user_id="ben") == [TOMAS]
-        assert await owners.first(question, user_id="ana") == [MARTA, TOMAS]
-        await owners.remember(INES)
-        await over.changes.forget(CALL, ForgetParams(id=owners.ids[TOMAS]))
-        assert TOMAS not in await owners.first(question, user_id="ana")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 import trio
 
-from mnemond.api import recall as api_recall
-from mnemond.api.recall import MAX_INLINE_CONTEXT, MAX_INLINE_WORK
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
@@ -81,29 +78,6 @@ async def test_what_does_not_go_together_is_refused(tmp_path: Path, params: Reca
             await over.reads.recall(CALL, params)
         assert caught.value.kind is INVALID_PARAMS
         assert [problem.field for problem in caught.value.problems] == fields
-
-
-async def test_what_takes_long_is_done_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bool] = []
-    made = api_recall.build_answer
-
-    def watched(*given: object) -> object:
-        seen.append(threading.current_thread() is threading.main_thread())
-        return made(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(api_recall, "build_answer", watched)
-    async with bench(tmp_path) as over:
-        await fill(over, "tea", "more tea")
-        await over.reads.recall(CALL, RecallParams(query="tea", limit=MAX_INLINE_CONTEXT + 1, context=True))
-        await over.reads.recall(
-            CALL,
-            RecallParams(
-                query="tea", limit=MAX_INLINE_CONTEXT, budget=MAX_INLINE_WORK // MAX_INLINE_CONTEXT, context=True
-            ),
-        )
-        await over.reads.recall(CALL, RecallParams(query="tea", basic=True))
-        await over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=MAX_INLINE_CONTEXT + 1, context=True))
-    assert seen == [False, True, True, False]
 
 
 async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

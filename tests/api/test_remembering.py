@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.api.remember import LONG_TEXT, RememberHandlers
+from mnemond.api.remember import RememberHandlers
 from mnemond.api.types_memories import DiffParams, RememberParams
 from mnemond.embed.embedder import Purpose
-from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import RememberResult
@@ -167,34 +167,6 @@ async def test_a_secret_that_is_meant_to_be_kept_is_kept(tmp_path: Path) -> None
         assert SECRET in snapshot.insight(0).content
 
 
-async def test_a_long_text_is_read_in_a_thread(tmp_path: Path) -> None:
-    embedder = Listening()
-    async with bench(tmp_path, embedder) as over:
-        await remember(over, "tea " * (LONG_TEXT // 4 + 1))
-        assert "MainThread" not in embedder.threads
-        await remember(over, "coffee")
-        assert "MainThread" in embedder.threads
-        compared = await diff(over, "tea " * (LONG_TEXT // 4 + 1))
-        assert compared.suggestion == "DUPLICATE"
-
-
-async def test_an_embedder_that_does_not_answer_costs_only_the_vector(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder = Listening()
-
-    def refuse(*_: object, **__: object) -> list[Vector | None]:
-        raise MnemonError(UNAVAILABLE, "nobody answers", hint="start it")
-
-    async with bench(tmp_path, embedder) as over:
-        await over.warm()
-        monkeypatch.setattr(embedder, "embed", refuse)
-        result = await remember(over, "tea at four")
-        assert result.embedded is False
-        assert "nobody answers" in str(result.embed_error)
-        assert (await over.warm()).store.snapshot.live == 1
-
-
 async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
@@ -230,12 +202,3 @@ async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path)
         kept = await remember(over, "coffee", metadata={"password": "Tr0ub4dor&3"}, allow_secret=True)
         assert kept.redacted == []
         assert files_with(tmp_path, "Tr0ub4dor&3")
-
-
-async def test_many_metadata_are_read_in_a_thread(tmp_path: Path) -> None:
-    async with bench(tmp_path, embedder := Listening()) as over:
-        await remember(over, "tea", metadata={"note": "x " * 10})
-        assert embedder.threads == {"MainThread"}
-        embedder.threads.clear()
-        await remember(over, "coffee", metadata={"note": "x " * (LONG_TEXT // 2)})
-        assert "MainThread" not in embedder.threads

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mnemond.api.types_memories import RecallParams, RememberParams
-from mnemond.config.loading import Sources, loaded_from, read, resolve
+from mnemond.config.loading import Sources, read, resolve
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
-from mnemond.model.answers import RecallHit, RecallResult
+from mnemond.model.answers import RecallResult
 from mnemond.model.outcomes import RememberResult
 from tests.api.factories import CALL, Bench, bench
 from tests.embed.servers import Answer, Request, as_json, serving
@@ -45,42 +43,6 @@ async def recalled(over: Bench, query: str = "tea", **params: Any) -> RecallResu
     result = await over.reads.recall(CALL, RecallParams(query=query, **params))
     assert isinstance(result, RecallResult)
     return result
-
-
-def by_text(result: RecallResult) -> Mapping[str, RecallHit]:
-    return {hit.insight.content: hit for hit in result.results}
-
-
-async def test_a_changed_setting_is_taken_up_while_the_store_is_open(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, *TEXTS)
-        assert len((await recalled(over)).results) == 4
-        over.settings.apply_settings(loaded_from(set_to(retrieval__limit=2), NOWHERE))
-        over.open_stores.apply_settings()
-        assert len((await recalled(over)).results) == 2
-
-
-async def test_a_rule_lifts_what_it_holds_for(tmp_path: Path) -> None:
-    rules = {"retrieval__rerank__rules__important": "true", "retrieval__rerank__late_weight": 0}
-    async with bench(tmp_path, config=set_to(**rules)) as over:
-        await fill(over, "green tea of the house")
-        await fill(over, "green tea of the castle", importance=5)
-        found = by_text(await recalled(over, "green tea house castle", rerank=True))
-        plain = by_text(await recalled(over, "green tea house castle", rerank=False))
-        lifted = {text: found[text].score / plain[text].score for text in found}
-        assert lifted == pytest.approx({"green tea of the house": 1.0, "green tea of the castle": 1.05}, abs=1e-4)
-
-
-async def test_another_ranking_is_had_by_setting_or_by_name(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=configured("profile=mnemosyne")) as over:
-        await fill(over, *TEXTS)
-        walked = await recalled(over)
-        assert (walked.meta.profile, walked.meta.mode) == ("mnemosyne", "probabilistic")
-        assert 1 <= len(walked.results) <= 5
-        assert all(isinstance(hit.signals.prior, float) for hit in walked.results)
-        usual = await recalled(over, profile="mnemond")
-        assert (usual.meta.profile, usual.meta.mode, len(usual.results)) == ("mnemond", "none", 4)
-        assert usual.results[0].signals.prior is msgspec.UNSET
 
 
 async def test_a_seed_may_be_drawn_anew_each_time(tmp_path: Path) -> None:

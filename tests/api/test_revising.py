@@ -85,18 +85,6 @@ async def test_a_secret_among_the_names_is_refused_where_it_would_be_stored(tmp_
         assert done.changed == ["source"]
 
 
-async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
-    toy = ToyEmbedder(inline=False)
-    async with bench(tmp_path, toy) as over:
-        one = await remember(over, "tea at four")
-        toy.threads.clear()
-        later = over.changes.update(CALL, UpdateParams(id=one, content="tea at five"))
-        assert not isinstance(later, Deferred)
-        await later
-        assert toy.threads
-        assert "MainThread" not in toy.threads
-
-
 async def test_two_become_one(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         one, other = await remember(over, "tea at four"), await remember(over, "coffee at noon")

@@ -24,6 +24,7 @@ def bytes_in(path: Path) -> bytes:
     return b"".join((*(str(each).encode() for each in path.rglob("*")), *(file.read_bytes() for file in files)))
 
 
+@pytest.mark.check_all
 async def test_eighty_secrets_leave_nothing_whole_in_any_file(tmp_path: Path) -> None:
     known, refused = attacks(2061), 0
     async with bench(tmp_path) as over:

@@ -294,8 +294,8 @@ async def test_a_reading_may_require_what_was_written_on_another_daemon(
                 assert written.id not in await b.answer(method, **params)
             for _ in range(2):
                 assert written.id in await b.answer(method, **params, min_seq=written.seq)
-            with pytest.raises(MnemonError, match=f"at operation {b.seq}.*, 3 operations behind what") as caught:
-                await b.team(method, **params, min_seq=written.seq + 3)
+            with pytest.raises(MnemonError, match=r"at operation \d+.*, \d+ operations behind what") as caught:
+                await b.team(method, **params, min_seq=written.seq + 100)  # jobs of the other daemon write as well
             assert caught.value.kind is UNAVAILABLE
         local = await a.team("remember", store="default", content="The vault is in Bern")
         assert local.seq is msgspec.UNSET

@@ -79,25 +79,6 @@ async def counting() -> AsyncIterator[Counting]:
         nursery.cancel_scope.cancel()
 
 
-async def test_what_comes_within_a_moment_is_one_write_with_counts(autojump_clock: MockClock) -> None:
-    desk = Desk()
-    async with counting() as over:
-        since = trio.current_time()
-        over.uses.note(desk.warm, ["a", "b"])
-        await trio.sleep(GATHER_S * 0.5)
-        over.uses.note(desk.warm, ["a", "c"])
-        await trio.sleep(GATHER_S * 0.49)
-        assert desk.writes == []
-        await trio.sleep(GATHER_S)
-        [(at, counts)] = desk.writes
-        assert at == pytest.approx(since + GATHER_S)
-        assert counts == {"a": 2, "b": 1, "c": 1}
-        over.uses.note(desk.warm, ["a"])  # the next moment begins anew
-        await trio.sleep(2 * GATHER_S)
-        assert [counts for _, counts in desk.writes[1:]] == [{"a": 1}]
-    assert over.defects == []
-
-
 async def test_no_more_wait_than_there_is_room_for(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 3)
     desk = Desk()

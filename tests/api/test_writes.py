@@ -12,7 +12,6 @@ from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store import store
 from mnemond.store.database import Opened
-from mnemond.wire.deferred import Deferred
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 
@@ -20,20 +19,6 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
     result = await over.remembering.remember(CALL, RememberParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
-
-
-async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
-    toy = ToyEmbedder(inline=False)
-    async with bench(tmp_path, toy) as over:
-        await over.warm()
-        later = over.remembering.remember(CALL, RememberParams(content="tea at four"))
-        assert not isinstance(later, Deferred)
-        result = await later
-        assert isinstance(result, RememberResult)
-        assert result.embedded is True
-        assert toy.threads
-        assert "MainThread" not in toy.threads
-        assert (await over.warm()).store.snapshot.embedded == 1
 
 
 async def test_a_rehearsal_is_answered_and_leaves_nothing(tmp_path: Path) -> None:

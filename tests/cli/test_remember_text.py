@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
@@ -144,6 +145,7 @@ def test_a_pair_or_a_conflict_is_told_once() -> None:
     assert f"takes the place of {one.id[:8]}, another wording of the same" in shown("remember", evicting)
 
 
+@pytest.mark.check_all
 @each_row("columns", [20, 72, 200])
 @each_row("payload", [payload for payload in PAYLOADS.values() if "\ud800" not in payload])
 def test_no_field_can_drive_the_terminal_at_any_width(columns: int, payload: str) -> None:

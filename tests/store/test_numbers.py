@@ -51,14 +51,6 @@ def linked(number: int, *others: int) -> ChangeSet:
     return msgspec.structs.replace(made, changes=(*made.changes, *links))
 
 
-def test_a_memory_is_known_by_its_number_from_its_first_moment(tmp_path: Path) -> None:
-    engine = engine_at(tmp_path / "a.db")
-    engine.commit([remember(1), linked(2, 1)])
-    assert connection_of(engine).numbers == {insight_id(1): 1, insight_id(2): 2}
-    assert_true(engine)
-    engine.close()
-
-
 def test_what_was_refused_has_no_number_and_gives_it_to_the_next(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     first, lost, last = engine.commit([remember(1), refused(2), linked(3, 1)])
@@ -102,16 +94,6 @@ def test_a_transaction_that_was_taken_back_leaves_no_number(tmp_path: Path, stat
     assert connection.numbers == {}
     assert number_of(connection, "a") is None
     connection.close()
-
-
-def test_a_failed_transaction_and_another_connection_begin_from_nothing(tmp_path: Path) -> None:
-    engine = engine_at(tmp_path / "a.db")
-    engine.commit([remember(1)])
-    engine.poison("a defect")
-    assert connection_of(engine).numbers == {}
-    engine.commit([linked(2, 1)])
-    assert_true(engine)
-    engine.close()
 
 
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
