@@ -12,9 +12,10 @@ from mnemond.model.answers import RecallResult
 from mnemond.model.query import ProfileName
 from tests.api.factories import CALL, bench
 from tests.api.test_filters import ago, remember
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon", None])
+@each_row("profile", ["mnemond", "mnemon", None])
 async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: ProfileName | None) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="anchors are none: name some of entity, keyword, recency, vector"):

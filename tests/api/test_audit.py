@@ -27,6 +27,7 @@ from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.model.answers import GcReview, HistoryResult, LogLine
 from mnemond.model.outcomes import GcDone, GcKept, RememberResult, UndoResult
 from tests.api.factories import CALL, NOW_US, Bench, bench
+from tests.tables import each_row
 
 DAY_US = 86_400_000_000
 
@@ -224,7 +225,7 @@ async def test_what_is_listed_is_let_go_of_and_later_removed(tmp_path: Path) -> 
         assert all(each.before_state is None and each.after_state is None for each in found.operations)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "params", [{"keep": "1a2b3c", "review": True}, {"apply": True, "purge_deleted": 0}, {"review": True, "apply": True}]
 )
 async def test_one_thing_at_a_time(tmp_path: Path, params: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from mnemond.jobs.core_summary import CoreDeps
 from mnemond.llm.reader import Answer
 from tests.api.factories import CALL, Bench, bench
 from tests.llm.scripted import asking
+from tests.tables import each_row
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 TEA, PORT = "The user likes green tea", "The staging server runs on port 8080"
@@ -111,7 +112,7 @@ async def test_texts_of_a_model_are_compared_line_by_line(tmp_path: Path) -> Non
         assert (await core.show(CALL, CoreShowParams())).text == "She drinks tea.\nShe rests."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("word " * 501, "text has 501 words; core_summary.max_words is 500"),

@@ -24,6 +24,7 @@ from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import has_failed, is_idle, remember, snapshot, status
 from tests.outcomes import forgotten
+from tests.tables import each_row
 
 
 async def switch(over: Bench, **params: object) -> EmbedSwitchResult:
@@ -79,7 +80,7 @@ async def lived_on(over: Bench, known: str) -> str:
     return late.id or ""
 
 
-@pytest.mark.parametrize("dimension", [8, 16])
+@each_row("dimension", [8, 16])
 async def test_the_old_vectors_serve_until_the_new_ones_take_over(tmp_path: Path, dimension: int) -> None:
     words, other = Words(), Words("other", dimension)
     async with kept(tmp_path, words, other) as over:

@@ -20,6 +20,7 @@ from mnemond.store.operations import Write
 from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_remembering import files_with
+from tests.tables import each_row
 
 SPEC = "My name is Ana. I work at Acme. I prefer tabs over spaces. Yesterday we decided to use GitHub Actions."
 THEN = "2026-02-18T10:00:00Z"
@@ -204,7 +205,7 @@ class Moody(ToyEmbedder):
         return super().embed(texts, purpose=purpose)
 
 
-@pytest.mark.parametrize(("most", "asked", "vectors"), [(9, [4], 4), (1, [4, 1, 1, 1, 1, 1], 4), (0, [4, 1], 0)])
+@each_row(("most", "asked", "vectors"), [(9, [4], 4), (1, [4, 1, 1, 1, 1, 1], 4), (0, [4, 1], 0)])
 async def test_facts_are_embedded_at_once_or_one_by_one(
     tmp_path: Path, most: int, asked: list[int], vectors: int
 ) -> None:

@@ -14,6 +14,7 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.relations import GivenRelation
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 TEXT = "Ana took over billing from Bob"
 LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
@@ -69,7 +70,7 @@ async def test_with_a_text_that_is_known_it_joins_that_memory_and_an_undo_takes_
         assert (await over.open_stores.use(None)).store.snapshot.live == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "field"),
     [
         ("Ana leads", "relations[1]"),

@@ -21,6 +21,7 @@ from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import RememberResult, UndoResult
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 
@@ -47,7 +48,7 @@ WRITES: list[Callable[[Bench, str], Awaitable[object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "why"), [(SECRET, "looks like a secret"), ("a\0b", "NUL character")])
+@each_row(("name", "why"), [(SECRET, "looks like a secret"), ("a\0b", "NUL character")])
 async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: str) -> None:
     async with bench(tmp_path) as over:
         await over.warm()
@@ -60,7 +61,7 @@ async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: st
     assert not files_with(tmp_path, SECRET)
 
 
-@pytest.mark.parametrize("name", ["k", "mine", "import of 2026; line 1"])
+@each_row("name", ["k", "mine", "import of 2026; line 1"])
 async def test_a_write_is_taken_back_by_any_name_it_was_given(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path) as over:
         made = await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id=name))

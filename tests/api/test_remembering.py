@@ -131,7 +131,7 @@ async def test_the_causes_near_a_new_memory_are_shown_for_somebody_to_judge(tmp_
         assert again.causal_candidates == []
 
 
-@pytest.mark.parametrize("inline", [True, False])
+@each_row("inline", [True, False])
 async def test_no_secret_gets_anywhere(tmp_path: Path, inline: bool) -> None:
     embedder = Listening(inline=inline)
     async with bench(tmp_path, embedder) as over:

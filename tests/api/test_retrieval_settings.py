@@ -15,6 +15,7 @@ from mnemond.model.answers import RecallResult
 from mnemond.model.outcomes import RememberResult
 from tests.api.factories import CALL, Bench, bench
 from tests.embed.servers import Answer, Request, as_json, serving
+from tests.tables import each_row
 
 NOWHERE = Path("/nonexistent/config.toml")
 TEXTS = ("tea at four", "green tea", "tea for two and cake", "a tea party")
@@ -90,7 +91,7 @@ async def test_a_model_behind_a_server_reranks_and_its_failure_leaves_the_first_
             assert found.meta.rerank.reason == f"the reranking server at {server.url} failed (status 500)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("setting", "sentence"),
     [
         ("retrieval.rerank.provider=onnx", "needs retrieval.rerank.directory, an absolute path"),

@@ -20,6 +20,7 @@ from mnemond.api.types_interchange import ExportParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, TOO_LARGE, Kind, MnemonError
 from mnemond.wire.params import decode_params
 from tests.api.factories import spooled
+from tests.tables import each_row
 
 
 def names(path: Path) -> list[str]:
@@ -101,7 +102,7 @@ def too_large(path: Path) -> None:
     path.write_bytes(b"12345")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "kind"),
     [*((each, STORAGE) for each in (link, hard_link, pipe, open_to_others, linked_directory)),
      (too_large, TOO_LARGE), (Path.unlink, NOT_FOUND)],
@@ -116,7 +117,7 @@ def test_what_is_not_the_file_that_was_made_is_not_taken(
     assert refused.value.kind is kind
 
 
-@pytest.mark.parametrize("name", ["../../lock", "/etc/passwd", "", "........", "a" * 65, "12345678\0", "ABCDEFGH"])
+@each_row("name", ["../../lock", "/etc/passwd", "", "........", "a" * 65, "12345678\0", "ABCDEFGH"])
 def test_a_name_is_no_path(name: str) -> None:
     with pytest.raises(MnemonError) as refused:
         decode_params(ExportParams, b'{"spool":"%s"}' % name.encode().replace(b"\0", b"\\u0000"), ())

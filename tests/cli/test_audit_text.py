@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
@@ -214,9 +213,7 @@ def test_what_goes_to_a_program_is_not_cut() -> None:
     assert changed(long, longer, UNLIMITED) == [f"    content: {long.content} → {longer.content}"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("was " * 40, "is now " * 40), ("was", "is now " * 40), ("was " * 40, "is now")]
-)
+@each_row(("old", "new"), [("was " * 40, "is now " * 40), ("was", "is now " * 40), ("was " * 40, "is now")])
 def test_a_terminal_shows_of_the_new_value_no_less_than_of_the_old(old: str, new: str) -> None:
     states = [msgspec.structs.replace(FIRST, content=content) for content in (old, new)]
     (line,) = changed(states[0], states[1], 80)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_extract import (
@@ -52,9 +51,7 @@ def test_every_option() -> None:
     assert parsed("x", "--now", "2026-02-18T10:00:00Z")["observation_date"] == "2026-02-18T10:00:00Z"
 
 
-@pytest.mark.parametrize(
-    "text", ['[{"content": "Ana works at Acme"}]', '{"facts": [{"content": "Ana works at Acme"}]}']
-)
+@each_row("text", ['[{"content": "Ana works at Acme"}]', '{"facts": [{"content": "Ana works at Acme"}]}'])
 def test_facts_of_the_host(text: str) -> None:
     expected = {"facts": [{"content": "Ana works at Acme"}]}
     assert parsed("--facts", text) == parsed("--facts", "-", stdin=text) == expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import get_args
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,7 +133,7 @@ def test_what_is_missing_is_named(argv: list[str], sentence: str) -> None:
     assert sentence in result.stderr
 
 
-@pytest.mark.parametrize("command", [["recall", "tea"], ["search", "tea"], ["list"]])
+@each_row("command", [["recall", "tea"], ["search", "tea"], ["list"]])
 def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None:
     method, params = request(
         *command, "--cat", "fact", "--source", "git", "--channel", "hook", "--tags", "a,b", "--tag", "c",
@@ -318,7 +317,7 @@ def test_help_for_everything(argv: list[str]) -> None:
     assert all(f"  {command.name}" in result.stdout for command in COMMANDS)
 
 
-@pytest.mark.parametrize("argv", [["version"], ["--version"], ["recall", "--version"]])
+@each_row("argv", [["version"], ["--version"], ["recall", "--version"]])
 def test_version(argv: list[str]) -> None:
     assert answered(*argv).stdout.startswith("mnemonctl 0.")
     assert '"protocol":1' in answered(*argv, "--json").stdout

@@ -205,7 +205,7 @@ def test_understood(line: str) -> None:
     assert parsed.method == PARSED[line]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "sentence"),
     [
         ("recall q --smart --basic", "--smart and --basic exclude each other"),

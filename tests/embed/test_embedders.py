@@ -58,7 +58,7 @@ def test_auto_takes_a_built_in_model_where_ollama_is_not_or_lacks_it() -> None:
         assert preferred(provider="auto", endpoint=fake.url, model="mxbai").name == registry.DEFAULT
 
 
-@pytest.mark.parametrize("provider", ["ollama", "auto"])
+@each_row("provider", ["ollama", "auto"])
 def test_a_store_keeps_its_remote_model_and_asks_it_only_to_embed(provider: str) -> None:
     with ollama_fake.running() as fake:
         fake.models["other:latest"] = "y"
@@ -90,7 +90,7 @@ def test_a_remote_model_is_not_asked_against_the_configuration(provider: str, fi
     assert fingerprint.partition(":")[0] in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "said"),
     [
         (registry.DEFAULT, "another build of minilm_static_256_int8"),

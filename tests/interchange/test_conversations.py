@@ -28,6 +28,7 @@ from tests.interchange.chats import Said, chatgpt, claude, claude_message, hidde
 from tests.interchange.test_restore import JSON
 from tests.interchange.test_sessions import imported, read_queue, said
 from tests.interchange.test_sources import context, spoil
+from tests.tables import each_row
 
 DAY = 86_400.0
 MAY = 1_746_057_600.0
@@ -234,7 +235,7 @@ async def test_secrets_and_code_are_left_out(tmp_path: Path) -> None:
     assert files_with(tmp_path, secret) == []
 
 
-@pytest.mark.parametrize("extraction", [ExtractionSettings(enabled=False), ExtractionSettings(engine="host")])
+@each_row("extraction", [ExtractionSettings(enabled=False), ExtractionSettings(engine="host")])
 async def test_without_extraction_exchanges_are_kept_alone(tmp_path: Path, extraction: ExtractionSettings) -> None:
     item = Item(source="bio", content="Has a dog called Rex", origin="chatgpt")
     async with desk(tmp_path, HookSettings(project="store"), extraction) as over:

@@ -375,7 +375,7 @@ async def test_a_store_that_is_too_small_says_so_before_anything_is_written(tmp_
         assert (result.memories, result.raised_cap) == (3, 1000)
 
 
-@pytest.mark.parametrize("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
+@each_row("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
 async def test_a_line_that_is_no_memory_is_refused(tmp_path: Path, line: str) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="no line of a memory to import") as caught:

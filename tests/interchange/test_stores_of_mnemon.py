@@ -70,7 +70,7 @@ def test_everything_is_there_afterwards_and_the_old_file_is_kept(tmp_path: Path,
     assert moved(tmp_path) == []
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@each_row("version", [0, 1])
 def test_vectors_become_unit_vectors_of_float32(tmp_path: Path, version: int) -> None:
     legacy_at(tmp_path / "mnemon.db", version=version)
     moved(tmp_path)

@@ -22,6 +22,7 @@ from mnemond.store.store import Store
 from tests.store.factories import EMBEDDER, START_US, remember
 from tests.store.pg_proxy import CuttingProxy
 from tests.store.pg_server import running
+from tests.tables import each_row
 
 WITHIN_S = 30.0
 
@@ -172,7 +173,7 @@ async def _never(_name: str) -> None:
     raise AssertionError
 
 
-@pytest.mark.parametrize("late", [True, False])
+@each_row("late", [True, False])
 async def test_a_listener_that_nothing_waits_for_any_more_is_closed(late: bool) -> None:
     """`late`: it connects after the end; else it is about to be handed over."""
     begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()

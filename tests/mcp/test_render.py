@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-import pytest
 
 from mnemond import errors
 from mnemond.api.types_knowledge import CommunitiesResult
@@ -98,7 +97,7 @@ def cause(direction: Literal["from_candidate", "to_candidate"], **fields: object
     return msgspec.structs.replace(found, **fields)
 
 
-@pytest.mark.parametrize("fields", [{"causal_signal": None}, {"overlap": 0.1}])
+@each_row("fields", [{"causal_signal": None}, {"overlap": 0.1}])
 def test_what_was_only_said_at_the_same_time_is_no_cause(fields: dict[str, object]) -> None:
     assert told(causal_candidates=[cause("from_candidate", **fields)]) == f"Remembered: {ID}."
 

@@ -22,6 +22,7 @@ from mnemond.model.sync import Known
 from mnemond.store import sync_state
 from tests.memory.sync_world import Device, exchange, settle
 from tests.store.factories import START_US
+from tests.tables import each_row
 
 ACTS = ("keep", "keep", "keep", "forget", "undo", "purge", "cut", "expire", "exchange", "exchange", "exchange")
 SCHEDULES = 30
@@ -195,7 +196,7 @@ def test_a_clock_that_was_ahead_keeps_nothing_back_for_good(tmp_path: Path) -> N
     other.close(latest_us)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"key": "turn"},

@@ -17,6 +17,7 @@ from mnemond.store.engine import Engine
 from mnemond.store.insights import number_of, numbers_of
 from tests.outcomes import collected
 from tests.store.factories import engine_at, insight_id, open_at, remember
+from tests.tables import each_row
 
 NOW = "2026-02-18T09:00:00.000000Z"
 
@@ -80,7 +81,7 @@ def test_the_number_of_a_purged_memory_may_be_given_again(tmp_path: Path) -> Non
 INSIGHTS = Insertion(0, "insights", ("number", "id", "content", "created_at", "updated_at"))
 
 
-@pytest.mark.parametrize("statement", ["ROLLBACK", "INSERT OR ROLLBACK INTO meta(key) VALUES(NULL)"])
+@each_row("statement", ["ROLLBACK", "INSERT OR ROLLBACK INTO meta(key) VALUES(NULL)"])
 def test_a_transaction_that_was_taken_back_leaves_no_number(tmp_path: Path, statement: str) -> None:
     connection = open_at(tmp_path / "a.db").connection
     connection.run("BEGIN IMMEDIATE")
